@@ -1,0 +1,65 @@
+"""Errors of sarrus: one base class; every error names the element at fault and says what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SarrusError(Exception):
+    """Base class of all errors that sarrus raises on purpose.
+
+    Attributes
+    ----------
+    element : str or None
+        Name of the joint, body, closure, file or argument at fault.
+    valid : tuple of str
+        The names that would have been accepted, where there is such a list.
+    """
+
+    def __init__(self, message: str, *, element: str | None = None, valid: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.element = element
+        self.valid = tuple(valid)
+
+
+class ModelError(SarrusError):
+    """The description of a mechanism is wrong: a bad number, an unknown or a duplicate name."""
+
+
+class ModelFileError(ModelError):
+    """A model file is missing, malformed, or of an unknown kind."""
+
+
+class UnsupportedElementError(ModelError):
+    """A model file holds an element whose loss would change the mechanism; ``strict=False`` leaves it out."""
+
+
+class ArgumentError(SarrusError, ValueError):
+    """An argument of a call is wrong: length, value or kind."""
+
+
+class SolveError(SarrusError):
+    """A solve could not give the answer asked for; ``result`` holds what it found."""
+
+    def __init__(self, message: str, *, result: object = None, element: str | None = None) -> None:
+        super().__init__(message, element=element)
+        self.result = result
+
+
+class SimulationError(SarrusError):
+    """A simulation could not go on; ``trajectory`` holds the motion up to then."""
+
+    def __init__(self, message: str, *, trajectory: object = None, time: float | None = None) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
+        self.time = time
+
+
+def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
+    """Return the sentence that says ``name`` is no ``kind``, with the nearest and all valid names."""
+    names = list(valid)
+    near = get_close_matches(name, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    known = ", ".join(repr(n) for n in names) if names else "none"
+    return f"unknown {kind} {name!r}.{hint} Known: {known}"
