@@ -1,0 +1,118 @@
+"""A program as LLVM IR: one function, or an entry that calls chunks one after the other."""
+
+from __future__ import annotations
+
+import struct
+
+import casadi as ca
+
+from sarrus.codegen.operations import DECLARATIONS, ERFINV_DEFINITION, TEMPLATES
+from sarrus.codegen.program import Program
+
+ENTRY = "sarrus_entry"
+
+_ADDRESS = "  %{name}.p = getelementptr inbounds double, ptr %{base}, i64 {place}\n"
+_LOAD = _ADDRESS + "  %{name} = load double, ptr %{name}.p, align 8\n"
+_STORE = _ADDRESS + "  store double {value}, ptr %{name}.p, align 8\n"
+_ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
+
+
+def emit(program: Program, chunk: int | None) -> tuple[str, int]:
+    """Return the text of a module that defines ``void sarrus_entry(const double *in, double *out)``.
+
+    Parameters
+    ----------
+    program : Program
+        The instructions.
+    chunk : int or None
+        Number of instructions of one chunk; None puts everything into one function. Values that a later chunk uses
+        pass through an array on the stack of the entry; its slots are used again once their value is dead.
+
+    Returns
+    -------
+    str, int
+        The text and the number of chunks.
+    """
+    size = len(program.instructions)
+    step = max(size, 1) if chunk is None else chunk
+    starts = range(0, max(size, 1), step)
+    slots, n_slots = assign_slots(program, step) if len(starts) > 1 else ({}, 0)
+    bodies = [_body(program, start, min(start + step, size), slots) for start in starts]
+    if len(bodies) == 1:
+        functions = [f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n", bodies[0], "  ret void\n}\n"]
+    else:
+        functions = []
+        for k, body in enumerate(bodies):
+            head = f"define internal void @chunk{k}({_ARGUMENTS}, ptr noalias nocapture %slots) noinline nounwind"
+            functions += [head, " {\n", body, "  ret void\n}\n"]
+        functions.append(f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n")
+        functions.append(f"  %slots = alloca [{max(n_slots, 1)} x double], align 64\n")
+        functions += [
+            f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))
+        ]
+        functions.append("  ret void\n}\n")
+    uses_erfinv = any(op == ca.OP_ERFINV for op, _, _ in program.instructions)
+    return "".join([DECLARATIONS, ERFINV_DEFINITION if uses_erfinv else "", *functions]), len(bodies)
+
+
+def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
+    """Give every value that lives past the end of its chunk of ``step`` instructions a slot; reuse dead slots.
+
+    Returns the slot of each such value and the number of slots.
+    """
+    last_chunk: dict[int, int] = {}
+    for index in range(len(program.instructions)):
+        for value in program.operands(index):
+            last_chunk[value] = index // step
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    dying: dict[int, list[int]] = {}
+    n_slots = 0
+    for index, (op, _, _) in enumerate(program.instructions):
+        here, offset = divmod(index, step)
+        if offset == 0:
+            free += dying.pop(here - 1, [])
+        last = last_chunk.get(index, here)
+        if op in (ca.OP_INPUT, ca.OP_CONST) or last == here:
+            continue
+        if free:
+            slots[index] = free.pop()
+        else:
+            slots[index] = n_slots
+            n_slots += 1
+        dying.setdefault(last, []).append(slots[index])
+    return slots, n_slots
+
+
+def _body(program: Program, start: int, stop: int, slots: dict[int, int]) -> str:
+    """Text of the instructions from ``start`` to ``stop``; inputs and slots are loaded where they are first used."""
+    instructions = program.instructions
+    text: list[str] = []
+    names: dict[int, str] = {}
+
+    def name_of(value: int) -> str:
+        if value in names:
+            return names[value]
+        op, a, _ = instructions[value]
+        if op == ca.OP_CONST:
+            name = f"0x{struct.unpack('>Q', struct.pack('>d', a))[0]:016X}"
+        else:
+            base, place = ("in", a) if op == ca.OP_INPUT else ("slots", slots[value])
+            text.append(_LOAD.format(name=f"v{value}", base=base, place=place))
+            name = f"%v{value}"
+        names[value] = name
+        return name
+
+    for index in range(start, stop):
+        op, a, b = instructions[index]
+        if op in (ca.OP_INPUT, ca.OP_CONST):
+            continue
+        if op == ca.OP_OUTPUT:
+            text.append(_STORE.format(name=f"o{a}", base="out", place=a, value=name_of(b)))
+            continue
+        left, right = name_of(int(a)), name_of(b)
+        name = names[index] = f"%v{index}"
+        text.append(TEMPLATES[op].format(r=name, a=left, b=right))
+        if index in slots:
+            text.append(_STORE.format(name=f"s{index}", base="slots", place=slots[index], value=name))
+    return "".join(text)

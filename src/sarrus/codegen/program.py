@@ -1,0 +1,72 @@
+"""A CasADi function as a list of scalar instructions in static single assignment form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from sarrus.codegen.errors import UnsupportedOperationError
+from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
+
+
+@dataclass(frozen=True)
+class Program:
+    """Straight-line code. Instruction ``i`` is ``(operation, a, b)`` and defines the value ``i``.
+
+    ``a`` and ``b`` are the values (earlier instructions) that it uses; a unary operation has ``b = a``. For
+    ``OP_INPUT``, ``a`` is the place in the input vector; for ``OP_CONST``, the number itself; ``OP_OUTPUT`` stores the
+    value ``b`` at place ``a`` of the output vector.
+    """
+
+    instructions: list[tuple[int, int | float, int]]
+
+    def operands(self, index: int) -> tuple[int, ...]:
+        """Values that instruction ``index`` uses."""
+        op, a, b = self.instructions[index]
+        if op in (ca.OP_INPUT, ca.OP_CONST):
+            return ()
+        if op == ca.OP_OUTPUT:
+            return (b,)
+        return (int(a), b)
+
+
+def read_program(function: ca.Function) -> Program:
+    """Read the instruction list of an SX function that has one column as input and one column as output.
+
+    CasADi's list works on registers that are written again and again; here every value gets a number of its own.
+    The list holds no dead code, for CasADi collects it from the outputs backwards.
+
+    Raises
+    ------
+    UnsupportedOperationError
+        The list holds an operation without a native form, such as a call of another function.
+    """
+    instructions: list[tuple[int, int | float, int]] = []
+    register: dict[int, int] = {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        if op == ca.OP_OUTPUT:
+            place = function.instruction_output(k)[1]
+            instructions.append((op, place, register[function.instruction_input(k)[0]]))
+            continue
+        if op in IDENTITIES:
+            register[function.instruction_output(k)[0]] = register[function.instruction_input(k)[0]]
+            continue
+        if op == ca.OP_INPUT:
+            entry = (op, function.instruction_input(k)[1], 0)
+        elif op == ca.OP_CONST:
+            entry = (op, function.instruction_constant(k), 0)
+        elif op in TEMPLATES:
+            used = function.instruction_input(k)
+            entry = (op, register[used[0]], register[used[-1]])
+        else:
+            name = OPERATION_NAMES.get(op, f"operation {op}")
+            raise UnsupportedOperationError(
+                f"{function.name()}: instruction {k} is {name}, which has no native form; "
+                "write the expression with elementary scalar operations (inline the functions that it calls)",
+                element=name,
+            )
+        register[function.instruction_output(k)[0]] = len(instructions)
+        instructions.append(entry)
+    return Program(instructions)

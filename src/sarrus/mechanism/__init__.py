@@ -1,0 +1,1 @@
+"""The description of mechanisms: builder, importers, exporter and import report."""

@@ -1,0 +1,101 @@
+"""Checks of the numbers that describe a mechanism; every error names the element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ModelError
+from sarrus.mechanism.pose import Array, scalar, vector
+
+
+def nonnegative(value: Any, what: str, label: str) -> float:
+    """Return a finite number ≥ 0."""
+    out = scalar(value, what, label)
+    if out < 0.0:
+        raise ModelError(f"{label}: {what} must not be negative, got {out}", element=label)
+    return out
+
+
+def mass(value: Any, label: str) -> float:
+    """Return a mass [kg], finite and ≥ 0; zero is a massless link."""
+    return nonnegative(value, "mass", label)
+
+
+def inertia(value: ArrayLike, label: str) -> Array:
+    """Return a 3×3 inertia [kg m²] that a rigid body can have.
+
+    Symmetric, positive semidefinite, and each principal moment at most the sum of the other two.
+    """
+    given = np.asarray(value, dtype=float)
+    if given.shape == (3,):
+        matrix = np.diag(given)
+    elif given.shape == (6,):
+        xx, yy, zz, xy, xz, yz = given
+        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif given.shape == (3, 3):
+        matrix = given.copy()
+    else:
+        raise ModelError(
+            f"{label}: inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix",
+            element=label,
+        )
+    if not np.all(np.isfinite(matrix)):
+        raise ModelError(f"{label}: inertia must be finite, got {value!r}", element=label)
+    size = float(np.abs(matrix).max())
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * size):
+        raise ModelError(f"{label}: inertia must be symmetric", element=label)
+    moments = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
+    shown = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] < -1e-9 * size:
+        raise ModelError(f"{label}: inertia must not have a negative principal moment; got {shown}", element=label)
+    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-6) + 1e-12:
+        raise ModelError(
+            f"{label}: principal moments {shown} break the triangle inequality (each at most the sum of the "
+            "other two); no rigid body has them",
+            element=label,
+        )
+    return 0.5 * (matrix + matrix.T)
+
+
+def per_dof(value: Any, nv: int, what: str, label: str) -> tuple[float, ...]:
+    """Return one number ≥ 0 per degree of freedom from one number or a sequence."""
+    values = [value] * nv if np.isscalar(value) else list(value)
+    if len(values) != nv:
+        raise ModelError(f"{label}: {what} must be one number or {nv}, got {len(values)}", element=label)
+    return tuple(nonnegative(v, what, label) for v in values)
+
+
+def reference(value: Any, kind: str, nq: int, label: str) -> tuple[float, ...]:
+    """Return the coordinates of the reference placement; the identity for spherical and free joints."""
+    if kind in ("spherical", "free"):
+        identity = (0.0,) * (nq - 4) + (1.0, 0.0, 0.0, 0.0)
+        return identity if np.isscalar(value) else tuple(vector(value, nq, "reference", label))
+    values = [value] * nq if np.isscalar(value) else list(value)
+    if len(values) != nq:
+        raise ModelError(f"{label}: reference must be one number or {nq}, got {len(values)}", element=label)
+    return tuple(scalar(v, "reference", label) for v in values)
+
+
+def interval(value: Any, what: str, label: str) -> tuple[float, float]:
+    """Return (lower, upper) from a pair, or (x, x) from one number; infinite bounds are legal."""
+    pair: Sequence[Any] = (value, value) if np.isscalar(value) else tuple(value)
+    if len(pair) != 2 or any(np.isnan(float(x)) for x in pair):
+        raise ModelError(f"{label}: {what} must be (lower, upper), got {value!r}", element=label)
+    lower, upper = float(pair[0]), float(pair[1])
+    if lower > upper:
+        raise ModelError(f"{label}: {what} has lower {lower} above upper {upper}", element=label)
+    return lower, upper
+
+
+def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None, ...]:
+    """Return one (lower, upper) or None per degree of freedom."""
+    if value is None:
+        return (None,) * nv
+    pairs = [value] if nv == 1 and np.ndim(value) == 1 else list(value)
+    if len(pairs) != nv:
+        raise ModelError(f"{label}: limits must be one pair per degree of freedom ({nv})", element=label)
+    return tuple(None if p is None else interval(p, "limits", label) for p in pairs)

@@ -1,0 +1,233 @@
+"""The elements of a mechanism: plain, frozen data. `Mechanism` checks them when they are added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sarrus.mechanism.pose import Array, Pose
+
+WORLD = "world"
+
+# Labels of the coordinates and velocities of each joint kind, appended to the joint's name.
+COORDINATE_LABELS: dict[str, tuple[str, ...]] = {
+    "revolute": ("",),
+    "prismatic": ("",),
+    "screw": ("",),
+    "cylindrical": (".translation", ".angle"),
+    "universal": (".angle1", ".angle2"),
+    "planar": (".x", ".y", ".angle"),
+    "spherical": (".qw", ".qx", ".qy", ".qz"),
+    "free": (".x", ".y", ".z", ".qw", ".qx", ".qy", ".qz"),
+}
+VELOCITY_LABELS: dict[str, tuple[str, ...]] = COORDINATE_LABELS | {
+    "spherical": (".wx", ".wy", ".wz"),
+    "free": (".vx", ".vy", ".vz", ".wx", ".wy", ".wz"),
+}
+JOINT_KINDS: tuple[str, ...] = ("fixed", *COORDINATE_LABELS)
+
+# Kinds of closure between two bodies and the rows each one has.
+CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
+    "weld": ("x", "y", "z", "rx", "ry", "rz"),
+    "point": ("x", "y", "z"),
+    "revolute": ("x", "y", "z", "n1", "n2"),
+    "prismatic": ("p1", "p2", "rx", "ry", "rz"),
+    "screw": ("p1", "p2", "n1", "n2", "lead"),
+    "cylindrical": ("p1", "p2", "n1", "n2"),
+    "universal": ("x", "y", "z", "perpendicular"),
+    "planar": ("height", "n1", "n2"),
+    "distance": ("length",),
+    "point_on_line": ("p1", "p2"),
+    "point_on_plane": ("height",),
+}
+CLOSURE_KINDS: tuple[str, ...] = tuple(CLOSURE_ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Something to draw on a body: kind is box, sphere, capsule, cylinder, ellipsoid, plane, mesh or line.
+
+    ``size`` follows MuJoCo (half extents; radius, half length along z); a line joins its ``points``.
+    """
+
+    kind: str
+    size: Array = field(default_factory=lambda: np.zeros(3))
+    pose: Pose = field(default_factory=Pose)
+    rgba: tuple[float, float, float, float] = (0.5, 0.6, 0.7, 1.0)
+    file: str | None = None
+    points: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One joint of a body, in body axes; several joints of one body act in series, as in MuJoCo.
+
+    ``anchor`` [m] and ``axis`` are in the frame of the body that moves. ``axis2`` is the second axis of a
+    universal joint, or the x direction of a planar one. ``reference`` is the coordinate at which the body
+    has its reference placement; ``limits``, ``stiffness`` [N/m, N m/rad], ``spring_reference``,
+    ``damping`` and ``armature`` hold one entry per degree of freedom where they are tuples.
+    ``pitch`` is the advance per turn of a screw [m]: translation = pitch × angle / 2π.
+    """
+
+    name: str
+    kind: str
+    anchor: Array
+    axis: Array
+    axis2: Array
+    pitch: float = 0.0
+    reference: tuple[float, ...] = ()
+    limits: tuple[tuple[float, float] | None, ...] = ()
+    stiffness: float = 0.0
+    spring_reference: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
+    armature: tuple[float, ...] = ()
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(COORDINATE_LABELS.get(self.kind, ()))
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities (degrees of freedom)."""
+        return len(VELOCITY_LABELS.get(self.kind, ()))
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(self.name + label for label in COORDINATE_LABELS.get(self.kind, ()))
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocities."""
+        return tuple(self.name + label for label in VELOCITY_LABELS.get(self.kind, ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body. ``com`` [m] and ``inertia`` [kg m², about the centre of mass] are in body axes.
+
+    ``parent``, ``placement`` (body frame in the parent's frame at the joints' reference) and ``joints``
+    say how it hangs on the tree; ``attached`` is False until a joint has been given.
+    """
+
+    name: str
+    mass: float
+    com: Array
+    inertia: Array
+    shapes: tuple[Shape, ...] = ()
+    parent: str = WORLD
+    placement: Pose = field(default_factory=Pose)
+    joints: tuple[Joint, ...] = ()
+    attached: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A loop closure between frame 1 on ``body1`` and frame 2 on ``body2``.
+
+    ``axis1``, ``axis2`` are unit vectors in the axes of body 1 and body 2: the joint axis (revolute,
+    prismatic, screw, cylindrical), the two perpendicular axes of a universal joint, the line's direction
+    or the plane's normal (fixed to body 1). ``length`` is the constant distance of a massless rod [m].
+    """
+
+    name: str
+    kind: str
+    body1: str
+    body2: str
+    pose1: Pose
+    pose2: Pose
+    axis1: Array
+    axis2: Array
+    pitch: float = 0.0
+    length: float = 0.0
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows, as ``closure.row``."""
+        return tuple(f"{self.name}.{row}" for row in CLOSURE_ROWS[self.kind])
+
+
+@dataclass(frozen=True)
+class CouplingTerm:
+    """The polynomial Σ_k coefficients[k] (q − reference)^k of the coordinate named ``coordinate``."""
+
+    coordinate: str
+    coefficients: tuple[float, ...]
+    reference: float = 0.0
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A coupling of joint coordinates: the sum of its polynomial terms is zero (gear, rack, cam)."""
+
+    name: str
+    terms: tuple[CouplingTerm, ...]
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Name of its one constraint row."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper:
+    """A spring and damper along the line between two points, each in the axes of its body.
+
+    Tension = stiffness × (length − rest) + damping × rate, zero stiffness force while the length is
+    within ``rest_length`` = (lower, upper) [m].
+    """
+
+    name: str
+    body1: str
+    body2: str
+    point1: Array
+    point2: Array
+    stiffness: float
+    damping: float
+    rest_length: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class CoordinateSpring:
+    """A spring and damper on the linear combination Σ weight × coordinate (MuJoCo's fixed tendon)."""
+
+    name: str
+    terms: tuple[tuple[str, float], ...]
+    stiffness: float
+    damping: float
+    rest_length: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """An actuator on joints: the generalized force on velocity j is gear_j × (gain × u + bias).
+
+    bias = bias[0] + bias[1] × length + bias[2] × rate, with length = Σ gear × coordinate and rate its
+    derivative. ``transmission`` pairs velocity names with gears. ``limits`` bound the control u,
+    ``force_limits`` the force gain × u + bias.
+    """
+
+    name: str
+    transmission: tuple[tuple[str, float], ...]
+    gain: float = 1.0
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    limits: tuple[float, float] | None = None
+    force_limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class UserForce:
+    """A force given by a function of CasADi vectors (q, v, t).
+
+    With a ``body``: the force [N] in world axes on ``point`` of that body (function returns 3 entries).
+    Without: the generalized force, nv entries.
+    """
+
+    name: str
+    function: Callable[[Any, Any, Any], Any]
+    body: str | None = None
+    point: Array = field(default_factory=lambda: np.zeros(3))

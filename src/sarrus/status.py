@@ -1,0 +1,86 @@
+"""Statuses of solves and simulations: each one carries a diagnosis and a remedy."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """Outcome of a solve or a run. Values 0 and 1 are answers; the others need attention.
+
+    ``status.diagnosis`` says what it means and ``status.remedy`` what to do about it.
+    """
+
+    OK = 0
+    SINGULAR = 1
+    INCONSISTENT = 2
+    NOT_CLOSED = 3
+    NOT_ACHIEVABLE = 4
+    ILL_POSED = 5
+    NOT_FINITE = 6
+    STEP_TOO_SMALL = 7
+    PROJECTION_FAILED = 8
+    INTERRUPTED = 9
+    EVENT = 10
+    CONTROL_FAILED = 11
+
+    @property
+    def ok(self) -> bool:
+        """True where the result is a full answer."""
+        return self in (Status.OK, Status.SINGULAR, Status.EVENT)
+
+    @property
+    def diagnosis(self) -> str:
+        """What the status means."""
+        return _TEXT[self][0]
+
+    @property
+    def remedy(self) -> str:
+        """What a user can do about it."""
+        return _TEXT[self][1]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_TEXT: dict[Status, tuple[str, str]] = {
+    Status.OK: ("the answer is complete", "nothing to do"),
+    Status.SINGULAR: (
+        "the rank of the constraints drops at this configuration but not nearby",
+        "nothing to do for motion; multipliers in the lost direction are not determined here",
+    ),
+    Status.INCONSISTENT: (
+        "the constraint equations contradict each other; the answer is their least-squares compromise",
+        "assemble the configuration, project the velocity, or look for closures that fight each other",
+    ),
+    Status.NOT_CLOSED: (
+        "the loops do not close: the gap is at a local minimum",
+        "start nearer to a closed configuration, unlock coordinates, or check the dimensions of the named closure",
+    ),
+    Status.NOT_ACHIEVABLE: (
+        "the actuators cannot produce the requested acceleration",
+        "actuate more joints or request a motion that the passive joints allow; the residual says how much is missing",
+    ),
+    Status.ILL_POSED: (
+        "the mass matrix is not positive definite on the motions that the constraints leave",
+        "give a mass or armature to the massless bodies that can still move on their own",
+    ),
+    Status.NOT_FINITE: (
+        "a number became infinite or NaN",
+        "look at the last state of the trajectory; reduce the step or check user forces and control laws",
+    ),
+    Status.STEP_TOO_SMALL: (
+        "the adaptive method would need a step below its minimum",
+        "loosen rtol and atol, or look for a discontinuity in forces or control at the last time",
+    ),
+    Status.PROJECTION_FAILED: (
+        "the step ended too far from the constraints to be projected back",
+        "reduce the step; the motion up to the last good step is kept",
+    ),
+    Status.INTERRUPTED: ("the run was interrupted", "the motion up to the interruption is kept"),
+    Status.EVENT: ("a terminal event stopped the run", "nothing to do"),
+    Status.CONTROL_FAILED: (
+        "the control law or applied-force function failed",
+        "see the message for the time and the original exception",
+    ),
+}
