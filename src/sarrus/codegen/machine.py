@@ -8,6 +8,7 @@ import os
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from threading import RLock
 
 import llvmlite
@@ -18,6 +19,7 @@ from sarrus.codegen.errors import CompilationError
 from sarrus.codegen.operations import LIBM_SYMBOLS, PLATFORM_SYMBOLS
 
 LOCK = RLock()
+_counter = count()
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,10 @@ class Host:
 
 @lru_cache(maxsize=1)
 def host() -> Host:
-    """Describe this machine, start LLVM, and make the C library's functions known to it."""
+    """Start LLVM and describe this machine."""
     with LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        _register_symbols()
         # On Windows the loader of machine code reads ELF objects only.
         suffix = "-elf" if os.name == "nt" else ""
         return Host(
@@ -51,24 +52,26 @@ def host() -> Host:
         )
 
 
-def _register_symbols() -> None:
-    """Tell LLVM the addresses of the functions in `LIBM_SYMBOLS`, wherever the process has them."""
+@lru_cache(maxsize=1)
+def _symbols() -> dict[str, int]:
+    """Addresses of the functions of the C library that the code may call, wherever the process has them."""
     if sys.platform == "win32":
         library = ctypes.CDLL("ucrtbase")
     elif sys.platform == "darwin":
         library = ctypes.CDLL(None)
     else:
         library = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+    addresses: dict[str, int] = {}
     for name in LIBM_SYMBOLS + PLATFORM_SYMBOLS:
         function = getattr(library, name, None)
         if function is not None:
-            llvm.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+            addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
         elif name in LIBM_SYMBOLS:
             raise CompilationError(f"the C library of this system has no function {name!r}", element=name)
+    return addresses
 
 
 def _target_machine(optimization: int) -> llvm.TargetMachine:
-    # Small code model: the memory manager of the engine puts all sections of one object side by side.
     machine = host()
     target = llvm.Target.from_triple(machine.triple)
     return target.create_target_machine(
@@ -76,14 +79,20 @@ def _target_machine(optimization: int) -> llvm.TargetMachine:
     )
 
 
+@lru_cache(maxsize=1)
+def _linker() -> llvm.LLJIT:
+    # JITLink puts all sections of one object side by side, as the small code model wants them, and reports what it
+    # cannot link, where the older linker would abort the process. It does not know Windows.
+    return llvm.create_lljit_compiler(_target_machine(0), use_jit_link=os.name != "nt")
+
+
 def build_object(text: str, optimization: int) -> bytes:
     """Compile the text of a module to object code at the given level (0 to 3) of LLVM's code generator."""
     with LOCK:
+        machine = _target_machine(optimization)
         try:
-            context = llvm.create_context()
-            module = llvm.parse_assembly(text, context)
-            module.triple = host().triple
-            machine = _target_machine(optimization)
+            module = llvm.parse_assembly(text, llvm.create_context())
+            module.triple = machine.triple
             module.data_layout = str(machine.target_data)
             return machine.emit_object(module)
         except RuntimeError as error:
@@ -91,20 +100,22 @@ def build_object(text: str, optimization: int) -> bytes:
 
 
 class LoadedCode:
-    """Object code in executable memory; the memory lives as long as this object."""
+    """Object code in executable memory; the memory lives as long as this object.
+
+    Raises
+    ------
+    CompilationError
+        The code is not object code of this machine, or does not define the function asked for.
+    """
 
     def __init__(self, code: bytes) -> None:
+        symbols = _symbols()
         with LOCK:
+            library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(ENTRY)
+            for name, address in symbols.items():
+                library.import_symbol(name, address)
             try:
-                module = llvm.parse_assembly("", llvm.create_context())
-                module.triple = host().triple
-                machine = _target_machine(0)
-                module.data_layout = str(machine.target_data)
-                self._engine = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
-                self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-                self._engine.finalize_object()
-                self.address: int = self._engine.get_function_address(ENTRY)
+                self._library = library.link(_linker(), f"sarrus{next(_counter)}")
             except RuntimeError as error:
                 raise CompilationError(f"LLVM could not load the code: {error}") from error
-        if not self.address:
-            raise CompilationError("the object code does not define the function asked for")
+        self.address: int = self._library[ENTRY]

@@ -1,0 +1,70 @@
+"""`Equations`: the symbolic equations of motion of a system, whoever derived them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Expressions over the symbols q, v, u, t and the parameters p (columns of CasADi SX).
+
+    M(q) a + h(q, v) = k(q, v, t) + S u + τ + Aᵀλ, φ(q, t) = 0, ψ(q, v, t) = 0, A a + γ = 0, q̇ = N v.
+
+    The first ``nh`` rows of ψ, A and γ are the derivatives of the holonomic rows φ; the others are
+    nonholonomic, with A = ∂ψ/∂v. ``non_ideal`` is Udwadia and Kalaba's C(q, v, t), the part of the
+    constraint force that does work. ``conservative`` says that T + V is constant in free motion.
+    """
+
+    name: str
+    q: ca.SX
+    v: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    mass_matrix: ca.SX
+    bias_force: ca.SX
+    passive_force: ca.SX
+    actuation: ca.SX
+    rate: ca.SX
+    position_residual: ca.SX
+    velocity_residual: ca.SX
+    jacobian: ca.SX
+    constraint_bias: ca.SX
+    kinetic_energy: ca.SX
+    potential_energy: ca.SX
+    non_ideal: ca.SX
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    constraint_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]
+    conservative: bool
+    parameter_values: dict[str, float] = field(default_factory=dict)
+    quaternions: tuple[int, ...] = ()
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return int(self.q.shape[0])
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return int(self.v.shape[0])
+
+    @property
+    def nu(self) -> int:
+        """Number of controls."""
+        return int(self.u.shape[0])
+
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows."""
+        return int(self.velocity_residual.shape[0])
+
+    @property
+    def nh(self) -> int:
+        """Number of holonomic rows, which come first."""
+        return int(self.position_residual.shape[0])

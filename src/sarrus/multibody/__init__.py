@@ -1,0 +1,1 @@
+"""Rigid-body recursions traced over CasADi scalars: kinematics, RNEA, CRBA, closures, forces."""

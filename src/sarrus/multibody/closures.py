@@ -1,0 +1,114 @@
+"""Residuals of loop closures and couplings, as jets: φ, φ̇ and the acceleration bias γ of every row.
+
+Frame 1 sits on body 1, frame 2 on body 2, d is the origin of frame 2 minus the origin of frame 1, u the
+axis; n1, n2 are two directions perpendicular to it, fixed to body 1.
+
+===============  ================================================================================
+rows             residual
+===============  ================================================================================
+x y z            d in world axes [m]; multiplier: force on body 2 [N], world axes
+p1 p2            d along n1, n2 [m]; multiplier: force on body 2 along them
+height           d along u [m]
+length           (d·d − L²) / 2L [m]; multiplier: thrust of the rod [N]
+lead             (l/2π) sin(2π d·u / l − angle) [m] of a screw with pitch l
+n1 n2            n1, n2 on the axis of body 2 [rad, small]; multiplier: torque [N m]
+perpendicular    axis of body 1 on axis of body 2 [rad, small]
+rx ry rz         2 × vector part of the relative quaternion, in frame 2 [rad, small]; torque [N m]
+===============  ================================================================================
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from sarrus.mechanism.elements import Closure, Coupling
+from sarrus.mechanism.pose import clean, perpendicular_to
+from sarrus.multibody.jet import Jet, dot, vertcat
+from sarrus.multibody.kinematics import Frames
+
+# Keeps the half-turn of a weld finite; scales the residual by 1 − 1e-12 elsewhere, and not its zeros.
+_HALF_TURN = 1e-12
+
+
+def closure_residual(closure: Closure, frames: Frames) -> Jet:
+    """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`."""
+    d = frames.point(closure.body2, closure.pose2.position) - frames.point(closure.body1, closure.pose1.position)
+    u = frames.direction(closure.body1, closure.axis1)
+    normal1 = perpendicular_to(closure.axis1)
+    normal2 = clean(np.cross(closure.axis1, normal1))
+    n1, n2 = frames.direction(closure.body1, normal1), frames.direction(closure.body1, normal2)
+    u2 = frames.direction(closure.body2, closure.axis2)
+    across = [dot(d, n1), dot(d, n2)]
+    tilt = [dot(n1, u2), dot(n2, u2)]
+    match closure.kind:
+        case "point":
+            rows = [d]
+        case "weld":
+            rows = [d, _relative_rotation(closure, frames)]
+        case "revolute":
+            rows = [d, *tilt]
+        case "prismatic":
+            rows = [*across, _relative_rotation(closure, frames)]
+        case "cylindrical":
+            rows = [*across, *tilt]
+        case "screw":
+            rows = [*across, *tilt, _lead(closure, frames, d, u, n1, n2)]
+        case "universal":
+            rows = [d, dot(u, u2)]
+        case "planar":
+            rows = [dot(d, u), *tilt]
+        case "distance":
+            rows = [dot(d, d).shifted(-closure.length**2).scaled(0.5 / closure.length)]
+        case "point_on_line":
+            rows = across
+        case "point_on_plane":
+            rows = [dot(d, u)]
+    return vertcat(rows)
+
+
+def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet]) -> Jet:
+    """Return the jet of one coupling: the sum of its polynomials."""
+    total: Jet | None = None
+    for term in coupling.terms:
+        part = coordinates[term.coordinate].shifted(-term.reference).polynomial(term.coefficients)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _relative_rotation(closure: Closure, frames: Frames) -> Jet:
+    """Return 2 × the vector part of the quaternion of frame 2 relative to frame 1, (R − Rᵀ)ᵛ / √(1 + tr R)."""
+    one = [frames.direction(closure.body1, closure.pose1.rotation[:, i]) for i in range(3)]
+    two = [frames.direction(closure.body2, closure.pose2.rotation[:, i]) for i in range(3)]
+    trace = dot(one[0], two[0]) + dot(one[1], two[1]) + dot(one[2], two[2])
+    scale = trace.shifted(1.0 + _HALF_TURN).sqrt().reciprocal()
+    vee = [dot(one[k], two[j]) - dot(one[j], two[k]) for j, k in ((1, 2), (2, 0), (0, 1))]
+    return vertcat([component * scale for component in vee])
+
+
+def _lead(closure: Closure, frames: Frames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
+    """Return the residual that ties the advance along the axis to the turn about it; smooth over turns."""
+    mark = frames.direction(closure.body2, closure.pose2.rotation @ _mark(closure))
+    sine, cosine = dot(mark, n2), dot(mark, n1)
+    lead = closure.pitch / (2 * np.pi)
+    if lead == 0.0:
+        return dot(d, u)
+    advance = dot(d, u).scaled(1 / lead)
+    return (advance.sin() * cosine - advance.cos() * sine).scaled(lead)
+
+
+def _mark(closure: Closure) -> np.ndarray:
+    """Return in frame 2 the direction that lies on n1 when the two frames coincide."""
+    return closure.pose1.rotation.T @ perpendicular_to(closure.axis1)
+
+
+def determined_units(row: str) -> str:
+    """Return the unit of a row's multiplier: N for a length, N m for an angle."""
+    return "N m" if row in ("n1", "n2", "rx", "ry", "rz", "perpendicular") else "N"
+
+
+def coordinate_jets(names: tuple[str, ...], velocity_names: tuple[str, ...], q: ca.SX, v: ca.SX) -> dict[str, Jet]:
+    """Return the jets of the scalar coordinates by name (those whose rate is a velocity of the same name)."""
+    velocity = {name: v[i] for i, name in enumerate(velocity_names)}
+    return {name: Jet(q[i], velocity[name], ca.SX(0)) for i, name in enumerate(names) if name in velocity}

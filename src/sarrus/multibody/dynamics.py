@@ -1,0 +1,104 @@
+"""Inverse dynamics (RNEA), mass matrix (CRBA) and energies of the tree (Featherstone 2008, ch. 5 and 6)."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from sarrus.multibody.kinematics import Motion, cross, skew
+from sarrus.multibody.tree import GROUND, Tree
+
+
+def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
+    """Return h(q, v), the joint forces that hold v̇ = 0: Coriolis, centrifugal and gravity (RNEA)."""
+    torques = [ca.SX.zeros(3) for _ in tree.nodes]
+    forces = [ca.SX.zeros(3) for _ in tree.nodes]
+    h = ca.SX.zeros(tree.nv)
+    for i in range(len(tree.nodes) - 1, -1, -1):
+        node, m = tree.nodes[i], motions[i]
+        torque, force = torques[i], forces[i]
+        if node.mass > 0.0 or node.inertia.any():
+            c = ca.DM(node.com)
+            about_origin = ca.DM(_about_origin(node.mass, node.com, node.inertia))
+            w, vel = m.angular, m.linear
+            acceleration = m.linear_bias - m.gravity
+            momentum = node.mass * (vel + cross(w, c))
+            spin = about_origin @ w + node.mass * cross(c, vel)
+            force += node.mass * (acceleration + cross(m.angular_bias, c)) + cross(w, momentum)
+            torque += (
+                about_origin @ m.angular_bias
+                + node.mass * cross(c, acceleration)
+                + cross(w, spin)
+                + cross(vel, momentum)
+            )
+        h[node.iv : node.iv + node.nv] = m.s_angular.T @ torque + m.s_linear.T @ force
+        if node.parent != GROUND:
+            turned = m.rotation @ force
+            forces[node.parent] += turned
+            torques[node.parent] += m.rotation @ torque + cross(m.position, turned)
+    return h
+
+
+def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
+    """Return M(q), armature included, by the composite-rigid-body algorithm."""
+    n = len(tree.nodes)
+    mass = [ca.SX(node.mass) for node in tree.nodes]
+    moment = [ca.SX(ca.DM(node.mass * node.com)) for node in tree.nodes]
+    inertia = [ca.SX(ca.DM(_about_origin(node.mass, node.com, node.inertia))) for node in tree.nodes]
+    matrix = ca.SX.zeros(tree.nv, tree.nv)
+    for i in range(n - 1, -1, -1):
+        node, m = tree.nodes[i], motions[i]
+        columns = range(node.iv, node.iv + node.nv)
+        # Momentum of the composite body for each unit velocity of this joint.
+        force = mass[i] * m.s_linear - skew(moment[i]) @ m.s_angular
+        torque = inertia[i] @ m.s_angular + skew(moment[i]) @ m.s_linear
+        block = m.s_angular.T @ torque + m.s_linear.T @ force
+        for a, row in enumerate(columns):
+            for b, column in enumerate(columns):
+                armature = node.armature[a] if a == b else 0.0
+                matrix[row, column] = (block[a, b] if a >= b else block[b, a]) + armature
+        j, link = i, m
+        while tree.nodes[j].parent != GROUND:
+            force = link.rotation @ force
+            torque = link.rotation @ torque + skew(link.position) @ force
+            j = tree.nodes[j].parent
+            link = motions[j]
+            coupling = link.s_angular.T @ torque + link.s_linear.T @ force
+            for a in range(tree.nodes[j].nv):
+                for b, column in enumerate(columns):
+                    row = tree.nodes[j].iv + a
+                    matrix[row, column] = matrix[column, row] = coupling[a, b]
+        if node.parent != GROUND:
+            p, r = node.parent, m.rotation
+            turned = r @ moment[i]
+            shift, lever = skew(m.position), skew(turned)
+            inertia[p] += r @ inertia[i] @ r.T - lever @ shift - shift @ lever - mass[i] * (shift @ shift)
+            moment[p] += turned + mass[i] * m.position
+            mass[p] += mass[i]
+    return matrix
+
+
+def kinetic_energy(tree: Tree, motions: list[Motion], v: ca.SX) -> ca.SX:
+    """Return the kinetic energy [J], armature included."""
+    energy = ca.SX(0)
+    for node, m in zip(tree.nodes, motions):
+        velocity = m.linear + cross(m.angular, ca.DM(node.com))
+        energy += 0.5 * node.mass * ca.dot(velocity, velocity)
+        energy += 0.5 * ca.dot(m.angular, ca.DM(node.inertia) @ m.angular)
+        for k, armature in enumerate(node.armature):
+            energy += 0.5 * armature * v[node.iv + k] ** 2
+    return energy
+
+
+def gravity_potential(tree: Tree, motions: list[Motion]) -> ca.SX:
+    """Return the potential energy of gravity [J], zero with all centres of mass at the world's origin."""
+    g = ca.DM(tree.gravity)
+    energy = ca.SX(0)
+    for node, m in zip(tree.nodes, motions):
+        if node.mass > 0.0:
+            energy -= node.mass * ca.dot(g, m.world_position + m.world_rotation @ ca.DM(node.com))
+    return energy
+
+
+def _about_origin(mass: float, com: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+    return inertia + mass * ((com @ com) * np.eye(3) - np.outer(com, com))

@@ -1,0 +1,205 @@
+"""Forward kinematics of the tree: placements, twists and bias accelerations, traced over CasADi scalars.
+
+Each node's twist and acceleration are in its own axes about its own origin (Featherstone, Rigid Body
+Dynamics Algorithms, 2008, ch. 5), so the inertias are constants. Accelerations are spatial and exclude
+gravity, which travels beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from sarrus.mechanism.pose import Array
+from sarrus.multibody.jet import Jet, constant
+from sarrus.multibody.tree import GROUND, Node, Tree
+
+
+def cross(a: ca.SX, b: ca.SX) -> ca.SX:
+    """Return a × b of two 3-vectors."""
+    return ca.vertcat(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def skew(a: ca.SX) -> ca.SX:
+    """Return the matrix of a ×."""
+    zero = ca.SX(0)
+    return ca.vertcat(ca.horzcat(zero, -a[2], a[1]), ca.horzcat(a[2], zero, -a[0]), ca.horzcat(-a[1], a[0], zero))
+
+
+def quaternion_matrix(q: ca.SX) -> ca.SX:
+    """Return the rotation matrix of a unit wxyz quaternion, as polynomials of its entries."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    return ca.vertcat(
+        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+
+
+def axis_rotation(axis: Array, angle: ca.SX) -> ca.SX:
+    """Return the rotation matrix about a constant unit axis (Rodrigues); zeros stay structural."""
+    s, c = ca.sin(angle), ca.cos(angle)
+    k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    outer = np.outer(axis, axis)
+    return ca.SX(ca.DM(outer)) + c * ca.DM(np.eye(3) - outer) + s * ca.DM(k)
+
+
+@dataclass
+class Motion:
+    """Kinematics of one node. ``rotation``, ``position`` place it in its parent, ``world_…`` in the world.
+
+    ``s_angular``, ``s_linear`` are the joint's motion subspace (3 × nv each); ``angular``, ``linear`` the
+    twist, ``angular_bias``, ``linear_bias`` the spatial acceleration at v̇ = 0 without gravity, and
+    ``gravity`` the acceleration of free fall: all in the node's axes.
+    """
+
+    rotation: ca.SX
+    position: ca.SX
+    s_angular: ca.SX
+    s_linear: ca.SX
+    world_rotation: ca.SX
+    world_position: ca.SX
+    angular: ca.SX
+    linear: ca.SX
+    angular_bias: ca.SX
+    linear_bias: ca.SX
+    gravity: ca.SX
+
+
+def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
+    """Return the motion of every node at coordinates q and velocities v."""
+    motions: list[Motion] = []
+    zero, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
+    ground = Motion(
+        eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(ca.DM(tree.gravity))
+    )
+    for node in tree.nodes:
+        parent = ground if node.parent == GROUND else motions[node.parent]
+        turn, shift, s_angular, s_linear = _joint(node, q)
+        placement_rotation = ca.DM(node.placement.rotation)
+        rotation = placement_rotation @ turn
+        position = ca.DM(node.placement.position) + placement_rotation @ shift
+        rate = v[node.iv : node.iv + node.nv]
+        joint_angular, joint_linear = s_angular @ rate, s_linear @ rate
+        angular = rotation.T @ parent.angular + joint_angular
+        linear = rotation.T @ (parent.linear + cross(parent.angular, position)) + joint_linear
+        angular_bias = rotation.T @ parent.angular_bias + cross(angular, joint_angular)
+        linear_bias = (
+            rotation.T @ (parent.linear_bias + cross(parent.angular_bias, position))
+            + cross(angular, joint_linear)
+            + cross(linear, joint_angular)
+        )
+        if node.kind == "free":  # its linear subspace turns with the body: apparent derivative −ω × Rᵀv
+            linear_bias -= cross(joint_angular, joint_linear)
+        motions.append(
+            Motion(
+                rotation,
+                position,
+                s_angular,
+                s_linear,
+                parent.world_rotation @ rotation,
+                parent.world_position + parent.world_rotation @ position,
+                angular,
+                linear,
+                angular_bias,
+                linear_bias,
+                rotation.T @ parent.gravity,
+            )
+        )
+    return motions
+
+
+def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """Return rotation, translation and the two halves of the motion subspace of an elementary joint."""
+    axis, anchor = ca.DM(node.axis), ca.DM(node.anchor)
+    none, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
+    if node.kind == "spherical":
+        turn = quaternion_matrix(q[node.iq : node.iq + 4])
+        return turn, anchor - turn @ anchor, eye, skew(ca.SX(anchor))
+    if node.kind == "free":
+        turn = quaternion_matrix(q[node.iq + 3 : node.iq + 7])
+        local = ca.DM(node.placement.rotation.T)
+        shift = local @ (q[node.iq : node.iq + 3] - ca.DM(node.placement.position))
+        s_angular = ca.horzcat(ca.SX.zeros(3, 3), eye)
+        return turn, shift, s_angular, ca.horzcat((ca.DM(node.placement.rotation) @ turn).T, ca.SX.zeros(3, 3))
+    displacement = q[node.iq] - node.reference
+    if node.kind == "prismatic":
+        return eye, axis * displacement, none, ca.SX(axis)
+    turn = axis_rotation(node.axis, displacement)
+    shift = anchor - turn @ anchor
+    lever = ca.SX(ca.DM(np.cross(node.anchor, node.axis)))
+    if node.kind == "screw":
+        lead = node.pitch / (2 * np.pi)
+        return turn, shift + axis * (lead * displacement), ca.SX(axis), lever + axis * lead
+    return turn, shift, ca.SX(axis), lever
+
+
+def coordinate_rate(tree: Tree, q: ca.SX, v: ca.SX) -> ca.SX:
+    """Return q̇ = N(q) v: quaternions turn by their body-axes angular velocity, q̇ = ½ q ∘ (0, ω)."""
+    rates = []
+    for node in tree.nodes:
+        rate = v[node.iv : node.iv + node.nv]
+        if node.kind in ("spherical", "free"):
+            if node.kind == "free":
+                rates.append(rate[:3])
+                rate = rate[3:]
+            w, x, y, z = ca.vertsplit(q[node.iq + node.nq - 4 : node.iq + node.nq])
+            rates.append(
+                0.5
+                * ca.vertcat(
+                    -x * rate[0] - y * rate[1] - z * rate[2],
+                    w * rate[0] + y * rate[2] - z * rate[1],
+                    w * rate[1] + z * rate[0] - x * rate[2],
+                    w * rate[2] + x * rate[1] - y * rate[0],
+                )
+            )
+        else:
+            rates.append(rate)
+    return ca.vertcat(*rates)
+
+
+class Frames:
+    """Jets of points and directions fixed to bodies, in world axes."""
+
+    def __init__(self, tree: Tree, motions: list[Motion]) -> None:
+        self._tree = tree
+        self._motions = motions
+
+    def point(self, body: str, point: Array) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+        index, pose = self._tree.location[body]
+        r = ca.DM(pose.apply(point))
+        if index == GROUND:
+            return constant(ca.SX(r))
+        m = self._motions[index]
+        velocity = m.linear + cross(m.angular, r)
+        bias = m.linear_bias + cross(m.angular_bias, r) + cross(m.angular, velocity)
+        return Jet(m.world_position + m.world_rotation @ r, m.world_rotation @ velocity, m.world_rotation @ bias)
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
+        index, pose = self._tree.location[body]
+        d = ca.DM(pose.rotation @ direction)
+        if index == GROUND:
+            return constant(ca.SX(d))
+        m = self._motions[index]
+        rate = cross(m.angular, d)
+        bias = cross(m.angular_bias, d) + cross(m.angular, rate)
+        return Jet(m.world_rotation @ d, m.world_rotation @ rate, m.world_rotation @ bias)
+
+    def angular_velocity(self, body: str) -> ca.SX:
+        """Return the angular velocity of a body in world axes."""
+        index, _ = self._tree.location[body]
+        return ca.SX.zeros(3) if index == GROUND else self._motions[index].world_rotation @ self._motions[index].angular
+
+    def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
+        """Return position and rotation of the body frame in the world."""
+        index, pose = self._tree.location[body]
+        if index == GROUND:
+            return ca.SX(ca.DM(pose.position)), ca.SX(ca.DM(pose.rotation))
+        m = self._motions[index]
+        return m.world_position + m.world_rotation @ ca.DM(pose.position), m.world_rotation @ ca.DM(pose.rotation)
+
+

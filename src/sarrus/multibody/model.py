@@ -1,0 +1,107 @@
+"""The equations of motion of a `Mechanism`: one trace of the recursions over CasADi scalars."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from sarrus.equations import Equations
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.multibody import forces
+from sarrus.multibody.closures import closure_residual, coordinate_jets, coupling_residual
+from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
+from sarrus.multibody.jet import vertcat
+from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
+from sarrus.multibody.tree import Tree, build_tree
+
+
+def trace(mechanism: Mechanism) -> Equations:
+    """Return the equations of a mechanism; raises `ModelError` where its description is incomplete."""
+    mechanism.check()
+    tree = build_tree(mechanism)
+    actuators = list(mechanism.actuators.values())
+    q, v = ca.SX.sym("q", tree.nq), ca.SX.sym("v", tree.nv)
+    u, t, p = ca.SX.sym("u", len(actuators)), ca.SX.sym("t"), ca.SX.sym("p", 0)
+    motions = forward_kinematics(tree, q, v)
+    frames = Frames(tree, motions)
+    coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
+
+    jets = coordinate_jets(coordinates, velocities, q, v)
+    closures = list(mechanism.closures.values())
+    couplings = list(mechanism.couplings.values())
+    residual = vertcat(
+        [closure_residual(c, frames) for c in closures] + [coupling_residual(c, jets) for c in couplings]
+    )
+    passive, potential = _passive(mechanism, tree, frames, q, v, t)
+    return Equations(
+        name=mechanism.name,
+        q=q,
+        v=v,
+        u=u,
+        t=t,
+        p=p,
+        mass_matrix=mass_matrix(tree, motions),
+        bias_force=bias_force(tree, motions),
+        passive_force=passive,
+        actuation=ca.SX(forces.actuation_matrix(actuators, velocities)),
+        rate=coordinate_rate(tree, q, v),
+        position_residual=residual.value,
+        velocity_residual=residual.rate,
+        jacobian=ca.jacobian(residual.rate, v),
+        constraint_bias=residual.bias,
+        kinetic_energy=kinetic_energy(tree, motions, v),
+        potential_energy=potential + gravity_potential(tree, motions),
+        non_ideal=ca.SX.zeros(tree.nv),
+        coordinate_names=coordinates,
+        velocity_names=velocities,
+        constraint_names=tuple(name for c in [*closures, *couplings] for name in c.row_names),
+        actuator_names=tuple(mechanism.actuators),
+        conservative=_conservative(mechanism),
+        quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
+    )
+
+
+def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
+    """Return for each body, in the order of ``mechanism.bodies``, 12 numbers: position, then rotation by rows."""
+    tree = build_tree(mechanism)
+    frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
+    columns = []
+    for body in mechanism.bodies:
+        position, rotation = frames.placement(body)
+        columns.append(ca.vertcat(position, ca.vec(rotation.T)))
+    return ca.vertcat(*columns)
+
+
+def _passive(
+    mechanism: Mechanism, tree: Tree, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX
+) -> tuple[ca.SX, ca.SX]:
+    """Return the passive and user forces k(q, v, t) and the potential energy of the springs."""
+    coordinates = dict(zip(mechanism.coordinate_names(), ca.vertsplit(q)))
+    velocities = dict(zip(mechanism.velocity_names(), ca.vertsplit(v)))
+    total, potential = forces.damping_force(mechanism, v), ca.SX(0)
+    iq = iv = 0
+    for joint in mechanism.joints():
+        if joint.stiffness:
+            force, energy = forces.joint_spring(joint, q[iq : iq + joint.nq])
+            total[iv : iv + joint.nv] += force
+            potential += energy
+        iq, iv = iq + joint.nq, iv + joint.nv
+    for spring in mechanism.springs.values():
+        force, energy = forces.spring_damper(spring, frames, v)
+        total, potential = total + force, potential + energy
+    for combined in mechanism.coordinate_springs.values():
+        force, energy = forces.coordinate_spring(combined, coordinates.__getitem__, velocities.__getitem__, v)
+        total, potential = total + force, potential + energy
+    for actuator in mechanism.actuators.values():
+        if any(actuator.bias):
+            total += forces.actuator_bias(actuator, coordinates.__getitem__, velocities.__getitem__, v)
+    for user in mechanism.forces.values():
+        total += forces.user_force(user, frames, q, v, t)
+    return total, potential
+
+
+def _conservative(mechanism: Mechanism) -> bool:
+    """True where nothing but springs and gravity does work in free motion."""
+    damped = any(any(joint.damping) for joint in mechanism.joints())
+    springs = [*mechanism.springs.values(), *mechanism.coordinate_springs.values()]
+    servos = any(any(actuator.bias) for actuator in mechanism.actuators.values())
+    return not (damped or servos or mechanism.forces or any(s.damping for s in springs))
