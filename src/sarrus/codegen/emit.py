@@ -17,16 +17,16 @@ _STORE = _ADDRESS + "  store double {value}, ptr %{name}.p, align 8\n"
 _ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
 
 
-def emit(program: Program, chunk: int | None) -> tuple[str, int]:
+def emit(program: Program, chunk: int) -> tuple[str, int]:
     """Return the text of a module that defines ``void sarrus_entry(const double *in, double *out)``.
 
     Parameters
     ----------
     program : Program
         The instructions.
-    chunk : int or None
-        Number of instructions of one chunk; None puts everything into one function. Values that a later chunk uses
-        pass through an array on the stack of the entry; its slots are used again once their value is dead.
+    chunk : int
+        Number of instructions of one chunk; 0 puts everything into one function. Values that a later chunk
+        uses pass through an array on the stack of the entry, whose slots are used again when they are dead.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def emit(program: Program, chunk: int | None) -> tuple[str, int]:
         The text and the number of chunks.
     """
     size = len(program.instructions)
-    step = max(size, 1) if chunk is None else chunk
+    step = chunk or max(size, 1)
     starts = range(0, max(size, 1), step)
     slots, n_slots = assign_slots(program, step) if len(starts) > 1 else ({}, 0)
     bodies = [_body(program, start, min(start + step, size), slots) for start in starts]
@@ -43,20 +43,18 @@ def emit(program: Program, chunk: int | None) -> tuple[str, int]:
     else:
         functions = []
         for k, body in enumerate(bodies):
-            head = f"define internal void @chunk{k}({_ARGUMENTS}, ptr noalias nocapture %slots) noinline nounwind"
-            functions += [head, " {\n", body, "  ret void\n}\n"]
+            head = f"define internal void @chunk{k}({_ARGUMENTS}, ptr noalias nocapture %slots)"
+            functions += [head, " noinline nounwind {\n", body, "  ret void\n}\n"]
         functions.append(f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n")
         functions.append(f"  %slots = alloca [{max(n_slots, 1)} x double], align 64\n")
-        functions += [
-            f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))
-        ]
+        functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
     uses_erfinv = any(op == ca.OP_ERFINV for op, _, _ in program.instructions)
     return "".join([DECLARATIONS, ERFINV_DEFINITION if uses_erfinv else "", *functions]), len(bodies)
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
-    """Give every value that lives past the end of its chunk of ``step`` instructions a slot; reuse dead slots.
+    """Give every value that lives past the end of its chunk of ``step`` instructions a slot; reuse dead ones.
 
     Returns the slot of each such value and the number of slots.
     """
@@ -85,7 +83,7 @@ def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
 
 
 def _body(program: Program, start: int, stop: int, slots: dict[int, int]) -> str:
-    """Text of the instructions from ``start`` to ``stop``; inputs and slots are loaded where they are first used."""
+    """Text of the instructions from ``start`` to ``stop``; inputs and slots are loaded at their first use."""
     instructions = program.instructions
     text: list[str] = []
     names: dict[int, str] = {}

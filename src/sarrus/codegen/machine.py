@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -52,15 +52,19 @@ def host() -> Host:
         )
 
 
+def _c_library() -> ctypes.CDLL:
+    if sys.platform == "win32":
+        return ctypes.CDLL("ucrtbase")
+    if sys.platform.startswith("linux"):
+        with suppress(OSError):  # other C libraries have no libm of their own
+            return ctypes.CDLL("libm.so.6")
+    return ctypes.CDLL(None)
+
+
 @lru_cache(maxsize=1)
 def _symbols() -> dict[str, int]:
     """Addresses of the functions of the C library that the code may call, wherever the process has them."""
-    if sys.platform == "win32":
-        library = ctypes.CDLL("ucrtbase")
-    elif sys.platform == "darwin":
-        library = ctypes.CDLL(None)
-    else:
-        library = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
+    library = _c_library()
     addresses: dict[str, int] = {}
     for name in LIBM_SYMBOLS + PLATFORM_SYMBOLS:
         function = getattr(library, name, None)
@@ -81,8 +85,8 @@ def _target_machine(optimization: int) -> llvm.TargetMachine:
 
 @lru_cache(maxsize=1)
 def _linker() -> llvm.LLJIT:
-    # JITLink puts all sections of one object side by side, as the small code model wants them, and reports what it
-    # cannot link, where the older linker would abort the process. It does not know Windows.
+    # JITLink puts all sections of one object side by side, as the small code model wants them, and reports
+    # what it cannot link, where the older linker would abort the process. It is not used on Windows.
     return llvm.create_lljit_compiler(_target_machine(0), use_jit_link=os.name != "nt")
 
 

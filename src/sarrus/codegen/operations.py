@@ -1,12 +1,13 @@
 """The scalar operations of CasADi as LLVM instructions.
 
-Every entry of `TEMPLATES` is the text of one operation: ``{r}`` names the result, ``{a}`` and ``{b}`` the operands;
-intermediate results are called ``{r}.1``, ``{r}.2``. Values are those of CasADi's own evaluation, NaN and infinity
-included, with two exceptions: the sign of ``fmin(0, -0)`` is not specified (nor is it in C), and ``erfinv`` is exact to
-a few units in the last place where CasADi's formula is off by up to 4e-7.
+Every entry of `TEMPLATES` is the text of one operation: ``{r}`` names the result, ``{a}`` and ``{b}`` the
+operands; intermediate results are called ``{r}.1``, ``{r}.2``. Values are those of CasADi's own evaluation,
+NaN and infinity included, with two exceptions: the sign of ``fmin(0, -0)`` is not specified (nor is it in C),
+and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by up to 4e-7.
 
-Additions, subtractions and products carry the flag ``contract``, which lets the compiler fuse a product and a sum into
-one instruction with one rounding. No other liberty is given: no reassociation, and NaN and infinity are kept.
+Additions, subtractions and products carry the flag ``contract``, which lets the compiler fuse a product and a
+sum into one instruction with one rounding; ``a*b - c*d`` of equal products may then be the rounding error of one
+of them instead of zero. No other liberty is given: no reassociation, and NaN and infinity are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import casadi as ca
 
 OPERATION_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 
-# Operations whose value is that of their first operand. OP_PRINTME prints in CasADi; native code does not print.
+# Operations whose value is that of their first operand. OP_PRINTME prints in CasADi; native code does not.
 IDENTITIES = frozenset({ca.OP_ASSIGN, ca.OP_LIFT, ca.OP_PRINTME})
 
 ERFINV = "sarrus_erfinv"
@@ -147,9 +148,9 @@ _HALLEY_STEP = """\
   %z{next} = fsub double %z{k}, %v{k}
 """
 
-# Start: Winitzki's closed form ("A handy approximation for the error function and its inverse", 2008, a = 0.147),
-# relative error 2e-3. Then three Halley steps on erf, or on erfc where erf is near one and the difference 1 - |x| is
-# exact.
+# Start: Winitzki's closed form ("A handy approximation for the error function and its inverse", 2008, with
+# a = 0.147), relative error 2e-3. Then three Halley steps on erf, or, where erf is near one and 1 - |x| is
+# exact, on erfc. The fabs under the second root catches a difference that rounding made negative.
 ERFINV_DEFINITION = (
     f"""define internal double @{ERFINV}(double %x) noinline nounwind {{
   %y = call double @llvm.fabs.f64(double %x)

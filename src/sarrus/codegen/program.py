@@ -15,8 +15,8 @@ class Program:
     """Straight-line code. Instruction ``i`` is ``(operation, a, b)`` and defines the value ``i``.
 
     ``a`` and ``b`` are the values (earlier instructions) that it uses; a unary operation has ``b = a``. For
-    ``OP_INPUT``, ``a`` is the place in the input vector; for ``OP_CONST``, the number itself; ``OP_OUTPUT`` stores the
-    value ``b`` at place ``a`` of the output vector.
+    ``OP_INPUT``, ``a`` is the place in the input vector; for ``OP_CONST``, the number itself; ``OP_OUTPUT``
+    stores the value ``b`` at place ``a`` of the output vector.
     """
 
     instructions: list[tuple[int, int | float, int]]
@@ -31,11 +31,12 @@ class Program:
         return (int(a), b)
 
 
-def read_program(function: ca.Function) -> Program:
-    """Read the instruction list of an SX function that has one column as input and one column as output.
+def read_program(function: ca.Function, name: str) -> Program:
+    """Read the instruction list of an SX function of one input column and one output column.
 
-    CasADi's list works on registers that are written again and again; here every value gets a number of its own.
-    The list holds no dead code, for CasADi collects it from the outputs backwards.
+    CasADi's list works on registers that are written again and again; here every value gets a number of its
+    own. The list holds no dead code, for CasADi collects it from the outputs backwards. ``name`` is for
+    messages.
 
     Raises
     ------
@@ -61,11 +62,11 @@ def read_program(function: ca.Function) -> Program:
             used = function.instruction_input(k)
             entry = (op, register[used[0]], register[used[-1]])
         else:
-            name = OPERATION_NAMES.get(op, f"operation {op}")
+            operation = OPERATION_NAMES.get(op, f"operation {op}")
             raise UnsupportedOperationError(
-                f"{function.name()}: instruction {k} is {name}, which has no native form; "
+                f"{name}: instruction {k} is {operation}, which has no native form; "
                 "write the expression with elementary scalar operations (inline the functions that it calls)",
-                element=name,
+                element=operation,
             )
         register[function.instruction_output(k)[0]] = len(instructions)
         instructions.append(entry)

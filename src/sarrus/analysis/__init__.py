@@ -1,0 +1,1 @@
+"""Analyses of a system at one configuration: assembly and rank."""

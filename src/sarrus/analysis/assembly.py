@@ -1,0 +1,149 @@
+"""Assembly: from a rough guess to closed loops, and the rank of the constraints near a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.errors import ArgumentError, SolveError, unknown_name
+from sarrus.mechanism.pose import Array
+from sarrus.solves import Assembly, read_only
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+TOLERANCE = 1e-12
+# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
+DATA_TOLERANCE = 1e-6
+MAX_ITERATIONS = 300
+_RESTARTS = 4
+
+
+def assemble(
+    system: System, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
+) -> Assembly:
+    """Close the loops from the guess q, moving as little as possible.
+
+    Levenberg–Marquardt on φ(q, t) with damping ‖φ‖², which converges fast even where A loses rank (Fan and
+    Yuan, Computing 74, 2005). Coordinates in ``locked`` (joint or coordinate names) keep their values.
+    Where the descent gets stuck, it starts again from four small seeded perturbations before giving up.
+    ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
+    """
+    free = _free_velocities(system, locked)
+    start = system.normalized(q)
+    rng = np.random.default_rng(1)
+    best, iterations = _descend(system, start, t, free)
+    error = _residual(system, best, t)
+    for attempt in range(_RESTARTS):
+        if error <= DATA_TOLERANCE:
+            break
+        kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free
+        trial, more = _descend(system, system.move(start, kick), t, free)
+        iterations += more
+        if _residual(system, trial, t) < error:
+            best, error = trial, _residual(system, trial, t)
+    rank = numerical_rank(system.constraint_jacobian(best, t)[: system.nh])
+    if error > DATA_TOLERANCE:
+        status = Status.NOT_CLOSED
+    elif error > TOLERANCE:
+        status = Status.INCONSISTENT
+    else:
+        status = Status.SINGULAR if rank < nearby_rank(system, best, t) else Status.OK
+    phi = system.constraint_residual(best, t)
+    gaps = {name: float(np.abs(phi[rows]).max()) for name, rows in system.closure_rows.items() if rows.stop <= system.nh}
+    result = Assembly(read_only(best), error, iterations, rank, status, gaps)
+    if throw and status is Status.NOT_CLOSED:
+        raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
+    return result
+
+
+def numerical_rank(jacobian: Array, tolerance: float = 1e-6) -> int:
+    """Return the number of singular values above ``tolerance`` times the largest one."""
+    if jacobian.size == 0:
+        return 0
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return int(np.count_nonzero(values > tolerance * values[0])) if values[0] > 0.0 else 0
+
+
+def nearby_rank(system: System, q: Array, t: float = 0.0, *, holonomic: bool = True) -> int:
+    """Return the rank that A has at generic closed configurations near q: the largest of q and three neighbours.
+
+    Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
+    the rank there is lower; where redundant rows separate off the manifold, it is the rank on it.
+    """
+    rows = slice(0, system.nh if holonomic else system.nc)
+    jacobian = system.constraint_jacobian(q, t)[rows]
+    rank = numerical_rank(jacobian)
+    if rank == min(jacobian.shape):
+        return rank
+    rng = np.random.default_rng(2)
+    everything = np.ones(system.nv)
+    _, values, right = np.linalg.svd(jacobian)
+    tangent = right[int(np.count_nonzero(values > 1e-6 * max(values[0], 1e-300))) :]
+    for _ in range(3):
+        if len(tangent) == 0:
+            break
+        step = tangent.T @ rng.standard_normal(len(tangent))
+        near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
+        if _residual(system, near, t) <= DATA_TOLERANCE:
+            rank = max(rank, numerical_rank(system.constraint_jacobian(near, t)[rows]))
+    return rank
+
+
+def _residual(system: System, q: Array, t: float) -> float:
+    phi = system.constraint_residual(q, t)
+    return float(np.abs(phi).max()) if phi.size else 0.0
+
+
+def _descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
+    """Run Levenberg–Marquardt steps of at most one radian or metre until nothing improves."""
+    phi = system.constraint_residual(q, t)
+    size = float(np.linalg.norm(phi))
+    scale = 1.0
+    for iteration in range(MAX_ITERATIONS):
+        if size <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
+            return q, iteration
+        left, values, right = np.linalg.svd(system.constraint_jacobian(q, t)[: system.nh] * free, full_matrices=False)
+        keep = values > 1e-9 * max(values[0], 1e-300)
+        left, values, right = left[:, keep], values[keep], right[keep]
+        slope = left.T @ phi
+        improved = False
+        for _ in range(12):
+            step = -right.T @ (values * slope / (values**2 + scale * size**2))
+            step /= max(1.0, float(np.abs(step).max(initial=0.0)))
+            trial = system.move(q, step)
+            value = system.constraint_residual(trial, t)
+            if np.linalg.norm(value) < size:
+                improved = True
+                break
+            scale = 10.0 * scale
+            if float(np.abs(step).max(initial=0.0)) < 1e-16:
+                break
+        if not improved:
+            return q, iteration
+        stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
+        q, phi, size = trial, value, float(np.linalg.norm(value))
+        scale = max(0.1 * scale, 1e-4)
+        if stalled:
+            return q, iteration
+    return q, MAX_ITERATIONS
+
+
+def _free_velocities(system: System, locked: Sequence[str]) -> Array:
+    """Return ones for velocities that may move and zeros for the locked ones."""
+    free = np.ones(system.nv)
+    if isinstance(locked, str):
+        raise ArgumentError("locked must be a sequence of names, such as locked=['crank']", element="locked")
+    for name in locked:
+        indices = system.velocity_indices(name)
+        if not indices:
+            raise ArgumentError(
+                "locked: " + unknown_name("joint or coordinate", name, system.joint_names),
+                element=name,
+                valid=system.joint_names,
+            )
+        free[indices] = 0.0
+    return free

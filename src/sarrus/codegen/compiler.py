@@ -1,0 +1,162 @@
+"""From CasADi expressions to a native function."""
+
+from __future__ import annotations
+
+import hashlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from time import perf_counter
+
+import casadi as ca
+
+from sarrus.codegen import cache
+from sarrus.codegen.emit import emit
+from sarrus.codegen.errors import CompilationError
+from sarrus.codegen.machine import LoadedCode, build_object, host
+from sarrus.codegen.native import Layout, NativeFunction
+from sarrus.codegen.program import read_program
+from sarrus.errors import ArgumentError
+
+# Measured; see docs/decisions/0001-native-code.md.
+CHUNK = 500  # instructions of one chunk
+CHUNK_THRESHOLD = 5_000  # instructions above which a function is split in chunks
+OPTIMIZATION = 2  # level of LLVM's code generator; no passes run on the IR before
+
+
+def compile_function(
+    name: str, inputs: Sequence[ca.SX], outputs: Mapping[str, ca.SX], *, chunk: int | None = None
+) -> NativeFunction:
+    """Compile expressions to a native function, or fetch it from the disk cache.
+
+    Parameters
+    ----------
+    name : str
+        Name for messages.
+    inputs : sequence of SX
+        Symbols: columns or scalars, possibly empty.
+    outputs : mapping of str to SX
+        Expressions of the inputs, of any shape; sparse ones become dense.
+    chunk : int, optional
+        Number of instructions of one chunk. By default the code is one function up to `CHUNK_THRESHOLD`
+        instructions and split in chunks of `CHUNK` above; 0 never splits.
+
+    Returns
+    -------
+    NativeFunction
+
+    Raises
+    ------
+    CompilationError
+        An input is no column of symbols, or appears twice, or an output depends on symbols that are no input.
+    UnsupportedOperationError
+        An expression uses an operation without a native form.
+    """
+    start = perf_counter()
+    if chunk is not None and chunk < 0:
+        raise ArgumentError(f"{name}: chunk is {chunk}, must be 0 (never split) or a number of instructions")
+    column = _join_inputs(name, inputs)
+    layout, values = _join_outputs(outputs)
+    key = _key(_casadi_function(name, column, values), chunk)
+    found = _fetch(key)
+    cache.count(hit=found is not None)
+    entry, code = found or _build(name, column, values, chunk)
+    if found is None:
+        cache.store(key, entry)
+    return NativeFunction(
+        name,
+        code,
+        column.numel(),
+        layout,
+        n_instructions=entry.n_instructions,
+        chunks=entry.chunks,
+        from_cache=found is not None,
+        compile_seconds=perf_counter() - start,
+    )
+
+
+def _join_inputs(name: str, inputs: Sequence[ca.SX]) -> ca.SX:
+    seen: set[int] = set()
+    for k, symbols in enumerate(inputs):
+        if not isinstance(symbols, ca.SX) or symbols.shape[1] > 1 or not symbols.is_dense():
+            raise CompilationError(f"{name}: input {k} must be a dense column of SX symbols, not {symbols!r}")
+        if not symbols.is_valid_input():
+            raise CompilationError(f"{name}: input {k} must hold symbols only, not the expression {symbols}")
+        for symbol in symbols.elements():
+            if symbol.element_hash() in seen:
+                raise CompilationError(
+                    f"{name}: the symbol {symbol} appears twice in the inputs", element=str(symbol)
+                )
+            seen.add(symbol.element_hash())
+    return ca.vertcat(ca.SX(0, 1), *[symbols for symbols in inputs if symbols.numel()])
+
+
+def _join_outputs(outputs: Mapping[str, ca.SX]) -> tuple[Layout, ca.SX]:
+    layout: Layout = {}
+    columns = [ca.SX(0, 1)]
+    end = 0
+    for key, expression in outputs.items():
+        matrix = ca.SX(expression)
+        start, end = end, end + matrix.numel()
+        layout[key] = (slice(start, end), matrix.shape)
+        if matrix.numel():
+            columns.append(ca.vec(ca.densify(matrix).T))  # CasADi stores by columns, the output is by rows
+    return layout, ca.vertcat(*columns)
+
+
+def _casadi_function(name: str, inputs: ca.SX, outputs: ca.SX) -> ca.Function:
+    """One column in, one column out; the internal name is fixed, so that equal content means equal code."""
+    function = ca.Function("program", [inputs], [outputs], {"allow_free": True})
+    if function.has_free():
+        free = function.get_free()
+        names = [symbol.name() for symbol in inputs.elements()]
+        known = ", ".join(names) or "none"
+        raise CompilationError(
+            f"{name}: the outputs depend on {', '.join(free)}, not among the inputs ({known})",
+            element=free[0],
+            valid=names,
+        )
+    return function
+
+
+def _key(function: ca.Function, chunk: int | None) -> str:
+    """Hash of all that the code depends on: program (bit for bit), options, compiler, machine."""
+    parts = [
+        function.serialize(),
+        ca.CasadiMeta.version(),
+        repr((chunk, CHUNK, CHUNK_THRESHOLD, OPTIMIZATION, cache.FORMAT)),
+        _generator_digest(),
+        host().identity,
+    ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _generator_digest() -> str:
+    """Hash of the modules that turn a program into text; code of another version of them is not used."""
+    digest = hashlib.sha256()
+    for module in ("compiler", "program", "operations", "emit", "machine"):
+        digest.update(pkgutil.get_data("sarrus.codegen", f"{module}.py") or b"")
+    return digest.hexdigest()
+
+
+def _fetch(key: str) -> tuple[cache.Entry, LoadedCode] | None:
+    entry = cache.load(key)
+    if entry is None:
+        return None
+    try:
+        return entry, LoadedCode(entry.code)
+    except CompilationError:
+        cache.discard(key)
+        return None
+
+
+def _build(name: str, inputs: ca.SX, outputs: ca.SX, chunk: int | None) -> tuple[cache.Entry, LoadedCode]:
+    function = _casadi_function(name, inputs, ca.cse(outputs) if outputs.numel() else outputs)
+    program = read_program(function, name)
+    size = len(program.instructions)
+    if chunk is None:
+        chunk = CHUNK if size > CHUNK_THRESHOLD else 0
+    text, chunks = emit(program, chunk)
+    entry = cache.Entry(build_object(text, OPTIMIZATION), size, chunks)
+    return entry, LoadedCode(entry.code)

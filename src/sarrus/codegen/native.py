@@ -1,0 +1,89 @@
+"""A compiled set of expressions: an address with its layout, and a Python call for tests and slow paths."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sarrus.codegen.machine import LoadedCode
+from sarrus.errors import ArgumentError
+
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+Layout = dict[str, tuple[slice, tuple[int, int]]]
+
+
+class NativeFunction:
+    """Machine code ``void f(const double *in, double *out)`` for expressions; made by `compile_function`.
+
+    The code is valid as long as this object lives: whoever keeps `address` must keep the object too. It has
+    no state, so threads may call it at the same time. ``in`` and ``out`` must not overlap.
+
+    Attributes
+    ----------
+    name : str
+    address : int
+        Address of the function.
+    n_in, n_out : int
+        Numbers of inputs (those of all input columns one after the other) and of outputs.
+    outputs : dict of str to (slice, shape)
+        Where each output lies in the output vector: dense and row by row, so that
+        ``out[slice].reshape(shape)`` is the matrix.
+    n_instructions : int
+        Scalar instructions of the program, inputs, constants and outputs included.
+    chunks : int
+        Number of pieces that the code was split in; 1 is a single function.
+    from_cache : bool
+        Whether the code came from the disk cache.
+    compile_seconds : float
+        Time to make or to fetch the code.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        code: LoadedCode,
+        n_in: int,
+        outputs: Layout,
+        *,
+        n_instructions: int,
+        chunks: int,
+        from_cache: bool,
+        compile_seconds: float,
+    ) -> None:
+        self.name = name
+        self.address = code.address
+        self.n_in = n_in
+        self.n_out = max((place.stop for place, _ in outputs.values()), default=0)
+        self.outputs = outputs
+        self.n_instructions = n_instructions
+        self.chunks = chunks
+        self.from_cache = from_cache
+        self.compile_seconds = compile_seconds
+        self._code = code
+        self._call = _SIGNATURE(code.address)
+
+    def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Evaluate at the input vector ``x`` (n_in,) and return the output vector (n_out,).
+
+        Raises
+        ------
+        ArgumentError
+            ``x`` is not a vector of n_in numbers.
+        """
+        values = np.ascontiguousarray(x, dtype=np.float64)
+        if values.shape != (self.n_in,):
+            raise ArgumentError(
+                f"{self.name}: the input has shape {values.shape}, expected ({self.n_in},)", element=self.name
+            )
+        out = np.empty(self.n_out)
+        self._call(values.ctypes.data, out.ctypes.data)
+        return out
+
+    def __repr__(self) -> str:
+        return (
+            f"<NativeFunction {self.name}: {self.n_in} inputs, {self.n_out} outputs, "
+            f"{self.n_instructions} instructions>"
+        )

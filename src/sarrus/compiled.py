@@ -1,0 +1,164 @@
+"""`CompiledEquations`: native functions of a system, each compiled when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+
+from sarrus.codegen import NativeFunction, compile_function
+from sarrus.equations import Equations
+from sarrus.kernels import layout as la
+from sarrus.mechanism.pose import Array
+
+# Largest nv whose elimination is traced into straight-line code; see docs/decisions.
+TRACED_ELIMINATION_LIMIT = 40
+
+
+def eliminate(matrix: ca.SX) -> ca.SX:
+    """Return L with LᵀL = M, traced over the structural nonzeros.
+
+    In the order of a kinematic tree this factor fills in nothing (Featherstone 2005, branch-induced sparsity).
+    """
+    n = matrix.shape[0]
+    a = [[matrix[i, j] for j in range(i + 1)] for i in range(n)]
+    zero = [[a[i][j].is_zero() for j in range(i + 1)] for i in range(n)]
+    for k in range(n - 1, -1, -1):
+        a[k][k] = ca.sqrt(a[k][k])
+        support = [j for j in range(k) if not zero[k][j]]
+        inverse = 1 / a[k][k]
+        for j in support:
+            a[k][j] = a[k][j] * inverse
+        for i in support:
+            for j in support:
+                if j <= i:
+                    a[i][j] = a[i][j] - a[k][i] * a[k][j]
+                    zero[i][j] = False
+    factor = ca.SX.zeros(n, n)
+    for i in range(n):
+        for j in range(i + 1):
+            factor[i, j] = a[i][j]
+    return factor
+
+
+def solve_transposed(factor: ca.SX, columns: ca.SX) -> ca.SX:
+    """Return L⁻ᵀ B for lower triangular L, skipping structural zeros."""
+    n, count = columns.shape
+    inverse = [1 / factor[k, k] for k in range(n)]
+    below = [[j for j in range(k) if not factor[k, j].is_zero()] for k in range(n)]
+    out = ca.SX.zeros(n, count)
+    for c in range(count):
+        x = [columns[i, c] for i in range(n)]
+        for k in range(n - 1, -1, -1):
+            if x[k].is_zero():
+                continue
+            x[k] = x[k] * inverse[k]
+            for j in below[k]:
+                x[j] = x[j] - factor[k, j] * x[k]
+        out[:, c] = ca.vertcat(*x)
+    return out
+
+
+class CompiledEquations:
+    """The equations of a system as native functions of x = [q | v | u | t | p]."""
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        self._functions: dict[str, NativeFunction] = {}
+        self._extra: dict[str, NativeFunction] = {}
+        e = equations
+        self.inputs = [e.q, e.v, e.u, e.t, e.p]
+        self.mode = self._elimination_mode()
+
+    def function(self, name: str) -> NativeFunction:
+        """Return the native function ``name``, compiling it at its first use."""
+        if name not in self._functions:
+            self._functions[name] = self.compile(name, self._outputs(name))
+        return self._functions[name]
+
+    def compile(self, name: str, outputs: Mapping[str, ca.SX]) -> NativeFunction:
+        """Compile expressions over the symbols of these equations; the caller keeps the result alive."""
+        return compile_function(f"{self.equations.name}.{name}", self.inputs, outputs)
+
+    @property
+    def compiled(self) -> dict[str, NativeFunction]:
+        """The functions compiled so far, with their sizes and compile seconds."""
+        return dict(self._functions)
+
+    def sizes(self) -> np.ndarray:
+        """Return the integer description for the kernels; ranks are to be filled in."""
+        e = self.equations
+        sizes = np.zeros(la.QUATERNIONS + len(e.quaternions), np.int64)
+        sizes[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
+        sizes[la.ELIMINATION] = self.mode
+        sizes[la.N_QUATERNIONS] = len(e.quaternions)
+        simple = e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1)
+        sizes[la.SIMPLE_RATE] = int(simple)
+        sizes[la.GENERIC_RANK] = min(e.nc, e.nv)
+        sizes[la.HOLONOMIC_RANK] = min(e.nh, e.nv)
+        sizes[la.QUATERNIONS :] = e.quaternions
+        return sizes
+
+    def _outputs(self, name: str) -> dict[str, ca.SX]:
+        e = self.equations
+        match name:
+            case "dynamics":
+                return self._dynamics()
+            case "position":
+                b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
+                return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
+            case "velocity":
+                return {"residual": e.velocity_residual, "jacobian": e.jacobian}
+            case "rate":
+                return {"rate": e.rate}
+            case "energy":
+                return {"energy": e.kinetic_energy + e.potential_energy}
+            case "invariants":
+                return self._invariants()
+            case "mass_matrix":
+                return {name: e.mass_matrix}
+            case _:
+                return {name: getattr(e, name)}
+
+    def _dynamics(self) -> dict[str, ca.SX]:
+        e = self.equations
+        force = e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal
+        if self.mode != la.TRACED:
+            mass, rows = e.mass_matrix, e.jacobian
+        else:
+            mass = eliminate(e.mass_matrix)
+            solved = solve_transposed(mass, ca.horzcat(force, e.jacobian.T))
+            force, rows = solved[:, 0], solved[:, 1:].T
+        return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.rate}
+
+    def _invariants(self) -> dict[str, ca.SX]:
+        """Return c = (φ, ψ, T + V) and its derivative along (δq = N δ, δv)."""
+        e = self.equations
+        c = ca.vertcat(e.position_residual, e.velocity_residual, e.kinetic_energy + e.potential_energy)
+        along_q = ca.jacobian(c, e.q) @ ca.jacobian(e.rate, e.v)
+        return {"c": c, "jacobian": ca.horzcat(along_q, ca.jacobian(c, e.v))}
+
+    def _elimination_mode(self) -> int:
+        """Choose the elimination: null space where M is singular, traced where it pays, else Cholesky."""
+        e = self.equations
+        probe = ca.Function("probe", [e.q, e.t, e.p], [e.mass_matrix])
+        rng = np.random.default_rng(0)
+        parameters = np.array(list(e.parameter_values.values()))
+        for _ in range(3):
+            q = random_coordinates(e, rng)
+            mass = np.array(probe(q, 0.0, parameters))
+            if not np.all(np.isfinite(mass)):
+                continue
+            scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
+            if np.any(scale <= 0.0) or np.linalg.eigvalsh(mass / np.outer(scale, scale))[0] < 1e-12:
+                return la.NULL_SPACE
+        return la.TRACED if e.nv <= TRACED_ELIMINATION_LIMIT else la.CHOLESKY
+
+
+def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:
+    """Return random coordinates with unit quaternions."""
+    q = rng.uniform(-1.0, 1.0, equations.nq)
+    for start in equations.quaternions:
+        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q

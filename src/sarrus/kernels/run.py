@@ -1,0 +1,228 @@
+"""The simulation loop: steps, error control, projection, events and recording, with no Python per step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sarrus.kernels import layout as la
+from sarrus.kernels.native_call import call_native
+from sarrus.kernels.stepping import CONSTRAINTS, error_norm, finish, slope, stages
+
+# Columns of a record after t, q, v, a, u, λ.
+ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL = 0, 1, 2, 3, 4
+N_FACTS = 5
+
+# How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
+RUNNING, DONE = -1, 0
+ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
+
+# Entries of the run state that one call hands to the next.
+STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED, N_STATE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+
+@njit(cache=True)
+def record(addresses, sizes, settings, x, k, lam, rank, facts, row, work):
+    """Fill one row: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
+    nq, nv, nu, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NU], sizes[la.NH], sizes[la.NC]
+    n = nq + nv
+    row[0] = x[n + nu]
+    at = 1
+    for i in range(n):
+        row[at + i] = x[i]
+    at += n
+    for i in range(nv):
+        row[at + i] = k[nq + i]
+    at += nv
+    for i in range(nu):
+        row[at + i] = x[n + i]
+    at += nu
+    for j in range(nc):
+        row[at + j] = lam[j]
+    at += nc
+    call_native(addresses[la.ENERGY], x, row[at + ENERGY : at + ENERGY + 1])
+    row[at + RANK] = rank
+    row[at + LARGEST] = facts[2]
+    row[at + SMALLEST] = facts[3]
+    residual = 0.0
+    if nh > 0:
+        call_native(addresses[la.POSITION], x, work)
+        for j in range(nh):
+            residual = max(residual, abs(work[j]))
+    row[at + RESIDUAL] = residual
+
+
+@njit(cache=True)
+def advance(
+    addresses, sizes, settings, bounds, a, b, c, errors, exponent, rtol, atol, h_max, h_min,
+    x, tau, end, every, project, project_every, state, records, event_modes, event_values, event_log,
+):  # fmt: skip
+    """Advance x to time ``end`` or until the records are full; returns (status, rows written).
+
+    ``state`` persists between calls (see the module's constants). With ``errors`` empty the steps are
+    state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
+    (state[UNRECORDED] = −1). ``event_modes`` (n × 2): direction −1, 0 or 1, and whether terminal;
+    ``event_log`` gets a row (index, time) per crossing, state[LOGGED] counts them.
+    """
+    nq, nv, nu = sizes[la.NQ], sizes[la.NV], sizes[la.NU]
+    n = nq + nv
+    time = n + nu
+    s = b.shape[0]
+    adaptive = errors.shape[0] > 0
+    slopes = np.zeros((s + 1, n))
+    new, scratch, rate = np.empty_like(x), np.empty(x.shape[0] + nq + nv + nu), np.empty(nq + 1)
+    lam = np.zeros(sizes[la.NC])
+    work = np.empty(la.work_size(sizes) + 2 * (sizes[la.NC] + 1) * (nv + 2))
+    perm = np.empty(sizes[la.NC] + 1, np.int64)
+    facts = np.zeros(5)
+    n_events = sizes[la.N_EVENTS]
+    values = np.empty(n_events + 1)
+    rows = 0
+
+    rank = slope(
+        addresses, sizes, settings, bounds, x, tau, -1, True, slopes[0], lam, work, perm, facts, scratch
+    )
+    if rank < 0:
+        return ILL_POSED, rows
+    if state[UNRECORDED] < 0.0:
+        record(addresses, sizes, settings, x, slopes[0], lam, rank, facts, records[rows], work)
+        rows += 1
+        state[UNRECORDED] = 0.0
+        if n_events:
+            call_native(addresses[la.EVENTS], x, event_values)
+
+    while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
+        t = x[time]
+        last = False
+        if adaptive:
+            h = min(state[STEP], h_max)
+            if t + h >= end - 1e-12 * max(abs(end), h):
+                h, last = end - t, True
+            if h < h_min and not last:
+                return STEP_TOO_SMALL, rows
+        else:
+            target = state[START] + (state[STEPS] + 1.0) * state[STEP]
+            if target >= end - 1e-9 * state[STEP]:
+                target, last = end, True
+            h = target - t
+        good = stages(
+            addresses, sizes, settings, bounds, a, b, c, adaptive,
+            x, h, tau, rank, slopes, new, lam, work, perm, facts, scratch,
+        )  # fmt: skip
+        if adaptive:
+            error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
+            if not error <= 1.0:
+                state[REJECTED] += 1.0
+                shrink = max(0.2, 0.9 * error**exponent) if np.isfinite(error) else 0.2
+                state[STEP] = h * shrink
+                state[FACTOR] = 1.0
+                if state[STEP] < h_min:
+                    return STEP_TOO_SMALL, rows
+                continue
+            growth = 10.0 if error == 0.0 else min(10.0, 0.9 * error**exponent)
+            if not last or growth < 1.0:
+                state[STEP] = h * min(growth, state[FACTOR])
+            state[FACTOR] = 10.0
+        elif not good:
+            return NOT_FINITE, rows
+        if last:
+            new[time] = end
+        else:
+            new[time] = t + h if adaptive else target
+        what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
+        if not finish(addresses, sizes, settings, new, what, state[TARGET_ENERGY], work, perm, scratch, rate):
+            if adaptive and h > 2 * h_min:
+                state[REJECTED] += 1.0
+                state[STEP] = 0.25 * h
+                continue
+            for i in range(n):
+                if not np.isfinite(new[i]):
+                    return NOT_FINITE, rows
+            return PROJECTION_FAILED, rows
+        stop = False
+        if n_events:
+            call_native(addresses[la.EVENTS], new, values)
+            stop = _locate(
+                addresses, sizes, settings, bounds, a, b, c, x, h, tau, rank, slopes, new, lam, work, perm,
+                facts, scratch, rate, what, state, event_modes, event_values, values, event_log,
+            )  # fmt: skip
+        for i in range(x.shape[0]):
+            x[i] = new[i]
+        rank = slope(
+            addresses, sizes, settings, bounds, x, tau, -1, True, slopes[0], lam, work, perm, facts, scratch
+        )
+        state[STEPS] += 1.0
+        state[UNRECORDED] += 1.0
+        if rank < 0:
+            return ILL_POSED, rows
+        if stop or x[time] >= end or state[UNRECORDED] >= every:
+            record(addresses, sizes, settings, x, slopes[0], lam, rank, facts, records[rows], work)
+            rows += 1
+            state[UNRECORDED] = 0.0
+        if stop:
+            return EVENT, rows
+    return (DONE if x[time] >= end else RUNNING), rows
+
+
+@njit(cache=True)
+def _crossing(before, after, direction):
+    """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both)."""
+    if direction > 0:
+        return before < 0.0 <= after
+    if direction < 0:
+        return before > 0.0 >= after
+    return (before < 0.0 <= after) or (before > 0.0 >= after)
+
+
+@njit(cache=True)
+def _locate(
+    addresses, sizes, settings, bounds, a, b, c, x, h, tau, rank, slopes, new, lam, work, perm,
+    facts, scratch, rate, what, state, modes, before, after, log,
+):  # fmt: skip
+    """Find crossings within the step by repeating it with a shorter h (Illinois method), and log them.
+
+    The earliest terminal event shortens the step: its state goes to ``new`` and True is returned.
+    """
+    count = before.shape[0]
+    energy = state[TARGET_ENERGY]
+    trial, values, found = new.copy(), np.empty(count + 1), np.full(count, np.inf)
+    clock = sizes[la.NQ] + sizes[la.NV] + sizes[la.NU]
+    earliest, stop = h, False
+    for k in range(count):
+        if not _crossing(before[k], after[k], modes[k, 0]):
+            continue
+        low, high, f_low, f_high = 0.0, h, before[k], after[k]
+        for _ in range(60):
+            if high - low <= settings[la.EVENT_TOLERANCE] or f_low == f_high:
+                break
+            middle = low + (high - low) * f_low / (f_low - f_high)
+            margin = 1e-3 * (high - low)
+            middle = min(max(middle, low + margin), high - margin)
+            if not stages(
+                addresses, sizes, settings, bounds, a, b, c, False,
+                x, middle, tau, rank, slopes, trial, lam, work, perm, facts, scratch,
+            ) or not finish(addresses, sizes, settings, trial, what, energy, work, perm, scratch, rate):  # fmt: skip
+                break
+            call_native(addresses[la.EVENTS], trial, values)
+            if _crossing(before[k], values[k], modes[k, 0]):
+                high, f_high, f_low = middle, values[k], 0.5 * f_low
+            else:
+                low, f_low, f_high = middle, values[k], 0.5 * f_high
+        found[k] = high
+        if modes[k, 1] != 0.0 and high <= earliest:
+            earliest, stop = high, True
+    if stop:
+        stages(
+            addresses, sizes, settings, bounds, a, b, c, False,
+            x, earliest, tau, rank, slopes, new, lam, work, perm, facts, scratch,
+        )  # fmt: skip
+        finish(addresses, sizes, settings, new, what, energy, work, perm, scratch, rate)
+        call_native(addresses[la.EVENTS], new, after)
+    for k in range(count):
+        before[k] = after[k]
+        if found[k] <= earliest:
+            row = int(state[LOGGED])
+            log[row, 0] = k
+            log[row, 1] = x[clock] + found[k]
+            state[LOGGED] += 1.0
+    return stop

@@ -1,0 +1,81 @@
+"""What every importer shares: the place of the mechanism being built, refusals, unique names, XML checks."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sarrus.errors import ModelFileError, UnsupportedElementError
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.report import ImportReport
+
+
+@dataclass
+class Import:
+    """One import in progress.
+
+    ``frames`` maps the names that a loop file may use (bodies, URDF joints, MJCF sites) to the body that
+    carries the frame and its pose in it.
+    """
+
+    path: Path
+    mechanism: Mechanism
+    strict: bool = True
+    frames: dict[str, tuple[str, Pose]] = field(default_factory=dict)
+
+    @property
+    def report(self) -> ImportReport:
+        """The report of the mechanism."""
+        return self.mechanism.report
+
+    def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
+        """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as refused.
+
+        ``remedy`` says how the model could be changed so that the element is kept.
+        """
+        if self.strict:
+            raise UnsupportedElementError(
+                f"{self.path.name}: {kind} {name!r} cannot be kept: {reason}. To go on: {remedy}; or load with "
+                "strict=False, which leaves it out and lists it in mechanism.report as refused",
+                element=name,
+            )
+        self.report.refuse(kind, name, f"left out: {reason}")
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """Return ``name``, with a number appended if it is among ``taken``."""
+    names = set(taken)
+    if name not in names:
+        return name
+    number = 2
+    while f"{name}_{number}" in names:
+        number += 1
+    return f"{name}_{number}"
+
+
+def parse_xml(path: Path) -> ElementTree.Element:
+    """Return the root element of an XML file.
+
+    A file that is missing or no XML, and NaN in an attribute or text, raise `ModelFileError`, which names
+    the file, the line or the element.
+    """
+    if not path.is_file():
+        raise ModelFileError(f"{path}: no such file", element=str(path))
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        line, column = error.position
+        raise ModelFileError(
+            f"{path}: malformed XML at line {line}, column {column + 1}: {error.msg.split(':')[0]}",
+            element=str(path),
+        ) from None
+    for element in root.iter():
+        values = [*((k, v) for k, v in element.attrib.items() if k != "name"), ("text", element.text or "")]
+        for key, value in values:
+            if "nan" in value.lower().split():
+                label = f"<{element.tag}>" + (f" {element.get('name')!r}" if element.get("name") else "")
+                raise ModelFileError(f"{path}: {label} has NaN in {key!r}: {value.strip()!r}", element=label)
+    return root

@@ -1,0 +1,96 @@
+"""`load`: a model file becomes a `Mechanism`, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sarrus.errors import ArgumentError, ModelFileError
+from sarrus.mechanism.mechanism import Mechanism
+
+_SUFFIXES = {
+    ".xml": "MJCF (or URDF with a <robot> root)",
+    ".mjcf": "MJCF",
+    ".urdf": "URDF",
+    ".sdf": "SDF",
+    ".world": "SDF",
+}
+
+
+def load(
+    path: str | Path,
+    *,
+    loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
+    strict: bool = True,
+    floating_base: bool = False,
+) -> Mechanism:
+    """Load a mechanism from an MJCF, URDF or SDF file.
+
+    Parameters
+    ----------
+    path : the file; its suffix says the format: ``.xml``, ``.mjcf``, ``.urdf``, ``.sdf``, ``.world``.
+    loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the
+        model, for URDF, which has no loops: see `sarrus.mechanism.loops` for the two formats. Closures
+        written inside a URDF file as URDF+ ``<loop>`` and ``<coupling>`` need no second file.
+    strict : raise `UnsupportedElementError` for a closure or joint that cannot be kept. False leaves it
+        out and lists it in ``mechanism.report`` as refused.
+    floating_base : URDF only. Attach the root link by a free joint named ``root`` instead of welding it to
+        the ground.
+
+    Returns
+    -------
+    Mechanism, whose ``report`` lists every element found as kept, warned, ignored or refused. Coordinates,
+    velocities and their order are MuJoCo's (`mjData.qpos`, `mjData.qvel`) for MJCF and URDF.
+
+    Raises
+    ------
+    ModelFileError : the file is missing, malformed (with line), of an unknown kind, or MuJoCo's compiler
+        refuses it (with its message). ModelError : a number or a name in it is wrong.
+
+    MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
+    inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what
+    is supported, warned of, ignored and refused.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if not file.is_file():
+        raise ModelFileError(f"{file}: no such file", element=str(file))
+    if suffix not in _SUFFIXES:
+        known = ", ".join(f"{s} ({what})" for s, what in _SUFFIXES.items())
+        raise ModelFileError(
+            f"{file}: unknown suffix {suffix!r}. Known: {known}", element=str(file), valid=tuple(_SUFFIXES)
+        )
+    if suffix in (".sdf", ".world"):
+        return _load_sdf(file, loops, strict, floating_base)
+    from sarrus.mechanism.importing import parse_xml
+    from sarrus.mechanism.loops import add_loops
+    from sarrus.mechanism.mjcf import load_mjcf
+    from sarrus.mechanism.urdf import load_urdf
+
+    root = parse_xml(file).tag
+    if root not in ("mujoco", "mujocoinclude", "robot"):
+        raise ModelFileError(
+            f"{file}: the root element is <{root}>; <mujoco> (MJCF) or <robot> (URDF) was expected",
+            element=root,
+        )
+    if root == "robot":
+        return load_urdf(file, loops=loops, strict=strict, floating_base=floating_base).mechanism
+    if floating_base:
+        raise ArgumentError(f"{file}: floating_base is for URDF; in MJCF give the root body a <freejoint/>")
+    done = load_mjcf(file, strict=strict)
+    if loops is not None:
+        add_loops(done, loops)
+    return done.mechanism
+
+
+def _load_sdf(file: Path, loops: Any, strict: bool, floating_base: bool) -> Mechanism:
+    from sarrus.mechanism.sdf import load_sdf
+
+    if loops is not None:
+        raise ArgumentError(f"{file}: loops is for URDF and MJCF; an SDF file holds its own loops")
+    if floating_base:
+        raise ArgumentError(
+            f"{file}: floating_base is for URDF; an SDF model without a joint to the world floats"
+        )
+    return load_sdf(file, strict=strict)

@@ -1,0 +1,188 @@
+"""Actuators of a compiled MuJoCo model: affine ones on joints and fixed tendons; others are listed by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sarrus.mechanism.elements import VELOCITY_LABELS
+from sarrus.mechanism.importing import Import, unique
+from sarrus.mechanism.mjcf_names import Names, actuator_count
+from sarrus.mechanism.mjcf_survey import disabled
+from sarrus.mechanism.mjcf_tendons import coordinate_weights
+
+_KINDS = {0: "free", 1: "spherical", 2: "prismatic", 3: "revolute"}
+
+
+@dataclass(frozen=True)
+class _Law:
+    """What is kept of an actuator's control law, and what changed."""
+
+    gain: float
+    bias: tuple[float, float, float]
+    limits: tuple[float, float] | None
+    note: str = ""
+
+
+def add_actuators(load: Import, model: Any, names: Names) -> None:
+    """Add every actuator that is affine in control, length and rate; warn by name of those left out."""
+    off = disabled(model, "ACTUATION")
+    for i in range(actuator_count(model)):
+        name = names.actuators[i]
+        group_off = bool(int(model.opt.disableactuator) >> int(model.actuator_group[i]) & 1)
+        if off or group_off:
+            where = "<option><flag actuation>" if off else "<option actuatorgroupdisable>"
+            load.report.ignore("actuator", name, f"disabled by {where}")
+            continue
+        target = _transmission(model, names, i)
+        law = _law(model, i)
+        if isinstance(target, str) or isinstance(law, str):
+            load.report.warn("actuator", name, f"left out: {target if isinstance(target, str) else law}")
+            continue
+        if any(law.bias[1:]) and not _scalar(load, target):
+            load.report.warn(
+                "actuator", name, "left out: a servo on a ball or free joint has no scalar length here"
+            )
+            continue
+        load.mechanism.add_actuator(
+            name,
+            target,
+            gain=law.gain,
+            bias=law.bias,
+            limits=law.limits,
+            force_limits=_force_limits(model, names, i),
+        )
+        if law.note:
+            load.report.warn("actuator", name, law.note)
+        else:
+            load.report.keep("actuator", name)
+        _reflected_damping(load, model, name, target, i)
+    _note_joint_force_limits(load, model, names)
+
+
+def _scalar(load: Import, target: dict[str, float]) -> bool:
+    return set(target) <= set(load.mechanism.coordinate_names())
+
+
+def _address(model: Any, table: str, i: int) -> int:
+    """Return the row of actuator ``i`` in arrays per control or per output (MuJoCo ≥ 4 counts them apart)."""
+    addresses = getattr(model, f"actuator_{table}adr", None)
+    return i if addresses is None else int(addresses[i])
+
+
+def _transmission(model: Any, names: Names, i: int) -> dict[str, float] | str:
+    """Return velocity name → gear, or the reason why there is no such map."""
+    import mujoco
+
+    trn, kind = mujoco.mjtTrn, int(model.actuator_trntype[i])
+    gear, target = model.actuator_gear[_address(model, "out", i)], int(model.actuator_trnid[i][0])
+    if kind == int(trn.mjTRN_TENDON):
+        weights = coordinate_weights(model, names, target)
+        if weights is None:
+            return "it pulls on a spatial tendon; model the cylinder as a prismatic joint with an actuator"
+        return {joint: weight * float(gear[0]) for joint, weight in weights.items()}
+    if kind not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
+        label = str(trn(kind).name).removeprefix("mjTRN_").lower()
+        return f"a transmission of kind {label!r} is not a constant map to joint forces"
+    joint = _KINDS[int(model.jnt_type[target])]
+    labels = VELOCITY_LABELS[joint]
+    turning = gear[3:6] if joint == "free" else gear[:3]
+    in_parent = kind == int(trn.mjTRN_JOINTINPARENT)
+    if in_parent and joint in ("free", "spherical") and np.any(turning):
+        return (
+            "its torque keeps its direction in the parent while the joint turns, which is not a constant map"
+        )
+    entries = zip(labels, gear[: len(labels)], strict=True)
+    return {names.joints[target] + label: float(g) for label, g in entries if g != 0.0 or len(labels) == 1}
+
+
+def _law(model: Any, i: int) -> _Law | str:
+    """Return gain, bias and control limits, or the reason why the law is not affine in u, length and rate."""
+    import mujoco
+
+    gains, biases, dynamics = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
+    gain_kind, bias_kind = int(model.actuator_gaintype[i]), int(model.actuator_biastype[i])
+    gain = model.actuator_gainprm[i][:3]
+    if gain_kind == int(gains.mjGAIN_AFFINE) and np.any(gain[1:]):
+        return "its gain varies with length or rate"
+    if gain_kind not in (int(gains.mjGAIN_FIXED), int(gains.mjGAIN_AFFINE)):
+        return f"its law ({str(gains(gain_kind).name).removeprefix('mjGAIN_').lower()}) is not affine in the control"
+    if bias_kind not in (int(biases.mjBIAS_NONE), int(biases.mjBIAS_AFFINE)):
+        return f"its bias ({str(biases(bias_kind).name).removeprefix('mjBIAS_').lower()}) is not affine in length and rate"
+    bias = model.actuator_biasprm[i][:3] if bias_kind == int(biases.mjBIAS_AFFINE) else np.zeros(3)
+    control = _address(model, "ctrl", i)
+    clamp = bool(model.actuator_ctrllimited[control]) and not disabled(model, "CLAMPCTRL")
+    limits = tuple(map(float, model.actuator_ctrlrange[control])) if clamp else None
+    law = {"gain": float(gain[0]), "bias": (float(bias[0]), float(bias[1]), float(bias[2]))}
+    kind = int(model.actuator_dyntype[i])
+    delayed = getattr(model, "actuator_delay", None)
+    if kind == int(dynamics.mjDYN_INTEGRATOR):
+        acts = tuple(map(float, model.actuator_actrange[i])) if model.actuator_actlimited[i] else None
+        return _Law(
+            **law, limits=acts, note="its integrator is left out: the control is the activation itself"
+        )
+    if kind in (int(dynamics.mjDYN_FILTER), int(dynamics.mjDYN_FILTEREXACT)):
+        return _Law(**law, limits=limits, note="its first-order lag is left out: the control acts at once")
+    if kind != int(dynamics.mjDYN_NONE):
+        return f"activation dynamics of kind {str(dynamics(kind).name).removeprefix('mjDYN_').lower()!r} are not supported"
+    if delayed is not None and delayed[i] > 0.0:
+        return _Law(
+            **law, limits=limits, note=f"its delay of {delayed[i]:g} s is left out: the control acts at once"
+        )
+    return _Law(**law, limits=limits)
+
+
+def _force_limits(model: Any, names: Names, i: int) -> tuple[float, float] | None:
+    """Return the actuator's force range, narrowed by its joint's actuatorfrcrange if no other acts there."""
+    lower, upper = -np.inf, np.inf
+    if model.actuator_forcelimited[i]:
+        lower, upper = map(float, model.actuator_forcerange[i])
+    joint = _target_joint(model, i)
+    gear = float(model.actuator_gear[_address(model, "out", i)][0])
+    if joint >= 0 and model.jnt_actfrclimited[joint] and gear != 0.0 and len(_sharing(model, joint)) == 1:
+        ends = sorted(float(f) / gear for f in model.jnt_actfrcrange[joint])
+        lower, upper = max(lower, ends[0]), min(upper, ends[1])
+    return None if np.isinf(lower) and np.isinf(upper) else (lower, upper)
+
+
+def _target_joint(model: Any, i: int) -> int:
+    """Return the scalar joint that actuator ``i`` drives directly, or −1."""
+    import mujoco
+
+    trn = mujoco.mjtTrn
+    direct = int(model.actuator_trntype[i]) in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
+    joint = int(model.actuator_trnid[i][0]) if direct else -1
+    return joint if joint >= 0 and _KINDS[int(model.jnt_type[joint])] in ("revolute", "prismatic") else -1
+
+
+def _sharing(model: Any, joint: int) -> list[int]:
+    return [i for i in range(actuator_count(model)) if _target_joint(model, i) == joint]
+
+
+def _note_joint_force_limits(load: Import, model: Any, names: Names) -> None:
+    for joint in np.flatnonzero(model.jnt_actfrclimited):
+        if len(_sharing(model, joint)) > 1:
+            load.report.warn(
+                "joint",
+                names.joints[joint],
+                "the limit of the sum of its actuators' forces (actuatorfrcrange) is left out",
+            )
+
+
+def _reflected_damping(load: Import, model: Any, name: str, target: dict[str, float], i: int) -> None:
+    """Add the damping that an actuator reflects on its joint or tendon: damping × gear² (MuJoCo ≥ 4)."""
+    damping = float(model.actuator_damping[i]) if hasattr(model, "actuator_damping") else 0.0
+    if damping and not disabled(model, "DAMPER"):
+        taken = (*load.mechanism.springs, *load.mechanism.coordinate_springs)
+        load.mechanism.add_coordinate_spring(unique(f"{name}_damping", taken), target, damping=damping)
+        load.report.keep("actuator damping", name)
+    lost = []
+    if hasattr(model, "actuator_dampingpoly") and np.any(model.actuator_dampingpoly[i]):
+        lost.append("damping above first order")
+    armature = float(model.actuator_armature[i]) if hasattr(model, "actuator_armature") else 0.0
+    if armature and _target_joint(model, i) < 0:
+        lost.append("armature on a tendon")
+    if lost:
+        load.report.warn("actuator", name, f"left out: {' and '.join(lost)}")

@@ -1,0 +1,83 @@
+"""Geoms of a compiled MuJoCo model as shapes to draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.mechanism.elements import Shape
+from sarrus.mechanism.importing import Import
+from sarrus.mechanism.mujoco_compiler import Compiled
+from sarrus.mechanism.pose import Pose
+
+_HIDDEN_GROUP = 3  # MuJoCo's viewer shows geom groups 0 to 2
+
+
+def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> dict[int, tuple[Shape, ...]]:
+    """Return the shapes of each body by MuJoCo index.
+
+    Drawn are geoms in groups 0 to 2, those that MuJoCo's viewer shows, and all geoms of a body which has
+    none of these. With ``prefer_visual`` a body with geoms that touch nothing is drawn by them alone.
+    """
+    model = compiled.model
+    shapes: dict[int, tuple[Shape, ...]] = {}
+    undrawn: dict[str, int] = {}
+    for body in range(model.nbody):
+        first = int(model.body_geomadr[body])
+        geoms = list(range(first, first + int(model.body_geomnum[body])))
+        shown = [g for g in geoms if model.geom_group[g] < _HIDDEN_GROUP] or geoms
+        if prefer_visual:
+            shown = [g for g in shown if not model.geom_contype[g] and not model.geom_conaffinity[g]] or shown
+        made = []
+        for geom in shown:
+            shape = _shape(load, compiled, geom)
+            if isinstance(shape, Shape):
+                made.append(shape)
+            else:
+                undrawn[shape] = undrawn.get(shape, 0) + 1
+        shapes[body] = tuple(made)
+    for kind, count in undrawn.items():
+        load.report.ignore("geom", f"{count} {kind}", "not drawn")
+    return shapes
+
+
+def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:
+    """Return one geom as a shape, or its kind if it cannot be drawn."""
+    import mujoco
+
+    model = compiled.model
+    kind = str(mujoco.mjtGeom(int(model.geom_type[geom])).name).removeprefix("mjGEOM_").lower()
+    pose = Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom])
+    rgba = tuple(float(c) for c in _colour(model, geom))
+    if kind in ("mesh", "sdf"):
+        return _mesh(load, compiled, geom, pose, rgba)
+    if kind not in ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane"):
+        return kind
+    return Shape(kind, model.geom_size[geom].copy(), pose, rgba)
+
+
+def _colour(model: Any, geom: int) -> np.ndarray:
+    material = int(model.geom_matid[geom])
+    return model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
+
+
+def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) -> Shape | str:
+    """Return a mesh as a file with its scale as ``size``, placed where the file's own axes are."""
+    import mujoco
+
+    model, mesh = compiled.model, int(compiled.model.geom_dataid[geom])
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_MESH, mesh) or ""
+    if name in compiled.missing_meshes:
+        return "mesh without file"
+    address = int(model.mesh_pathadr[mesh])
+    if address < 0:
+        return "mesh without file"
+    file = model.paths[address:].split(b"\0", 1)[0].decode()
+    moved = Pose.of(model.mesh_pos[mesh], quaternion=model.mesh_quat[mesh])
+    found = load.path.parent / file
+    if not found.is_file():
+        return "mesh without file"
+    return Shape(
+        "mesh", model.mesh_scale[mesh].copy(), pose @ moved.inverse(), rgba, file=str(found.resolve())
+    )

@@ -1,0 +1,88 @@
+"""What a MuJoCo model has besides the mechanism: counted by group in the import report, nothing in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.mechanism.mjcf_names import Names
+from sarrus.mechanism.report import ImportReport
+
+# attribute that counts the group, its name in the report, why it is not needed
+_GROUPS = (
+    ("nexclude", "contact exclude", "contacts are not part of an imported mechanism"),
+    ("npair", "contact pair", "contacts are not part of an imported mechanism"),
+    ("nsensor", "sensor", "read positions and velocities from the trajectory"),
+    ("ncam", "camera", "drawing only"),
+    ("nlight", "light", "drawing only"),
+    ("nskin", "skin", "drawing only"),
+    ("nmat", "material", "drawing only; colours are kept"),
+    ("ntex", "texture", "drawing only"),
+    ("nnumeric", "custom numeric", "user data"),
+    ("ntext", "custom text", "user data"),
+    ("ntuple", "custom tuple", "user data"),
+)
+
+
+def disabled(model: Any, flag: str) -> bool:
+    """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …)."""
+    import mujoco
+
+    bits = mujoco.mjtDisableBit
+    own = getattr(bits, f"mjDSBL_{flag}", None)
+    if own is None and flag in ("SPRING", "DAMPER"):  # one flag for both before MuJoCo 3.3
+        own = getattr(bits, "mjDSBL_PASSIVE", None)
+    return own is not None and bool(int(model.opt.disableflags) & int(own))
+
+
+def survey(report: ImportReport, model: Any, names: Names) -> None:
+    """List contacts, sensors, drawing, limits, friction, fluid and solver options of a compiled model."""
+    contacts = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
+    if contacts:
+        report.ignore(
+            "contact geometry", f"{contacts} geoms", "contacts are not part of an imported mechanism"
+        )
+    for attribute, kind, reason in _GROUPS:
+        count = int(getattr(model, attribute, 0))
+        if count:
+            report.ignore(kind, f"{count}", reason)
+    if model.nflex:
+        report.warn(
+            "flex", f"{model.nflex}", "its elasticity is left out; its vertices stay as free point masses"
+        )
+    if model.nplugin:
+        report.warn("plugin", f"{model.nplugin}", "forces of plugins are left out")
+    for name, value in (("density", model.opt.density), ("viscosity", model.opt.viscosity)):
+        if value:
+            report.warn("fluid", name, f"{value:g}: drag and lift are left out")
+    _survey_joints(report, model, names)
+
+
+def _survey_joints(report: ImportReport, model: Any, names: Names) -> None:
+    limited = [names.joints[j] for j in range(model.njnt) if model.jnt_limited[j]]
+    scalar = [
+        names.joints[j] for j in range(model.njnt) if model.jnt_limited[j] and model.jnt_type[j] in (2, 3)
+    ]
+    if scalar:
+        report.keep(
+            "joint limits", _list(scalar), "recorded: a trajectory reports a crossing and does not stop it"
+        )
+    for name in limited:
+        if name not in scalar:
+            report.warn("joint limits", name, "the cone limit of a ball joint is left out")
+    for joint in range(model.njnt):
+        first = int(model.jnt_dofadr[joint])
+        count = {0: 6, 1: 3}.get(int(model.jnt_type[joint]), 1)
+        loss = float(np.max(model.dof_frictionloss[first : first + count]))
+        if loss:
+            report.warn("joint friction", names.joints[joint], f"dry friction {loss:g} is left out")
+        springyield = getattr(model, "jnt_springyield", None)
+        if springyield is not None and springyield[joint]:
+            report.warn(
+                "joint spring", names.joints[joint], "the yield of its spring is left out: it stays elastic"
+            )
+
+
+def _list(names: list[str], shown: int = 6) -> str:
+    return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")

@@ -1,0 +1,133 @@
+"""MuJoCo's compiler, with two wishes granted: massless bodies, and meshes whose files are missing.
+
+MuJoCo refuses moving bodies without mass or inertia, which are legal here, and files it cannot open, which
+matter only where an inertia would be computed from them. Such bodies are compiled with a placeholder, and
+`Compiled.inertia_of` takes the placeholder off again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import ModelFileError
+from sarrus.mechanism.pose import Array, rotation_of_quaternion
+from sarrus.mechanism.report import ImportReport
+
+_TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+_TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
+
+
+@dataclass
+class Compiled:
+    """A compiled ``mjModel`` and what was changed to compile it.
+
+    ``added`` maps body ids to (mass, moment) placed on them; ``missing_meshes`` names meshes without file.
+    """
+
+    model: Any
+    added: dict[int, tuple[float, float]] = field(default_factory=dict)
+    missing_meshes: frozenset[str] = frozenset()
+
+    def inertia_of(self, body: int) -> tuple[float, Array, Array]:
+        """Return mass, centre of mass and inertia about it, in body axes, as the file means them."""
+        m = self.model
+        rotation = rotation_of_quaternion(m.body_iquat[body])
+        mass, moments = float(m.body_mass[body]), m.body_inertia[body].copy()
+        if body in self.added:
+            extra_mass, extra_moment = self.added[body]
+            mass -= extra_mass
+            moments -= extra_moment
+            moments[np.abs(moments) < 1e-12 * extra_moment] = 0.0
+        return mass, m.body_ipos[body].copy(), (rotation * moments) @ rotation.T
+
+
+def message_of(error: Exception) -> str:
+    """Return MuJoCo's error message on one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(line for line in lines if not line.startswith("The static bodies of the spec"))
+
+
+def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
+    """Compile an ``MjSpec``; MuJoCo's refusals become `ModelFileError` with its message on one line."""
+    changed: dict[int, tuple[float, float]] = {}
+    missing: set[str] = set()
+    while True:
+        try:
+            model = spec.compile()
+        except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
+            message = message_of(error)
+            repaired = (
+                _lighten(spec, message, changed)
+                if "mjMINVAL" in message
+                else _drop_file(spec, message, missing, path, report)
+            )
+            if not repaired:
+                raise ModelFileError(f"{path}: MuJoCo: {message}", element=str(path)) from None
+            continue
+        return Compiled(model, changed, frozenset(missing))
+
+
+def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -> bool:
+    """Give the body that MuJoCo finds too light a placeholder; False if there is none or it has one."""
+    found = re.search(r"id (\d+)", message)
+    body = next((b for b in spec.bodies if found and b.id == int(found.group(1))), None)
+    if body is None or body.id in changed:
+        return False
+    if body.explicitinertial:
+        full = not np.isnan(body.fullinertia[0])
+        moments = np.array(body.fullinertia[:3] if full else body.inertia, dtype=float)
+        moment = float(np.abs(moments).max()) or 1.0
+        mass = 0.0 if body.mass > 0.0 else 1.0
+        if full:
+            body.fullinertia[:3] = moments + moment
+        else:
+            body.inertia = moments + moment
+        body.mass = body.mass + mass
+    else:
+        mass, moment = 1.0, 1.0
+        body.explicitinertial = True
+        body.mass, body.inertia, body.ipos = mass, np.full(3, moment), np.zeros(3)
+    changed[body.id] = (mass, moment)
+    return True
+
+
+def _drop_file(spec: Any, message: str, missing: set[str], path: Path, report: ImportReport) -> bool:
+    """Put a placeholder in the place of a file that MuJoCo cannot open; False if the file matters."""
+    found = re.search(r"[Ee]rror opening file '([^']*)'", message)
+    if found is None:
+        return False
+    file = found.group(1)
+    for texture in spec.textures:
+        if file.endswith(texture.file) and texture.file:
+            texture.file, texture.builtin, texture.width, texture.height = "", 1, 1, 1
+            report.ignore("texture", texture.name or file, f"file {file!r} not found; drawing only")
+            return True
+    for mesh in spec.meshes:
+        if mesh.file and file.endswith(mesh.file):
+            _needed_by_no_inertia(spec, mesh, file, path)
+            report.ignore(
+                "mesh", mesh.name or Path(file).stem, f"file {file!r} not found; drawing and contact only"
+            )
+            missing.add(mesh.name or Path(file).stem)
+            mesh.name = mesh.name or Path(file).stem
+            mesh.file, mesh.uservert, mesh.userface = "", _TETRAHEDRON, _TRIANGLES
+            return True
+    return False
+
+
+def _needed_by_no_inertia(spec: Any, mesh: Any, file: str, path: Path) -> None:
+    """Raise `ModelFileError` if the inertia of a body would be computed from the mesh."""
+    name = mesh.name or Path(file).stem
+    for body in spec.bodies:
+        uses = any(geom.meshname == name and geom.mass != 0.0 and geom.density != 0.0 for geom in body.geoms)
+        if uses and body.name != "world" and not body.explicitinertial:
+            raise ModelFileError(
+                f"{path}: mesh file {file!r} not found, and the inertia of body {body.name!r} would be computed from "
+                "it. Provide the file, or give the body an <inertial> element",
+                element=body.name,
+            )

@@ -1,0 +1,181 @@
+"""Scopes and frames of SDF: `Scope` resolves names such as ``arm::wrist`` to poses and to links.
+
+A scope is a world or a model. Its implicit frame is ``world`` or ``__model__``; its links, joints, frames
+and nested models are frames as well. A pose is given in the frame ``relative_to``, by default the scope's
+own (a joint's: its child; a frame's: what it is attached to). Names never reach upward, so every pose can
+be resolved in the scope's own frame first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism import sdf_xml as xml
+from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.sdf_xml import Version
+
+MODEL_FRAME = "__model__"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame of a scope: ``tag`` is link, joint, frame or model; it moves with ``attached_to``."""
+
+    tag: str
+    name: str
+    pose: Pose
+    relative_to: str
+    attached_to: str
+    element: Element
+
+
+class Scope:
+    """A model (or the world): its frames, nested models, and the resolution of names.
+
+    Parameters
+    ----------
+    element : the ``<model>`` or ``<world>``.
+    path : names that prefix those of this scope's elements, joined by ``::``.
+    version : of the file that holds the element; it decides old conventions.
+    source : that file; includes are relative to its folder.
+    parent : the enclosing scope, None for the world.
+    name : the model's name in the parent, which an ``<include>`` may change.
+    """
+
+    def __init__(
+        self,
+        element: Element,
+        path: tuple[str, ...],
+        version: Version,
+        source: Path,
+        parent: Scope | None = None,
+        name: str = WORLD,
+    ) -> None:
+        self.element, self.path, self.version = element, path, version
+        self.source, self.parent, self.name = source, parent, name
+        self.is_world = parent is None
+        self.label = f"model {name!r}" if parent else "world"
+        own = xml.flag(xml.text(element, "static", "false"), f"{self.label}: <static>") and not self.is_world
+        self.static = own or (parent is not None and parent.static)
+        self.placement_frame = element.get("placement_frame", "").strip()
+        self.frames: dict[str, Frame] = {}
+        self.links: list[Frame] = []
+        self.joints: list[Frame] = []
+        self.nested: dict[str, Scope] = {}
+        self._poses: dict[str, Pose] = {}
+        self._visiting: list[str] = []
+
+    def add(self, frame: Frame) -> None:
+        """Register a frame. Before version 1.7 joints were no frames and could share the name of a link."""
+        same = [f for f in (*self.frames.values(), *self.joints) if f.name == frame.name]
+        clash = [f for f in same if f.tag == frame.tag or self.version >= (1, 7)]
+        if clash:
+            raise ModelError(
+                f"{self.label}: the name {frame.name!r} is given to a {clash[0].tag} and to a {frame.tag}; "
+                "the names of links, joints, frames and nested models of one scope are unique",
+                element=frame.name,
+            )
+        if frame.tag == "joint":
+            self.joints.append(frame)
+        elif frame.tag == "link":
+            self.links.append(frame)
+        if not same or frame.tag == "link":
+            self.frames[frame.name] = frame
+
+    def full(self, name: str) -> str:
+        """Return the name of an element of this scope as the mechanism knows it."""
+        return "::".join((*self.path, name))
+
+    def scopes(self) -> Iterator[Scope]:
+        """Iterate over this scope and all that it holds, in file order."""
+        yield self
+        for scope in self.nested.values():
+            yield from scope.scopes()
+
+    def pose(self, name: str, label: str) -> Pose:
+        """Return the pose of the frame ``name`` in this scope's own frame."""
+        if name in ("", MODEL_FRAME) or (self.is_world and name == WORLD):
+            return Pose()
+        if name in self._poses:
+            return self._poses[name]
+        scope, rest = self._descend(name, label)
+        if scope is not None:
+            return self.pose(scope.name, label) @ scope.pose(rest, label)
+        self._poses[name] = pose = self.frame_pose(self.frames[name])
+        return pose
+
+    def frame_pose(self, frame: Frame) -> Pose:
+        """Return the pose of one frame of this scope in the scope's own frame."""
+        with self._guard(frame.name, "relative_to"):
+            base = frame.relative_to or frame.attached_to
+            pose = self.pose(base, f"{frame.tag} {self.full(frame.name)!r}") @ frame.pose
+            if frame.tag == "model" and self.nested[frame.name].placement_frame:
+                inner = self.nested[frame.name]
+                pose = pose @ inner.pose(inner.placement_frame, f"placement_frame of {inner.label}").inverse()
+        return pose
+
+    def origin(self) -> Pose:
+        """Return the pose of the scope's own frame in the world."""
+        return (
+            Pose() if self.parent is None else self.parent.origin() @ self.parent.pose(self.name, self.label)
+        )
+
+    def body(self, name: str, label: str) -> str:
+        """Return the full name of the link (or ``world``) with which the frame ``name`` moves."""
+        if name == WORLD and WORLD not in self.frames:
+            return WORLD
+        if name in ("", MODEL_FRAME):
+            return self.canonical_link(label)
+        scope, rest = self._descend(name, label)
+        if scope is not None:
+            return scope.body(rest, label)
+        frame = self.frames[name]
+        if frame.tag == "link":
+            return self.full(name)
+        if frame.tag == "model":
+            return self.nested[name].body(MODEL_FRAME, label)
+        with self._guard(name, "attached_to"):
+            return self.body(frame.attached_to, f"{frame.tag} {self.full(name)!r}")
+
+    def canonical_link(self, label: str = "") -> str:
+        """Return the link that carries the model's own frame; a static model's is carried by the world."""
+        if self.is_world or self.static:
+            return WORLD
+        given = self.element.get("canonical_link", "").strip()
+        if given:
+            return self.body(given, f"canonical_link of {self.label}")
+        if self.links:
+            return self.full(self.links[0].name)
+        for scope in self.nested.values():
+            return scope.canonical_link(label)
+        raise ModelError(f"{self.label}: has no link", element=self.name)
+
+    def _descend(self, name: str, label: str) -> tuple[Scope | None, str]:
+        """Return the nested scope and the rest of a scoped name, or (None, name) for a frame of here."""
+        if name in self.frames:
+            return None, name
+        head, separator, rest = name.partition("::")
+        if separator and head in self.nested:
+            return self.nested[head], rest
+        valid = (*self.frames, *(f"{n}::{f}" for n, s in self.nested.items() for f in s.frames))
+        where = "" if self.is_world else f" of {self.label}"
+        raise ModelError(
+            f"{label}: " + unknown_name(f"link or frame{where}", name, valid), element=name, valid=valid
+        )
+
+    @contextmanager
+    def _guard(self, name: str, attribute: str) -> Iterator[None]:
+        if name in self._visiting:
+            chain = " -> ".join([*self._visiting[self._visiting.index(name) :], name])
+            raise ModelError(f"{self.label}: {attribute} goes round in a circle: {chain}", element=name)
+        self._visiting.append(name)
+        try:
+            yield
+        finally:
+            self._visiting.pop()

@@ -1,0 +1,138 @@
+"""Links of SDF: inertia, and what visuals and collisions look like."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from sarrus.errors import UnsupportedElementError
+from sarrus.mechanism import sdf_xml as xml
+from sarrus.mechanism.elements import Shape
+from sarrus.mechanism.importing import Import
+from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, unit_vector
+from sarrus.mechanism.sdf_frames import Frame, Scope
+
+_KNOWN_TAGS = {"pose", "inertial", "visual", "collision", "gravity", "kinematic"}
+
+
+def add_link(importing: Import, scope: Scope, link: Frame) -> None:
+    """Add the body of one ``<link>`` to the mechanism, and its entries to the report."""
+    name, element, report = scope.full(link.name), link.element, importing.report
+    label = f"link {name!r}"
+    mass, com, inertia = _inertial(scope, element, label)
+    importing.mechanism.add_body(name, mass, com, inertia, shapes=_shapes(importing, scope, link, name))
+    defaults = [tag for tag in ("mass", "inertia") if element.find(f"inertial/{tag}") is None]
+    reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
+    report.keep("link", name, reason)
+    _refuse_what_moves_otherwise(importing, scope, element, name)
+    for child in element:
+        if child.tag not in _KNOWN_TAGS:
+            inner = f"{name}/{child.get('name', child.tag)}"
+            report.ignore(f"link {child.tag}", inner, "not part of the dynamics here")
+
+
+def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array, Array]:
+    """Return mass, centre of mass and inertia in link axes; what is missing has SDF's default of one."""
+    inertial = element.find("inertial")
+    if inertial is not None and xml.flag(inertial.get("auto", "false"), f"{label}: inertial auto"):
+        raise UnsupportedElementError(
+            f'{label}: <inertial auto="true"> would use collision densities; give <mass> and <inertia>',
+            element=label,
+        )
+    mass = xml.number(inertial, "mass", 1.0, label)
+    xx, yy, zz = (xml.number(inertial, f"inertia/{i}", 1.0, label) for i in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (xml.number(inertial, f"inertia/{i}", 0.0, label) for i in ("ixy", "ixz", "iyz"))
+    pose = _local_pose(scope, element, inertial, label)
+    rotation = pose.rotation
+    matrix = rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T
+    return mass, pose.position, matrix
+
+
+def _local_pose(scope: Scope, link: Element, element: Element | None, label: str) -> Pose:
+    """Return the pose, in the link's frame, of something that the link holds."""
+    pose, relative = xml.pose_of(element, label), xml.relative_to(element)
+    if not relative:
+        return pose
+    return scope.pose(link.get("name", ""), label).inverse() @ scope.pose(relative, label) @ pose
+
+
+def _refuse_what_moves_otherwise(importing: Import, scope: Scope, element: Element, name: str) -> None:
+    """Refuse the settings that change a link's equations of motion and cannot be kept."""
+    if scope.static:
+        return
+    label = f"link {name!r}"
+    if not xml.flag(xml.text(element, "gravity", "true"), label):
+        importing.refuse("link gravity", name, "gravity is off for this link alone", "set it to true")
+    if xml.flag(xml.text(element, "kinematic", "false"), label):
+        importing.refuse("link kinematic", name, "the link would follow a given motion", "set it to false")
+    if element.find("inertial/fluid_added_mass") is not None:
+        importing.refuse("link fluid_added_mass", name, "the added mass of a fluid", "take it out")
+
+
+# --- shapes ----------------------------------------------------------------------------------------
+
+
+def _shapes(importing: Import, scope: Scope, link: Frame, name: str) -> tuple[Shape, ...]:
+    """Return the visuals as shapes, or the collisions of a link that has no visual."""
+    visuals, collisions = link.element.findall("visual"), link.element.findall("collision")
+    shapes = []
+    for element in (*visuals, *collisions):
+        label = f"{name}/{element.get('name', element.tag)}"
+        drawn = element.tag == "visual" or not visuals
+        shape = shape_of(element, _local_pose(scope, link.element, element, label), label) if drawn else None
+        if shape is not None:
+            shapes.append(shape)
+        if element.tag == "collision":
+            importing.report.ignore(
+                "collision", label, "contact geometry; drawn" if shape else "contact geometry"
+            )
+        elif shape is None:
+            importing.report.ignore("visual", label, "its geometry cannot be drawn")
+        else:
+            importing.report.keep("visual", label, f"drawn as {shape.kind}")
+    return tuple(shapes)
+
+
+def shape_of(element: Element, pose: Pose, label: str) -> Shape | None:
+    """Return the shape of a ``<visual>`` or ``<collision>``; None for a geometry that is not drawn here.
+
+    Sizes follow MuJoCo: half extents, and radius with half length. A mesh has its file's uri and, as
+    size, its scale.
+    """
+    geometry = element.find("geometry")
+    given = next(iter(geometry), None) if geometry is not None else None
+    if given is None:
+        return None
+    rgba = _colour(element, label)
+    radius, length = xml.number(given, "radius", 0.5, label), xml.number(given, "length", 1.0, label)
+    if given.tag == "mesh":
+        scale = xml.numbers(xml.text(given, "scale", "1 1 1"), 3, "mesh scale", label)
+        return Shape("mesh", scale, pose, rgba, file=xml.text(given, "uri"))
+    if given.tag == "plane":
+        normal = unit_vector(
+            xml.numbers(xml.text(given, "normal", "0 0 1"), 3, "normal", label), "normal", label
+        )
+        x = perpendicular_to(normal)
+        frame = Pose(np.zeros(3), clean(np.column_stack([x, np.cross(normal, x), normal])))
+        half = 0.5 * xml.numbers(xml.text(given, "size", "1 1"), 2, "plane size", label)
+        return Shape("plane", np.array([*half, 1.0]), pose @ frame, rgba)
+    sizes = {
+        "box": lambda: 0.5 * xml.numbers(xml.text(given, "size", "1 1 1"), 3, "box size", label),
+        "sphere": lambda: np.array([radius, 0.0, 0.0]),
+        "cylinder": lambda: np.array([radius, 0.5 * length, 0.0]),
+        "capsule": lambda: np.array([radius, 0.5 * length, 0.0]),
+        "ellipsoid": lambda: xml.numbers(xml.text(given, "radii", "1 1 1"), 3, "radii", label),
+    }
+    return Shape(given.tag, sizes[given.tag](), pose, rgba) if given.tag in sizes else None
+
+
+def _colour(element: Element, label: str) -> tuple[float, float, float, float]:
+    given = xml.text(element, "material/diffuse")
+    if not given:
+        return Shape("box").rgba
+    parts = given.split()
+    r, g, b, a = xml.numbers(
+        " ".join(parts if len(parts) == 4 else [*parts, "1"]), 4, "diffuse colour", label
+    )
+    return float(r), float(g), float(b), float(a) * (1.0 - xml.number(element, "transparency", 0.0, label))

@@ -1,0 +1,89 @@
+"""Read the frames of SDF's worlds and models, nested and included ones too, into `Scope` objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from sarrus.errors import ModelError, ModelFileError
+from sarrus.mechanism import sdf_xml as xml
+from sarrus.mechanism.importing import Import
+from sarrus.mechanism.sdf_frames import Frame, Scope
+from sarrus.mechanism.sdf_xml import Version
+
+
+def read_world(world: Element, version: Version, importing: Import) -> Scope:
+    """Return the scope of a ``<world>`` with everything that it holds."""
+    file = importing.path.resolve()
+    scope = Scope(world, (), version, file)
+    _read(scope, importing, (file,))
+    return scope
+
+
+def _read(scope: Scope, importing: Import, open_files: tuple[Path, ...]) -> None:
+    for child in scope.element:
+        if child.tag in ("link", "joint", "frame"):
+            scope.add(_frame(scope, child))
+        elif child.tag == "model":
+            _read(_nest(scope, child, child, scope.version, scope.source), importing, open_files)
+        elif child.tag == "include":
+            _include(scope, child, importing, open_files)
+
+
+def _frame(scope: Scope, element: Element) -> Frame:
+    name = xml.name_of(element, scope.label)
+    label = f"{element.tag} {scope.full(name)!r}"
+    attached = {
+        "link": "",
+        "joint": xml.text(element, "child"),
+        "frame": element.get("attached_to", "").strip(),
+    }[element.tag]
+    return Frame(element.tag, name, xml.pose_of(element, label), xml.relative_to(element), attached, element)
+
+
+def _nest(scope: Scope, placed: Element, model: Element, version: Version, source: Path) -> Scope:
+    """Add a model to a scope; ``placed``, the model or its include, has the name and the pose that count."""
+    included = placed is not model
+    name = (xml.text(placed, "name") if included else "") or xml.name_of(model, scope.label)
+    label = f"model {scope.full(name)!r}"
+    posed = placed if placed.find("pose") is not None else model
+    scope.add(Frame("model", name, xml.pose_of(posed, label), xml.relative_to(posed), "", placed))
+    path = () if scope.is_world and _holds_one_model(scope.element) else (*scope.path, name)
+    inner = Scope(model, path, version, source, scope, name)
+    if included:
+        inner.placement_frame = xml.text(placed, "placement_frame", inner.placement_frame)
+        static = xml.text(placed, "static")
+        inner.static = xml.flag(static, f"{label}: <static>") or scope.static if static else inner.static
+    scope.nested[name] = inner
+    return inner
+
+
+def _holds_one_model(world: Element) -> bool:
+    return len(world.findall("model")) + len(world.findall("include")) == 1
+
+
+def _include(scope: Scope, element: Element, importing: Import, open_files: tuple[Path, ...]) -> None:
+    uri = xml.text(element, "uri")
+    if not uri:
+        raise ModelError(f"{scope.label}: <include> needs a <uri>", element=scope.name)
+    if xml.flag(element.get("merge", "false"), f"include {uri!r}: merge"):
+        remedy = "include it without merge and name its elements as model::element"
+        importing.refuse("include", uri, 'merge="true" is not read', remedy)
+        return
+    try:
+        file = xml.model_file(uri, scope.source.parent).resolve()
+    except ModelFileError as error:
+        if importing.strict:
+            raise
+        importing.report.refuse("include", uri, str(error))
+        return
+    if file in open_files:
+        raise ModelError(f"include {uri!r}: the file includes itself", element=uri)
+    root, version = xml.read_root(file)
+    models = root.findall("model")
+    if len(models) != 1:
+        raise ModelFileError(
+            f"{file}: a file that is included holds exactly one <model>, found {len(models)}", element=uri
+        )
+    importing.report.keep("include", uri, f"model {models[0].get('name', '')!r}")
+    _read(_nest(scope, element, models[0], version, file), importing, (*open_files, file))

@@ -1,0 +1,208 @@
+"""URDF through MuJoCo's compiler: the tree from there, the rest of the file beside it.
+
+The XML tree is prepared in memory: links keep their frames (no fusing), inertias are taken as written,
+mesh files are found or left out, and joints that MuJoCo's parser has no word for are put back afterwards.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sarrus.errors import ArgumentError, ModelFileError, unknown_name
+from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.importing import Import, parse_xml
+from sarrus.mechanism.loops import LoopFile, add_loops, read_loops
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.mjcf import ExtraJoint, build
+from sarrus.mechanism.mujoco_compiler import compile_spec, message_of
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.urdf_actuators import add_transmissions
+from sarrus.mechanism.urdf_geometry import prepare_geometry
+from sarrus.mechanism.urdf_plus import add_urdf_plus
+
+_UNIVERSAL = {"UJOINT_XY": "xy", "UJOINT_YZ": "yz", "UJOINT_ZX": "zx"}
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+# top-level elements that this importer or MuJoCo reads; others are listed as ignored
+_READ = ("link", "joint", "material", "mujoco", "transmission", "ros2_control", "loop", "coupling")
+_IGNORED_IN_JOINTS = {
+    "safety_controller": "controller settings",
+    "calibration": "calibration of sensors",
+}
+
+
+@dataclass
+class _Prepared:
+    """What was taken out of the XML before MuJoCo read it."""
+
+    extra_joints: dict[str, list[ExtraJoint]] = field(default_factory=dict)
+    mimics: dict[str, tuple[str, float, float]] = field(default_factory=dict)
+
+
+def load_urdf(
+    path: Path,
+    *,
+    loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
+    strict: bool = True,
+    floating_base: bool = False,
+) -> Import:
+    """Read a URDF or URDF+ file through MuJoCo's compiler; see `sarrus.load`."""
+    import mujoco
+
+    root = parse_xml(path)
+    mechanism = Mechanism(root.get("name") or path.stem)
+    mechanism.report.source = str(path)
+    load = Import(path, mechanism, strict)
+    loop_file = None if loops is None else read_loops(loops)
+    _check_names(root, path)
+    children = {_link_of(j, "child", path): j for j in root.findall("joint")}
+    prepared = _prepare(load, root, loop_file)
+    if floating_base:
+        _float(root, children, prepared, path)
+    try:
+        spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+    except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
+        raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
+    build(load, compile_spec(spec, path, load.report), prepared.extra_joints, prefer_visual=True)
+    for link, joint in children.items():
+        load.frames.setdefault(joint.get("name", ""), (link, Pose()))
+    _add_mimics(load, prepared)
+    add_urdf_plus(
+        load, root, {link: (_link_of(j, "parent", path), j.get("name", "")) for link, j in children.items()}
+    )
+    add_transmissions(load, root)
+    if loop_file is not None:
+        add_loops(load, loop_file)
+    return load
+
+
+def _check_names(root: ElementTree.Element, path: Path) -> None:
+    """Raise `ModelFileError` for links and joints without a name or with one that is taken."""
+    for tag in ("link", "joint"):
+        counts = Counter(element.get("name") for element in root.findall(tag))
+        for name, count in counts.items():
+            if not name:
+                raise ModelFileError(f"{path}: a <{tag}> has no name", element=tag)
+            if count > 1:
+                raise ModelFileError(
+                    f"{path}: {tag} {name!r} is defined {count} times; names are unique", element=name
+                )
+
+
+def _link_of(joint: ElementTree.Element, end: str, path: Path) -> str:
+    """Return the name of a joint's parent or child link."""
+    name = joint.get("name", "")
+    element = joint.find(end)
+    if element is None or not element.get("link"):
+        raise ModelFileError(f"{path}: joint {name!r} has no <{end} link=...>", element=name)
+    return element.get("link", "")
+
+
+def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None) -> _Prepared:
+    """Change the tree in memory into one that MuJoCo reads as this importer means it."""
+    path, report = load.path, load.report
+    prepared = _Prepared()
+    mujoco_element = root.find("mujoco")
+    if mujoco_element is None:
+        mujoco_element = ElementTree.SubElement(root, "mujoco")
+    compiler = mujoco_element.find("compiler")
+    if compiler is None:
+        compiler = ElementTree.SubElement(mujoco_element, "compiler")
+    compiler.attrib.setdefault("balanceinertia", "false")
+    compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
+    links = {link.get("name") for link in root.findall("link")}
+    replaced = dict(loop_file.replaced_joints) if loop_file else {}
+    for joint in root.findall("joint"):
+        for end in ("parent", "child"):
+            link = _link_of(joint, end, path)
+            if link not in links:
+                valid = tuple(sorted(str(name) for name in links))
+                label = f"{path}: joint {joint.get('name')!r}: {end}: "
+                raise ModelFileError(label + unknown_name("link", link, valid), element=link, valid=valid)
+        _prepare_joint(joint, prepared, replaced.pop(joint.get("name", ""), None), path)
+    for name in replaced:
+        valid = tuple(j.get("name", "") for j in root.findall("joint"))
+        assert loop_file is not None
+        raise ModelFileError(
+            f"{loop_file.source}: joint_name: " + unknown_name("joint", name, valid),
+            element=name,
+            valid=valid,
+        )
+    for tag, count in Counter(e.tag for e in root if isinstance(e.tag, str) and e.tag not in _READ).items():
+        if tag in ("loop_constraint", "joint_constraint"):
+            load.refuse(f"<{tag}>", f"{count}", "a draft form of URDF+", "write it as <loop> or <coupling>")
+        else:
+            report.ignore(f"<{tag}>", f"{count}", "not part of URDF's mechanism")
+    for tag, reason in _IGNORED_IN_JOINTS.items():
+        count = len(root.findall(f"joint/{tag}"))
+        if count:
+            report.ignore(f"joint <{tag}>", f"{count}", reason)
+    if any(limit.get("velocity") for limit in root.findall("joint/limit")):
+        report.ignore("joint limit", "velocity", "speed limits are not part of the equations of motion")
+    prepare_geometry(load, root, compiler.get("meshdir", ""))
+    return prepared
+
+
+def _prepare_joint(joint: ElementTree.Element, prepared: _Prepared, replaced: str | None, path: Path) -> None:
+    """Take out of one joint what is put back after compiling: mimic, floating and replaced joints."""
+    name, child = joint.get("name", ""), _link_of(joint, "child", path)
+    mimic = joint.find("mimic")
+    if mimic is not None:
+        try:
+            prepared.mimics[name] = (
+                mimic.get("joint", ""),
+                float(mimic.get("multiplier", "1")),
+                float(mimic.get("offset", "0")),
+            )
+        except ValueError:
+            raise ModelFileError(
+                f"{path}: joint {name!r}: mimic multiplier and offset must be numbers", element=name
+            ) from None
+        joint.remove(mimic)
+    kind = joint.get("type", "")
+    if replaced == "SPHERICAL" or (kind == "spherical" and replaced is None):
+        prepared.extra_joints[child] = [ExtraJoint(name, "spherical")]
+    elif replaced in _UNIVERSAL:
+        prepared.extra_joints[child] = [
+            ExtraJoint(f"{name}_{letter.upper()}", "revolute", _AXES[letter])
+            for letter in _UNIVERSAL[replaced]
+        ]
+    elif kind == "floating" and replaced is None:
+        prepared.extra_joints[child] = [ExtraJoint(name, "free")]
+    if child in prepared.extra_joints or replaced == "FIXED":
+        joint.set("type", "fixed")
+    if joint.get("type") == "fixed":
+        for tag in ("axis", "limit", "dynamics"):  # exporters write axis="0 0 0" on fixed joints
+            for element in joint.findall(tag):
+                joint.remove(element)
+
+
+def _float(
+    root: ElementTree.Element, children: Mapping[str, ElementTree.Element], prepared: _Prepared, path: Path
+) -> None:
+    """Give every root link a free joint named root (root_2 … if there are several)."""
+    roots = [link.get("name", "") for link in root.findall("link") if link.get("name") not in children]
+    for number, link in enumerate(roots, start=1):
+        if link == WORLD:
+            raise ArgumentError(f"{path}: floating_base: the root link is 'world', which is the ground")
+        prepared.extra_joints[link] = [ExtraJoint("root" if number == 1 else f"root_{number}", "free")]
+
+
+def _add_mimics(load: Import, prepared: _Prepared) -> None:
+    """Add q = multiplier × q_other + offset as couplings named ``<joint>_mimic``."""
+    scalar = [joint.name for joint in load.mechanism.joints() if joint.nv == 1]
+    for name, (other, multiplier, offset) in prepared.mimics.items():
+        if name not in scalar:
+            load.refuse(
+                "mimic", name, "the joint has no scalar coordinate", "mimic revolute or prismatic joints"
+            )
+            continue
+        if other not in scalar:
+            label = f"{load.path}: mimic of joint {name!r}: "
+            raise ModelFileError(label + unknown_name("joint", other, scalar), element=other, valid=scalar)
+        load.mechanism.add_coupling(f"{name}_mimic", {name: (-offset, 1.0), other: -multiplier})
+        load.report.keep("mimic", name)

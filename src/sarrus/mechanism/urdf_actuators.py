@@ -1,0 +1,55 @@
+"""Actuators of a URDF file: <transmission> (ROS 1) and <ros2_control> effort interfaces."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+from sarrus.errors import ModelFileError, unknown_name
+from sarrus.mechanism.importing import Import
+
+
+def add_transmissions(load: Import, root: ElementTree.Element) -> None:
+    """Add a motor for every simple transmission and every joint with an effort command interface.
+
+    The control is the motor's force or torque; <mechanicalReduction> is the gear. The joint's effort limit
+    bounds the motor's force.
+    """
+    for transmission in root.findall("transmission"):
+        name = transmission.get("name", "transmission")
+        joints, actuators = transmission.findall("joint"), transmission.findall("actuator")
+        if len(joints) != 1 or len(actuators) > 1:
+            load.report.warn("transmission", name, "left out: only one joint and one actuator are supported")
+            continue
+        reduction = actuators[0].findtext("mechanicalReduction", "1") if actuators else "1"
+        try:
+            gear = float(reduction)
+        except ValueError:
+            raise ModelFileError(
+                f"{load.path}: transmission {name!r}: mechanicalReduction must be a number, got {reduction!r}",
+                element=name,
+            ) from None
+        _add_motor(load, root, name, joints[0].get("name", ""), gear, "transmission")
+    for control in root.findall("ros2_control"):
+        for joint in control.findall("joint"):
+            if any(c.get("name") == "effort" for c in joint.findall("command_interface")):
+                name = joint.get("name", "")
+                _add_motor(load, root, name, name, 1.0, "ros2_control")
+
+
+def _add_motor(
+    load: Import, root: ElementTree.Element, name: str, joint: str, gear: float, kind: str
+) -> None:
+    scalar = [j.name for j in load.mechanism.joints() if j.nv == 1]
+    if joint not in scalar:
+        label = f"{load.path}: {kind} {name!r}: "
+        raise ModelFileError(
+            label + unknown_name("movable joint", joint, scalar), element=joint, valid=scalar
+        )
+    limits = None
+    for element in root.findall("joint"):
+        limit = element.find("limit")
+        if element.get("name") == joint and limit is not None and limit.get("effort") and gear != 0.0:
+            effort = abs(float(limit.get("effort", "0")) / gear)
+            limits = (-effort, effort) if effort > 0.0 else None
+    load.mechanism.add_actuator(name, joint, gear=gear, force_limits=limits)
+    load.report.keep(kind, name)

@@ -1,0 +1,161 @@
+"""Results of the constrained solves: forward and inverse dynamics, assembly. They check themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.mechanism.pose import Array
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+def read_only(array: Array) -> Array:
+    """Return the array with its writeable flag cleared."""
+    array.flags.writeable = False
+    return array
+
+
+def determined_rows(jacobian: Array, rank: int) -> np.ndarray:
+    """Tell for each row of A whether its multiplier is unique.
+
+    λ_j is unique where the unit vector e_j lies in the range of A, that is where row j of the left null
+    space vanishes. A zero row is never determined.
+    """
+    left, _, _ = np.linalg.svd(jacobian)
+    null = left[:, rank:]
+    return np.asarray((null**2).sum(axis=1) < 1e-9)
+
+
+class ForwardDynamics:
+    """Acceleration and constraint force at one state (read-only arrays, evaluated by the kernel at once).
+
+    Attributes
+    ----------
+    a : (nv,) acceleration v̇.
+    multipliers : (nc,) λ, in the units of `System.constraint_units`. Of minimum norm where A is redundant.
+    constraint_force : (nv,) Aᵀλ (plus the non-ideal force C, where the system has one), the force of the
+        constraints on the mechanism. Unique even where λ is not.
+    rank, dof : rank of A used, and nv − rank.
+    determined : (nc,) bool, which multipliers are unique.
+    residual : norm of A a + γ, zero unless the constraints contradict each other.
+    status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares) or ILL_POSED.
+    """
+
+    __slots__ = ("_out", "_state", "_system", "rank", "status")
+
+    def __init__(self, system: System, out: Array, rank: int, status: Status, state: tuple[Array, float]) -> None:
+        self._system = system
+        self._out = out
+        self._state = state
+        self.rank = rank
+        self.status = status
+
+    @property
+    def a(self) -> Array:
+        """Acceleration (nv,)."""
+        return read_only(self._out[: self._system.nv])
+
+    @property
+    def multipliers(self) -> Array:
+        """Multipliers λ (nc,)."""
+        return read_only(self._out[self._system.nv : self._system.nv + self._system.nc])
+
+    @property
+    def constraint_force(self) -> Array:
+        """Force of the constraints on the mechanism (nv,)."""
+        start = self._system.nv + self._system.nc
+        return read_only(self._out[start : start + self._system.nv])
+
+    @property
+    def residual(self) -> float:
+        """Norm of A a + γ in the least-squares sense."""
+        return float(self._out[2 * self._system.nv + self._system.nc])
+
+    @property
+    def gap(self) -> float:
+        """Ratio of the last pivot kept to the first one beyond the generic rank; inf where there is none."""
+        kept, beyond = self._out[2 * self._system.nv + self._system.nc + 3 :][:2]
+        return float(kept / beyond) if beyond > 0.0 else float("inf")
+
+    @property
+    def tolerance(self) -> float:
+        """Relative pivot below which a direction counts as singular."""
+        return self._system.options.singular_cut
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom, nv − rank."""
+        return self._system.nv - self.rank
+
+    @property
+    def determined(self) -> np.ndarray:
+        """Which multipliers are unique (nc,)."""
+        system = self._system
+        if self.rank == system.nc:
+            return np.ones(system.nc, dtype=bool)
+        q, t = self._state
+        return determined_rows(system.constraint_jacobian(q, t), self.rank)
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Names of the constraint rows whose multipliers are not unique."""
+        return tuple(n for n, sure in zip(self._system.constraint_names, self.determined) if not sure)
+
+    def closure_force(self, name: str) -> dict[str, float]:
+        """Return the multipliers of one closure by row name: forces [N] and torques [N m].
+
+        The force is what body 1 exerts on body 2 at the closure; its axes are the world's for rows
+        x, y, z, directions fixed to body 1 for the others, frame 2 for rx, ry, rz.
+        """
+        return self._system.rows_of_closure(name, self.multipliers)
+
+    def __repr__(self) -> str:
+        return f"ForwardDynamics(status={self.status}, rank={self.rank}, dof={self.dof}, a={self.a})"
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamics:
+    """Actuator controls for an acceleration. ``residual`` is the norm of the generalized force that is missing.
+
+    ``multipliers`` are of minimum norm; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
+    the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
+    or INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much).
+    """
+
+    u: Array
+    multipliers: Array
+    constraint_force: Array
+    residual: float
+    acceleration_residual: float
+    rank: int
+    actuation_rank: int
+    status: Status
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad]; ``gaps`` name closures.
+
+    ``status``: OK; SINGULAR (closed, where the rank drops); INCONSISTENT (closed to the accuracy of the
+    data, redundant rows contradict each other below 1e-6); NOT_CLOSED (stuck at a local minimum).
+    """
+
+    q: Array
+    residual: float
+    iterations: int
+    rank: int
+    status: Status
+    gaps: dict[str, float]
+
+    @property
+    def message(self) -> str:
+        """The diagnosis in words, with the worst closure."""
+        if self.status is not Status.NOT_CLOSED or not self.gaps:
+            return self.status.diagnosis
+        worst = max(self.gaps, key=lambda name: self.gaps[name])
+        return f"{self.status.diagnosis}: closure {worst!r} stays open by {self.gaps[worst]:.3g}"

@@ -1,0 +1,345 @@
+"""`System`: the equations of motion of a mechanism, or of the user's own, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis import assembly
+from sarrus.compiled import CompiledEquations
+from sarrus.equations import Equations
+from sarrus.errors import ArgumentError, SolveError, unknown_name
+from sarrus.kernels import layout as la
+from sarrus.kernels.forward import forward, project
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Array
+from sarrus.multibody.model import body_placements, trace
+from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
+from sarrus.status import Status
+
+_NO_FORCE = np.zeros(0)
+
+
+@dataclass
+class Options:
+    """Tolerances of the constrained solves.
+
+    singular_cut : a pivot of A below this multiple of the largest one is singular. It must be looser than the
+        rounding of the model's data (printed digits close loops to 1e-8).
+    inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
+    position_tolerance : closure residual at which a projection stops [m, rad].
+    """
+
+    singular_cut: float = 1e-6
+    inconsistent: float = 1e-6
+    position_tolerance: float = 1e-14
+
+
+class System:
+    """Equations of motion M a + h = k + S u + τ + Aᵀλ, A a + γ = 0, compiled to native code.
+
+    Build it from a `Mechanism`, from a Lagrangian (`from_lagrangian`) or from matrices (`from_equations`).
+    Redundant rows, zero rows and singular configurations are ordinary input of every method: rank, the
+    minimum-norm multipliers and a status come back. Methods take (q, v, u, t) in this order, copy what
+    they get and return read-only arrays; q and v are laid out as MuJoCo's qpos and qvel.
+
+    ``parameters`` holds the values of the symbols p; assign to its items, nothing is compiled again.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise ArgumentError(f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism")
+        self._set_up(trace(mechanism), mechanism)
+
+    @classmethod
+    def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
+        """Derive the equations from a Lagrangian; see `sarrus.lagrangian.derive` for the arguments."""
+        from sarrus.lagrangian import derive
+
+        return cls.from_symbolic(derive(nq, lagrangian, **arguments))
+
+    @classmethod
+    def from_equations(cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any) -> System:
+        """Take mass matrix and bias force as given; see `sarrus.lagrangian.assemble_equations`."""
+        from sarrus.lagrangian import assemble_equations
+
+        return cls.from_symbolic(assemble_equations(nq, mass_matrix, bias, **arguments))
+
+    @classmethod
+    def from_symbolic(cls, equations: Equations) -> System:
+        """Compile given symbolic `Equations`."""
+        system = cls.__new__(cls)
+        system._set_up(equations, None)
+        return system
+
+    def _set_up(self, equations: Equations, mechanism: Mechanism | None) -> None:
+        e = equations
+        self.mechanism = mechanism
+        self.equations = e
+        self.compiled = CompiledEquations(e)
+        self.options = Options()
+        self.parameters = dict(e.parameter_values)
+        self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
+        self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
+        self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
+        joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
+        self.joint_names: tuple[str, ...] = joints
+        self._sizes = self.compiled.sizes()
+        self._generic_known = self.nc == 0
+        self._addresses = np.zeros(la.N_ADDRESSES, np.int64)
+        self._x = np.zeros(la.input_size(self._sizes))
+        self._work = np.zeros(self.workspace_size())
+        self._perm = np.zeros(self.nc + 1, np.int64)
+        self._out_size = 2 * self.nv + self.nc + 5
+
+    # --- description -------------------------------------------------------------------------------
+
+    @property
+    def closure_rows(self) -> dict[str, slice]:
+        """Rows of each closure, coupling or constraint by its name."""
+        if self.mechanism is None:
+            return {name: slice(i, i + 1) for i, name in enumerate(self.constraint_names)}
+        rows, start = {}, 0
+        for element in (*self.mechanism.closures.values(), *self.mechanism.couplings.values()):
+            rows[element.name] = slice(start, start + len(element.row_names))
+            start += len(element.row_names)
+        return rows
+
+    def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
+        """Return the entries of a constraint vector that belong to one closure, by row name."""
+        rows = self.closure_rows
+        if name not in rows:
+            raise ArgumentError(unknown_name("closure", name, rows), element=name, valid=rows)
+        return {n: float(x) for n, x in zip(self.constraint_names[rows[name]], values[rows[name]])}
+
+    def velocity_indices(self, name: str) -> list[int]:
+        """Return the indices of a joint's or a coordinate's velocities; empty where there is none."""
+        return [i for i, n in enumerate(self.velocity_names) if n == name or n.rpartition(".")[0] == name]
+
+    def neutral(self) -> Array:
+        """Return q at the reference pose: zeros, or the references of the joints."""
+        if self.mechanism is None:
+            return np.zeros(self.nq)
+        return np.array([x for joint in self.mechanism.joints() for x in joint.reference], dtype=float)
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
+
+    # --- quantities of the equations ---------------------------------------------------------------
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return M(q) (nv × nv), armature included."""
+        return self.evaluate("mass_matrix", q)["mass_matrix"]
+
+    def bias_force(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return h(q, v) (nv,): Coriolis, centrifugal and gravity forces, MuJoCo's qfrc_bias."""
+        return self.evaluate("bias_force", q, v)["bias_force"][:, 0]
+
+    def passive_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0, user forces."""
+        return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
+
+    def actuation_matrix(self, q: ArrayLike) -> Array:
+        """Return S (nv × nu), the generalized force per unit of control."""
+        return self.evaluate("actuation", q)["actuation"]
+
+    def constraint_residual(self, q: ArrayLike, t: float = 0.0) -> Array:
+        """Return φ(q, t) (nh,), the residual of the holonomic constraints [m, rad]."""
+        return self.evaluate("position_residual", q, t=t)["position_residual"][:, 0]
+
+    def velocity_residual(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return ψ = A v − b (nc,), holonomic rows first, then nonholonomic ones."""
+        return self.evaluate("velocity_residual", q, v, t=t)["velocity_residual"][:, 0]
+
+    def constraint_jacobian(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None) -> Array:
+        """Return A (nc × nv); ``v`` matters only where a constraint is nonlinear in the velocity."""
+        return self.evaluate("jacobian", q, v, t=t)["jacobian"]
+
+    def constraint_bias(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return γ (nc,), so that A a + γ = 0."""
+        return self.evaluate("constraint_bias", q, v, t=t)["constraint_bias"][:, 0]
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
+        """Return the kinetic energy [J]."""
+        return float(self.evaluate("kinetic_energy", q, v)["kinetic_energy"][0, 0])
+
+    def potential_energy(self, q: ArrayLike) -> float:
+        """Return the potential energy of gravity and springs [J]."""
+        return float(self.evaluate("potential_energy", q)["potential_energy"][0, 0])
+
+    def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return q̇ = N(q) v (nq,)."""
+        return self.evaluate("rate", q, v)["rate"][:, 0]
+
+    def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Return positions (nb × 3) and rotations (nb × 3 × 3) of the bodies in the order of mechanism.bodies."""
+        if self.mechanism is None:
+            raise ArgumentError(f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism")
+        native = self.compiled.named("placements", lambda: {"x": body_placements(self.mechanism, self.equations.q)})
+        flat = native(self.pack(q)).reshape(-1, 12)
+        return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())
+
+    def evaluate(
+        self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> dict[str, Array]:
+        """Evaluate a native function of these equations by name; returns its outputs as read-only matrices."""
+        native = self.compiled.function(name)
+        flat = native(self.pack(q, v, u, t))
+        return {key: read_only(flat[part].reshape(shape)) for key, (part, shape) in native.outputs.items()}
+
+    def pack(
+        self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> Array:
+        """Return x = [q | v | u | t | p], the input of the native functions; lengths and finiteness are checked."""
+        x = np.zeros(len(self._x))
+        n, m = self.nq + self.nv, self.nq + self.nv + self.nu
+        x[: self.nq] = self._vector(q, self.nq, "q")
+        if v is not None:
+            x[self.nq : n] = self._vector(v, self.nv, "v")
+        if u is not None:
+            x[n:m] = self._vector(u, self.nu, "u")
+        x[m] = t
+        if self.parameters:
+            x[m + 1 :] = list(self.parameters.values())
+        return x
+
+    def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
+        array = np.asarray(value, dtype=float)
+        if array.shape != (size,):
+            names = {"q": self.coordinate_names, "v": self.velocity_names, "u": self.actuator_names}[what]
+            raise ArgumentError(
+                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), got shape {array.shape}",
+                element=what,
+                valid=names,
+            )
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
+        return array
+
+    # --- configuration -----------------------------------------------------------------------------
+
+    def normalized(self, q: ArrayLike) -> Array:
+        """Return a copy of q with unit quaternions."""
+        out = np.array(self._vector(q, self.nq, "q"))
+        for start in self.equations.quaternions:
+            size = np.linalg.norm(out[start : start + 4])
+            if size < 1e-9:
+                raise ArgumentError(
+                    f"{self.name}: the quaternion {self.coordinate_names[start].rpartition('.')[0]!r} has zero length",
+                    element=self.coordinate_names[start],
+                )
+            out[start : start + 4] /= size
+        return out
+
+    def move(self, q: ArrayLike, step: ArrayLike) -> Array:
+        """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
+        return self.normalized(np.asarray(q, dtype=float) + self.coordinate_rate(q, step))
+
+    def assemble(
+        self, q: ArrayLike, locked: Sequence[str] = (), t: float = 0.0, *, throw: bool = True
+    ) -> Assembly:
+        """Close the loops from the guess q; see `sarrus.analysis.assembly.assemble`."""
+        return assembly.assemble(self, np.asarray(q, dtype=float), locked=locked, t=t, throw=throw)
+
+    def project_velocity(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return the velocity nearest to v that the constraints allow at q, v − A⁺ψ, for any rank of A."""
+        x = self.pack(self.normalized(q), v, None, t)
+        self.ensure_generic_rank(x[: self.nq], t)
+        self._project(x, positions=False)
+        return read_only(x[self.nq : self.nq + self.nv].copy())
+
+    def _project(self, x: Array, *, positions: bool = True) -> tuple[bool, float, int, int]:
+        self.load_functions("position", "velocity", "rate")
+        scratch, rate = np.empty_like(x), np.empty(self.nq + 1)
+        return project(
+            self._addresses, self._sizes, self.settings(), x, self._work, self._perm, scratch, rate, positions, True
+        )
+
+    def ensure_generic_rank(self, q: Array, t: float = 0.0, *, renew: bool = False) -> int:
+        """Find, once, the rank that A has at generic closed configurations near q; the kernels never exceed it."""
+        if not self._generic_known or renew:
+            holonomic = assembly.nearby_rank(self, q, t)
+            everything = holonomic if self.nc == self.nh else assembly.nearby_rank(self, q, t, holonomic=False)
+            self._sizes[la.HOLONOMIC_RANK] = holonomic
+            self._sizes[la.GENERIC_RANK] = everything
+            self._generic_known = True
+        return int(self._sizes[la.GENERIC_RANK])
+
+    # --- solves ------------------------------------------------------------------------------------
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        u: ArrayLike | None = None,
+        t: float = 0.0,
+        tau: ArrayLike | None = None,
+        *,
+        throw: bool = True,
+    ) -> ForwardDynamics:
+        """Return acceleration, constraint force, multipliers, rank and status at a state.
+
+        Full rank: the unique solution. Redundant and consistent: unique a and Aᵀλ, minimum-norm λ.
+        Inconsistent: least squares, status INCONSISTENT. Singular: status SINGULAR, the lost direction
+        unconstrained. Massless bodies: solved in the null space of A; ILL_POSED raises `SolveError` (or
+        is the status with ``throw=False``) where M is not positive definite on it.
+
+        Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
+        """
+        x = self._x
+        n = self.nq + self.nv
+        if len(q) != self.nq or len(v) != self.nv:  # type: ignore[arg-type]
+            self.pack(q, v)
+        x[: self.nq] = q
+        x[self.nq : n] = v
+        if self.nu:
+            x[n : n + self.nu] = 0.0 if u is None else self._vector(u, self.nu, "u")
+        elif u is not None:
+            self._vector(u, 0, "u")
+        x[n + self.nu] = t
+        if self.parameters:
+            x[n + self.nu + 1 :] = list(self.parameters.values())
+        force = _NO_FORCE if tau is None else np.array(self._vector(tau, self.nv, "v"))
+        if not self._generic_known or not self._addresses[la.DYNAMICS]:
+            self.load_functions("dynamics", "position", "velocity")
+            self.pack(q, v)
+            self.ensure_generic_rank(self.normalized(q), t)
+        out = np.empty(self._out_size)
+        rank = forward(self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm)
+        status = self._judge(rank, out)
+        if status == Status.ILL_POSED:
+            self.pack(q, v)
+            if throw:
+                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
+        return ForwardDynamics(self, out, rank, status, (x[: self.nq].copy() if rank < self.nc else x, t))
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        t: float = 0.0,
+        *,
+        weights: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        throw: bool = True,
+    ) -> InverseDynamics:
+        """Return the controls that produce a; see `sarrus.analysis.inverse.inverse_dynamics`."""
+        from sarrus.analysis.inverse import inverse_dynamics
+
+        return inverse_dynamics(self, q, v, a, t, weights=weights, tau=tau, throw=throw)
+
+    def _judge(self, rank: int, out: Array) -> Status:
+        if rank < 0:
+            return Status.ILL_POSED
+        if self.nc == 0:
+            return Status.OK
+        at = 2 * self.nv + self.nc
+        if out[at] > self.options.inconsistent * (1.0 + out[at + 1]):
+            return Status.INCONSISTENT
+        return Status.OK if rank == self._sizes[la.GENERIC_RANK] else Status.SINGULAR
