@@ -140,7 +140,7 @@ def graph(n, seed=0):
     for _ in range(n):
         a, b = rng.integers(len(values), size=2)
         values.append(steps[rng.integers(len(steps))](values[a], values[b]))
-    return x, ca.vertcat(*values[-40:])
+    return x, ca.vertcat(*values[-40:], sum(values))
 
 
 @pytest.mark.parametrize("chunk", [0, 1, 7, 100, None])
@@ -158,7 +158,7 @@ def test_one_function_and_chunks_agree_with_casadi(chunk, monkeypatch):
 
 
 def test_large_functions_are_split_by_default():
-    x, y = graph(6000)
+    x, y = graph(1500)
     native = compile_function("large", [x], {"y": y})
     assert native.n_instructions > compiler.CHUNK_THRESHOLD
     assert native.chunks == -(-native.n_instructions // compiler.CHUNK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import casadi as ca
 import numpy as np
@@ -66,7 +66,6 @@ class CompiledEquations:
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self._functions: dict[str, NativeFunction] = {}
-        self._extra: dict[str, NativeFunction] = {}
         e = equations
         self.inputs = [e.q, e.v, e.u, e.t, e.p]
         self.mode = self._elimination_mode()
@@ -75,6 +74,12 @@ class CompiledEquations:
         """Return the native function ``name``, compiling it at its first use."""
         if name not in self._functions:
             self._functions[name] = self.compile(name, self._outputs(name))
+        return self._functions[name]
+
+    def named(self, name: str, outputs: Callable[[], Mapping[str, ca.SX]]) -> NativeFunction:
+        """Return a function that is not part of the equations, built by ``outputs`` at its first use."""
+        if name not in self._functions:
+            self._functions[name] = self.compile(name, outputs())
         return self._functions[name]
 
     def compile(self, name: str, outputs: Mapping[str, ca.SX]) -> NativeFunction:

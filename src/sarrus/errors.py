@@ -56,6 +56,14 @@ class SimulationError(SarrusError):
         self.time = time
 
 
+class CompilationError(SarrusError):
+    """Expressions cannot become a native function: wrong inputs, free symbols, or LLVM refused them."""
+
+
+class UnsupportedOperationError(CompilationError):
+    """An expression uses an operation that has no native form; ``element`` is the name of the operation."""
+
+
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     """Return the sentence that says ``name`` is no ``kind``, with the nearest and all valid names."""
     names = list(valid)

@@ -94,6 +94,7 @@ class System:
         self._addresses = np.zeros(la.N_ADDRESSES, np.int64)
         self._x = np.zeros(la.input_size(self._sizes))
         self._work = np.zeros(self.workspace_size())
+        self._settings = self.settings()
         self._perm = np.zeros(self.nc + 1, np.int64)
         self._out_size = 2 * self.nv + self.nc + 5
 
@@ -333,6 +334,31 @@ class System:
         from sarrus.analysis.inverse import inverse_dynamics
 
         return inverse_dynamics(self, q, v, a, t, weights=weights, tau=tau, throw=throw)
+
+    # --- what the kernels need ---------------------------------------------------------------------
+
+    def load_functions(self, *names: str) -> np.ndarray:
+        """Compile the named functions that the kernels call and return the table of addresses."""
+        for name in names:
+            self._addresses[la.FUNCTIONS[name]] = self.compiled.function(name).address
+        return self._addresses
+
+    def settings(self) -> Array:
+        """Return the tolerances for the kernels, from ``options``."""
+        settings = np.zeros(la.N_SETTINGS)
+        settings[la.SINGULAR_CUT] = self.options.singular_cut
+        settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
+        settings[la.EVENT_TOLERANCE] = 1e-10
+        settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
+        return settings
+
+    def sizes(self) -> np.ndarray:
+        """Return a copy of the dimensions, modes and ranks for the kernels."""
+        return self._sizes.copy()
+
+    def workspace_size(self) -> int:
+        """Return the length of the float workspace of the kernels."""
+        return int(la.work_size(self._sizes)) + 2 * (self.nc + 1) * (self.nv + 2)
 
     def _judge(self, rank: int, out: Array) -> Status:
         if rank < 0:

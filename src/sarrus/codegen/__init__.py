@@ -2,8 +2,8 @@
 
 from sarrus.codegen.cache import CacheInfo, cache_info, clear_cache
 from sarrus.codegen.compiler import compile_function
-from sarrus.codegen.errors import CompilationError, UnsupportedOperationError
 from sarrus.codegen.native import NativeFunction
+from sarrus.errors import CompilationError, UnsupportedOperationError
 
 __all__ = [
     "CacheInfo",

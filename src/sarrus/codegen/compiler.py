@@ -12,11 +12,10 @@ import casadi as ca
 
 from sarrus.codegen import cache
 from sarrus.codegen.emit import emit
-from sarrus.codegen.errors import CompilationError
 from sarrus.codegen.machine import LoadedCode, build_object, host
 from sarrus.codegen.native import Layout, NativeFunction
 from sarrus.codegen.program import read_program
-from sarrus.errors import ArgumentError
+from sarrus.errors import ArgumentError, CompilationError
 
 # Measured; see docs/decisions/0001-native-code.md.
 CHUNK = 500  # instructions of one chunk
@@ -82,7 +81,7 @@ def _join_inputs(name: str, inputs: Sequence[ca.SX]) -> ca.SX:
             raise CompilationError(f"{name}: input {k} must be a dense column of SX symbols, not {symbols!r}")
         if not symbols.is_valid_input():
             raise CompilationError(f"{name}: input {k} must hold symbols only, not the expression {symbols}")
-        for symbol in symbols.elements():
+        for symbol in (symbols[i] for i in range(symbols.numel())):
             if symbol.element_hash() in seen:
                 raise CompilationError(
                     f"{name}: the symbol {symbol} appears twice in the inputs", element=str(symbol)
@@ -109,7 +108,7 @@ def _casadi_function(name: str, inputs: ca.SX, outputs: ca.SX) -> ca.Function:
     function = ca.Function("program", [inputs], [outputs], {"allow_free": True})
     if function.has_free():
         free = function.get_free()
-        names = [symbol.name() for symbol in inputs.elements()]
+        names = [inputs[i].name() for i in range(inputs.numel())]
         known = ", ".join(names) or "none"
         raise CompilationError(
             f"{name}: the outputs depend on {', '.join(free)}, not among the inputs ({known})",

@@ -15,8 +15,8 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from sarrus.codegen.emit import ENTRY
-from sarrus.codegen.errors import CompilationError
 from sarrus.codegen.operations import LIBM_SYMBOLS, PLATFORM_SYMBOLS
+from sarrus.errors import CompilationError
 
 LOCK = RLock()
 _counter = count()

@@ -5,9 +5,9 @@ operands; intermediate results are called ``{r}.1``, ``{r}.2``. Values are those
 NaN and infinity included, with two exceptions: the sign of ``fmin(0, -0)`` is not specified (nor is it in C),
 and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by up to 4e-7.
 
-Additions, subtractions and products carry the flag ``contract``, which lets the compiler fuse a product and a
-sum into one instruction with one rounding; ``a*b - c*d`` of equal products may then be the rounding error of one
-of them instead of zero. No other liberty is given: no reassociation, and NaN and infinity are kept.
+Additions, subtractions and products carry the flag ``contract``, which lets the compiler fuse a product and
+a sum into one instruction with one rounding; ``a*b - c*d`` of equal products may then be the rounding error
+of one of them instead of zero. No other liberty is given: no reassociation, and NaN and infinity are kept.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from sarrus.codegen.errors import UnsupportedOperationError
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
+from sarrus.errors import UnsupportedOperationError
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ def read_program(function: ca.Function, name: str) -> Program:
     """
     instructions: list[tuple[int, int | float, int]] = []
     register: dict[int, int] = {}
+    entry: tuple[int, int | float, int]
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
         if op == ca.OP_OUTPUT:

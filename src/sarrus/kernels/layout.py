@@ -18,6 +18,14 @@ CONTROL = 5  # u(q, v, t)
 EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
 N_ADDRESSES = 8
+FUNCTIONS = {
+    "dynamics": DYNAMICS,
+    "position": POSITION,
+    "velocity": VELOCITY,
+    "rate": RATE,
+    "energy": ENERGY,
+    "invariants": INVARIANTS,
+}
 
 # sizes
 NQ, NV, NU, NP, NH, NC = 0, 1, 2, 3, 4, 5

@@ -15,8 +15,8 @@ def call_native(typing_context: Any, address: Any, inputs: Any, outputs: Any) ->
     """Call the function at ``address`` on the data of two arrays: ``call_native(address, inputs, outputs)``.
 
     For use inside functions compiled by Numba. The address is a run-time value, so callers can be cached on
-    disk and serve any model. Neither sizes nor the address are checked: a wrong one corrupts memory or ends the
-    process.
+    disk and serve any model. Neither sizes nor the address are checked: a wrong one corrupts memory or ends
+    the process.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ class Import:
         """
         if self.strict:
             raise UnsupportedElementError(
-                f"{self.path.name}: {kind} {name!r} cannot be kept: {reason}. To go on: {remedy}; or load with "
-                "strict=False, which leaves it out and lists it in mechanism.report as refused",
+                f"{self.path.name}: {kind} {name!r} cannot be kept: {reason}. To go on: {remedy}; or load "
+                "with strict=False, which leaves it out and lists it in mechanism.report as refused",
                 element=name,
             )
         self.report.refuse(kind, name, f"left out: {reason}")

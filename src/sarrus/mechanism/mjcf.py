@@ -1,4 +1,4 @@
-"""MJCF and compiled MuJoCo models: bodies, joints, keyframes and gravity of an ``mjModel`` as a `Mechanism`."""
+"""MJCF and compiled MuJoCo models: bodies, joints, keyframes, gravity of an ``mjModel`` as a `Mechanism`."""
 
 from __future__ import annotations
 

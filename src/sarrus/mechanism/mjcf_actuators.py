@@ -1,15 +1,15 @@
-"""Actuators of a compiled MuJoCo model: affine ones on joints and fixed tendons; others are listed by name."""
+"""Actuators of a compiled MuJoCo model: affine ones on joints and fixed tendons; others are listed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sarrus.mechanism.elements import VELOCITY_LABELS
 from sarrus.mechanism.importing import Import, unique
-from sarrus.mechanism.mjcf_names import Names, actuator_count
+from sarrus.mechanism.mjcf_names import Names, actuator_count, enum_name
 from sarrus.mechanism.mjcf_survey import disabled
 from sarrus.mechanism.mjcf_tendons import coordinate_weights
 
@@ -84,8 +84,7 @@ def _transmission(model: Any, names: Names, i: int) -> dict[str, float] | str:
             return "it pulls on a spatial tendon; model the cylinder as a prismatic joint with an actuator"
         return {joint: weight * float(gear[0]) for joint, weight in weights.items()}
     if kind not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
-        label = str(trn(kind).name).removeprefix("mjTRN_").lower()
-        return f"a transmission of kind {label!r} is not a constant map to joint forces"
+        return f"a transmission of kind {enum_name(trn, kind)!r} is not a constant map to joint forces"
     joint = _KINDS[int(model.jnt_type[target])]
     labels = VELOCITY_LABELS[joint]
     turning = gear[3:6] if joint == "free" else gear[:3]
@@ -108,30 +107,35 @@ def _law(model: Any, i: int) -> _Law | str:
     if gain_kind == int(gains.mjGAIN_AFFINE) and np.any(gain[1:]):
         return "its gain varies with length or rate"
     if gain_kind not in (int(gains.mjGAIN_FIXED), int(gains.mjGAIN_AFFINE)):
-        return f"its law ({str(gains(gain_kind).name).removeprefix('mjGAIN_').lower()}) is not affine in the control"
+        return f"its law ({enum_name(gains, gain_kind)}) is not affine in the control"
     if bias_kind not in (int(biases.mjBIAS_NONE), int(biases.mjBIAS_AFFINE)):
-        return f"its bias ({str(biases(bias_kind).name).removeprefix('mjBIAS_').lower()}) is not affine in length and rate"
+        return f"its bias ({enum_name(biases, bias_kind)}) is not affine in length and rate"
     bias = model.actuator_biasprm[i][:3] if bias_kind == int(biases.mjBIAS_AFFINE) else np.zeros(3)
-    control = _address(model, "ctrl", i)
-    clamp = bool(model.actuator_ctrllimited[control]) and not disabled(model, "CLAMPCTRL")
-    limits = tuple(map(float, model.actuator_ctrlrange[control])) if clamp else None
-    law = {"gain": float(gain[0]), "bias": (float(bias[0]), float(bias[1]), float(bias[2]))}
+    law = _Law(float(gain[0]), (float(bias[0]), float(bias[1]), float(bias[2])), _control_range(model, i))
     kind = int(model.actuator_dyntype[i])
     delayed = getattr(model, "actuator_delay", None)
     if kind == int(dynamics.mjDYN_INTEGRATOR):
-        acts = tuple(map(float, model.actuator_actrange[i])) if model.actuator_actlimited[i] else None
-        return _Law(
-            **law, limits=acts, note="its integrator is left out: the control is the activation itself"
-        )
+        acts = _range(model.actuator_actrange[i]) if model.actuator_actlimited[i] else None
+        note = "its integrator is left out: the control is the activation itself"
+        return replace(law, limits=acts, note=note)
     if kind in (int(dynamics.mjDYN_FILTER), int(dynamics.mjDYN_FILTEREXACT)):
-        return _Law(**law, limits=limits, note="its first-order lag is left out: the control acts at once")
+        return replace(law, note="its first-order lag is left out: the control acts at once")
     if kind != int(dynamics.mjDYN_NONE):
-        return f"activation dynamics of kind {str(dynamics(kind).name).removeprefix('mjDYN_').lower()!r} are not supported"
+        return f"activation dynamics of kind {enum_name(dynamics, kind)!r} are not supported"
     if delayed is not None and delayed[i] > 0.0:
-        return _Law(
-            **law, limits=limits, note=f"its delay of {delayed[i]:g} s is left out: the control acts at once"
-        )
-    return _Law(**law, limits=limits)
+        return replace(law, note=f"its delay of {delayed[i]:g} s is left out: the control acts at once")
+    return law
+
+
+def _control_range(model: Any, i: int) -> tuple[float, float] | None:
+    control = _address(model, "ctrl", i)
+    if not model.actuator_ctrllimited[control] or disabled(model, "CLAMPCTRL"):
+        return None
+    return _range(model.actuator_ctrlrange[control])
+
+
+def _range(pair: Any) -> tuple[float, float]:
+    return float(pair[0]), float(pair[1])
 
 
 def _force_limits(model: Any, names: Names, i: int) -> tuple[float, float] | None:
@@ -163,7 +167,7 @@ def _sharing(model: Any, joint: int) -> list[int]:
 
 def _note_joint_force_limits(load: Import, model: Any, names: Names) -> None:
     for joint in np.flatnonzero(model.jnt_actfrclimited):
-        if len(_sharing(model, joint)) > 1:
+        if len(_sharing(model, int(joint))) > 1:
             load.report.warn(
                 "joint",
                 names.joints[joint],

@@ -71,7 +71,7 @@ def _connect(load: Import, model: Any, names: Names, i: int, label: str) -> bool
 
 
 def _weld(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
-    """Weld: eq_data holds the anchor in body 2, then the pose of the weld frame in body 1, then torquescale."""
+    """Weld: eq_data holds the anchor in body 2, the pose of the weld frame in body 1, torquescale."""
     body1, body2, pose1, pose2 = _frames(model, names, i)
     name, data = names.equalities[i], model.eq_data[i]
     if not _apart(load, label, name, body1, body2):
@@ -92,7 +92,7 @@ def _joint(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
     one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
     constant, *higher = (float(c) for c in model.eq_data[i][:5])
     joint1 = names.joints[one]
-    terms = {joint1: (-constant, 1.0)}
+    terms: dict[str, tuple[float, ...]] = {joint1: (-constant, 1.0)}
     references = {joint1: float(model.qpos0[model.jnt_qposadr[one]])}
     if two >= 0:
         terms[names.joints[two]] = _trimmed([0.0, *(-c for c in higher)])
@@ -129,7 +129,7 @@ def _tendon(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
         load.refuse(
             label,
             name,
-            "a polynomial of degree above one of a tendon over several joints is not a sum of one-joint terms",
+            "a nonlinear polynomial of a tendon over several joints is not a sum of one-joint terms",
             "use a linear polycoef, or a tendon2 over one joint",
         )
         return False

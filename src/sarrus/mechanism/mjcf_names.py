@@ -69,7 +69,12 @@ def equality_kind(kind: int) -> str:
     """Return MuJoCo's name of an equality kind: connect, weld, joint, tendon, flex …"""
     import mujoco
 
-    return str(mujoco.mjtEq(int(kind)).name).removeprefix("mjEQ_").lower()
+    return enum_name(mujoco.mjtEq, kind)
+
+
+def enum_name(enum: Any, value: int) -> str:
+    """Return the name of a MuJoCo enum's value in lower case, without its prefix: mjEQ_WELD is weld."""
+    return str(enum(int(value)).name).split("_", 1)[1].lower()
 
 
 def actuator_count(model: Any) -> int:

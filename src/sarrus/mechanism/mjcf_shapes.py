@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.mechanism.elements import Shape
 from sarrus.mechanism.importing import Import
+from sarrus.mechanism.mjcf_names import enum_name
 from sarrus.mechanism.mujoco_compiler import Compiled
 from sarrus.mechanism.pose import Pose
 
@@ -47,9 +48,10 @@ def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:
     import mujoco
 
     model = compiled.model
-    kind = str(mujoco.mjtGeom(int(model.geom_type[geom])).name).removeprefix("mjGEOM_").lower()
+    kind = enum_name(mujoco.mjtGeom, model.geom_type[geom])
     pose = Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom])
-    rgba = tuple(float(c) for c in _colour(model, geom))
+    red, green, blue, alpha = map(float, _colour(model, geom))
+    rgba = (red, green, blue, alpha)
     if kind in ("mesh", "sdf"):
         return _mesh(load, compiled, geom, pose, rgba)
     if kind not in ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane"):

@@ -1,4 +1,4 @@
-"""What a MuJoCo model has besides the mechanism: counted by group in the import report, nothing in silence."""
+"""What a MuJoCo model has besides the mechanism, counted by group in the import report."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def add_tendons(load: Import, model: Any, names: Names) -> None:
             load.report.warn(
                 label,
                 name,
-                "its spring and damper force is left out: only straight tendons between two sites are springs here, "
-                "without pulleys, wrapping geometry or further sites",
+                "its spring and damper force is left out: a spring here is a straight tendon between two "
+                "sites, without pulleys, wrapping geometry or further sites",
             )
         _note_losses(load, model, i, label, name)
 

@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ModelFileError
+from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.pose import Array, rotation_of_quaternion
 from sarrus.mechanism.report import ImportReport
 
 _TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+# what MuJoCo's messages say of bodies that are too light for it
+_TOO_LIGHT = ("mjMINVAL", "inertia must have positive eigenvalues")
 _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
 
@@ -56,20 +59,18 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
     """Compile an ``MjSpec``; MuJoCo's refusals become `ModelFileError` with its message on one line."""
     changed: dict[int, tuple[float, float]] = {}
     missing: set[str] = set()
+    weighed = _weighed_by_mesh(spec)
     while True:
         try:
-            model = spec.compile()
+            return Compiled(spec.compile(), changed, frozenset(missing))
         except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
             message = message_of(error)
-            repaired = (
-                _lighten(spec, message, changed)
-                if "mjMINVAL" in message
-                else _drop_file(spec, message, missing, path, report)
-            )
-            if not repaired:
-                raise ModelFileError(f"{path}: MuJoCo: {message}", element=str(path)) from None
-            continue
-        return Compiled(model, changed, frozenset(missing))
+        if any(sign in message for sign in _TOO_LIGHT):
+            repaired = _lighten(spec, message, changed)
+        else:
+            repaired = _drop_file(spec, message, weighed, missing, path, report)
+        if not repaired:
+            raise ModelFileError(f"{path}: MuJoCo: {message}", element=str(path))
 
 
 def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -> bool:
@@ -82,7 +83,7 @@ def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -
         full = not np.isnan(body.fullinertia[0])
         moments = np.array(body.fullinertia[:3] if full else body.inertia, dtype=float)
         moment = float(np.abs(moments).max()) or 1.0
-        mass = 0.0 if body.mass > 0.0 else 1.0
+        mass = 0.0 if body.mass > 1e-12 else 1.0
         if full:
             body.fullinertia[:3] = moments + moment
         else:
@@ -96,38 +97,42 @@ def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -
     return True
 
 
-def _drop_file(spec: Any, message: str, missing: set[str], path: Path, report: ImportReport) -> bool:
+def _drop_file(
+    spec: Any, message: str, weighed: dict[str, str], missing: set[str], path: Path, report: ImportReport
+) -> bool:
     """Put a placeholder in the place of a file that MuJoCo cannot open; False if the file matters."""
     found = re.search(r"[Ee]rror opening file '([^']*)'", message)
     if found is None:
         return False
     file = found.group(1)
     for texture in spec.textures:
-        if file.endswith(texture.file) and texture.file:
+        if texture.file and file.endswith(texture.file):
             texture.file, texture.builtin, texture.width, texture.height = "", 1, 1, 1
             report.ignore("texture", texture.name or file, f"file {file!r} not found; drawing only")
             return True
     for mesh in spec.meshes:
-        if mesh.file and file.endswith(mesh.file):
-            _needed_by_no_inertia(spec, mesh, file, path)
-            report.ignore(
-                "mesh", mesh.name or Path(file).stem, f"file {file!r} not found; drawing and contact only"
+        name = mesh.name or Path(mesh.file).stem
+        if not mesh.file or not file.endswith(mesh.file):
+            continue
+        if name in weighed:
+            raise ModelFileError(
+                f"{path}: mesh file {file!r} not found, and the inertia of body {weighed[name]!r} would be "
+                "computed from it. Provide the file, or give the body an <inertial> element",
+                element=weighed[name],
             )
-            missing.add(mesh.name or Path(file).stem)
-            mesh.name = mesh.name or Path(file).stem
-            mesh.file, mesh.uservert, mesh.userface = "", _TETRAHEDRON, _TRIANGLES
-            return True
+        report.ignore("mesh", name, f"file {file!r} not found; drawing and contact only")
+        missing.add(name)
+        mesh.name, mesh.file, mesh.uservert, mesh.userface = name, "", _TETRAHEDRON, _TRIANGLES
+        return True
     return False
 
 
-def _needed_by_no_inertia(spec: Any, mesh: Any, file: str, path: Path) -> None:
-    """Raise `ModelFileError` if the inertia of a body would be computed from the mesh."""
-    name = mesh.name or Path(file).stem
-    for body in spec.bodies:
-        uses = any(geom.meshname == name and geom.mass != 0.0 and geom.density != 0.0 for geom in body.geoms)
-        if uses and body.name != "world" and not body.explicitinertial:
-            raise ModelFileError(
-                f"{path}: mesh file {file!r} not found, and the inertia of body {body.name!r} would be computed from "
-                "it. Provide the file, or give the body an <inertial> element",
-                element=body.name,
-            )
+def _weighed_by_mesh(spec: Any) -> dict[str, str]:
+    """Return mesh name → body whose inertia MuJoCo computes from it."""
+    return {
+        geom.meshname: body.name
+        for body in spec.bodies
+        if not body.explicitinertial and body.name != WORLD
+        for geom in body.geoms
+        if geom.meshname and geom.mass != 0.0 and geom.density != 0.0
+    }

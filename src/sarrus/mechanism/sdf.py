@@ -78,8 +78,8 @@ def _world(root: Element, file: Path) -> tuple[Element, str]:
     worlds, models = root.findall("world"), root.findall("model")
     if len(worlds) > 1 or (worlds and models):
         raise ModelFileError(
-            f"{file}: holds {len(worlds)} worlds and {len(models)} models outside of them; a mechanism is one "
-            "world, or models without a world",
+            f"{file}: holds {len(worlds)} worlds and {len(models)} models beside; a mechanism is one world, "
+            "or models without a world",
             element=str(file),
         )
     if not worlds and not models:

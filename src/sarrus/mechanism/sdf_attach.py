@@ -23,7 +23,7 @@ _CLOSURE_KINDS = {"fixed": "weld", "ball": "point", "continuous": "revolute", "r
 def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str, Pose]) -> None:
     """Add a joint of the tree; ``poses`` are the placements of the bodies in the world."""
     near, far = (joint.child, joint.parent) if reverse else (joint.parent, joint.child)
-    frames = {
+    frames: dict[str, Any] = {
         "parent_pose": poses[near].inverse() @ joint.pose,
         "child_pose": poses[far].inverse() @ joint.pose,
     }
@@ -102,7 +102,7 @@ def _attach_series(importing: Import, joint: SdfJoint, reverse: bool, frames: Ma
 def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None:
     """Add a joint that was cut as a closure of its own kind: body 1 the file's parent, body 2 its child."""
     kind = _CLOSURE_KINDS.get(joint.kind, joint.kind)
-    directions = {}
+    directions: dict[str, Any] = {}
     if kind not in ("weld", "point"):
         directions = {name: axis.xyz for name, axis in zip(("axis", "axis2"), joint.axes)}
     if kind == "universal" and not joint.perpendicular:

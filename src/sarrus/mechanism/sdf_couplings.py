@@ -55,7 +55,7 @@ def _add_gearbox(importing: Import, gearbox: SdfJoint, joints: Sequence[SdfJoint
             "gearbox",
             gearbox.name,
             f"no revolute joint along its <{axis}> connects {reference!r} and {body!r}",
-            "give gearbox_reference_body a revolute joint to the parent and one to the child, along the two axes",
+            "give the reference body revolute joints along the two axes, to the parent and to the child",
         )
     elif _available(importing, "gearbox", gearbox.name, (one[0], two[0])):
         terms = {two[0]: two[1], one[0]: gearbox.ratio * one[1]}

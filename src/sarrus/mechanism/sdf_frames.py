@@ -62,7 +62,7 @@ class Scope:
         self.is_world = parent is None
         self.label = f"model {name!r}" if parent else "world"
         own = xml.flag(xml.text(element, "static", "false"), f"{self.label}: <static>") and not self.is_world
-        self.static = own or (parent is not None and parent.static)
+        self.static: bool = own or (parent is not None and parent.static)
         self.placement_frame = element.get("placement_frame", "").strip()
         self.frames: dict[str, Frame] = {}
         self.links: list[Frame] = []

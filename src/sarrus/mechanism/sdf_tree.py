@@ -21,7 +21,7 @@ import numpy as np
 
 from sarrus.mechanism.sdf_joints import SdfJoint
 
-_KEPT_FIRST = ("fixed", "prismatic", "screw", "revolute2", "universal", "revolute", "continuous", "ball")
+_KEPT_FIRST = {"ball": 2, "revolute": 1, "continuous": 1}
 
 
 def choose_tree(
@@ -44,7 +44,7 @@ def choose_tree(
 
     def key(joint: SdfJoint) -> tuple[int, int, int, int]:
         near, far = sorted((depth[joint.parent], depth[joint.child]))
-        return _loss(joint, joint.name in needed), near, far, _KEPT_FIRST.index(joint.kind)
+        return _loss(joint, joint.name in needed), near, far, _KEPT_FIRST.get(joint.kind, 0)
 
     taken, cut = [], []
     for joint in sorted(joints, key=key):

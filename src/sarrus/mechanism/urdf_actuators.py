@@ -25,7 +25,7 @@ def add_transmissions(load: Import, root: ElementTree.Element) -> None:
             gear = float(reduction)
         except ValueError:
             raise ModelFileError(
-                f"{load.path}: transmission {name!r}: mechanicalReduction must be a number, got {reduction!r}",
+                f"{load.path}: transmission {name!r}: mechanicalReduction is no number: {reduction!r}",
                 element=name,
             ) from None
         _add_motor(load, root, name, joints[0].get("name", ""), gear, "transmission")

@@ -47,8 +47,8 @@ def prepare_geometry(load: Import, root: ElementTree.Element, mesh_folder: str) 
 
 def _refuse_inertia(load: Import, link: str, file: str) -> None:
     message = (
-        f"{load.path}: link {link!r} has no <inertial>, and its inertia cannot be computed because mesh {file!r} is not "
-        "readable. Give the link an <inertial>, provide the mesh as STL or OBJ"
+        f"{load.path}: link {link!r} has no <inertial>, and its inertia cannot be computed because mesh "
+        f"{file!r} is not readable. Give the link an <inertial>, provide the mesh as STL or OBJ"
     )
     if load.strict:
         raise ModelFileError(message + ", or load with strict=False to leave the link massless", element=link)

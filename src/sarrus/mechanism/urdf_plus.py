@@ -67,8 +67,8 @@ def _add_loop(load: Import, loop: ElementTree.Element) -> None:
         )
     (body1, pose1), (body2, pose2) = (_end(load, loop, end, label) for end in ("predecessor", "successor"))
     axis = loop.find("axis")
-    options = {} if axis is None else {"axis": _numbers(axis.get("xyz", ""), label, "axis")}
-    load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, **options)
+    direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
+    load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
     load.report.keep(f"loop {kind}", name)
 
 

@@ -1,0 +1,68 @@
+"""sarrus: dynamics and control of constrained mechanical systems.
+
+Closed loops, redundant constraints, singular configurations, nonholonomic constraints, passive joints.
+
+Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
+Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
+Motion       `simulate`, `Event`, `Trajectory`
+Answers      `Status`, `SarrusError`
+
+Names are loaded when they are first used, so that ``import sarrus`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sarrus.errors import SarrusError
+    from sarrus.inputs import Event
+    from sarrus.mechanism.elements import Shape
+    from sarrus.mechanism.load import load
+    from sarrus.mechanism.mechanism import Mechanism
+    from sarrus.mechanism.pose import Pose
+    from sarrus.simulate import simulate
+    from sarrus.status import Status
+    from sarrus.system import System
+    from sarrus.trajectory import Trajectory
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "load": "sarrus.mechanism.load",
+    "Mechanism": "sarrus.mechanism.mechanism",
+    "Pose": "sarrus.mechanism.pose",
+    "Shape": "sarrus.mechanism.elements",
+    "System": "sarrus.system",
+    "simulate": "sarrus.simulate",
+    "Event": "sarrus.inputs",
+    "Trajectory": "sarrus.trajectory",
+    "Status": "sarrus.status",
+    "SarrusError": "sarrus.errors",
+}
+
+__all__ = [
+    "Event",
+    "Mechanism",
+    "Pose",
+    "SarrusError",
+    "Shape",
+    "Status",
+    "System",
+    "Trajectory",
+    "load",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sarrus' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

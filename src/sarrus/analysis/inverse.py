@@ -1,0 +1,98 @@
+"""Inverse dynamics of a constrained, partly actuated system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.assembly import numerical_rank
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.mechanism.pose import Array
+from sarrus.solves import InverseDynamics, read_only
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_TOLERANCE = 1e-8
+
+
+def inverse_dynamics(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    t: float = 0.0,
+    *,
+    weights: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    throw: bool = True,
+) -> InverseDynamics:
+    """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ.
+
+    The constraints are projected out with an orthonormal basis Z of the null space of A, so redundant and
+    singular rows are ordinary: Zᵀ S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises
+    uᵀ diag(weights) u (default: ones); where they cannot produce the motion, u is the least-squares answer
+    and the status NOT_ACHIEVABLE (raised as `SolveError` unless ``throw`` is False). Passive joints are those
+    no actuator acts on. Controls are not clipped to limits.
+    """
+    q = system.normalized(q)
+    mass, jacobian = system.mass_matrix(q), system.constraint_jacobian(q, t, v)
+    acceleration = np.asarray(a, dtype=float)
+    if acceleration.shape != (system.nv,) or not np.isfinite(acceleration).all():
+        raise ArgumentError(f"{system.name}: a must be {system.nv} finite entries, got {a!r}", element="a")
+    needed = mass @ acceleration + system.bias_force(q, v) - system.passive_force(q, v, t)
+    needed -= system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
+    if tau is not None:
+        needed -= np.asarray(tau, dtype=float)
+    rank = min(numerical_rank(jacobian, system.options.singular_cut), system.ensure_generic_rank(q, t))
+    _, _, right = np.linalg.svd(jacobian) if system.nc else (None, None, np.eye(system.nv))
+    free = right[rank:]
+    actuation = system.actuation_matrix(q)
+    root = _root_weights(system, weights)
+    reachable = free @ actuation / root
+    u = np.linalg.pinv(reachable, rcond=_TOLERANCE) @ (free @ needed) / root if system.nu else np.zeros(0)
+    missing = needed - actuation @ u
+    residual = float(np.linalg.norm(free @ missing))
+    multipliers = _minimum_norm(jacobian, rank, missing)
+    offence = jacobian @ acceleration + system.constraint_bias(q, v, t)
+    violation = float(np.linalg.norm(offence))
+    if violation > _TOLERANCE * (1.0 + float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))):
+        status = Status.INCONSISTENT
+    elif residual > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
+        status = Status.NOT_ACHIEVABLE
+    else:
+        status = Status.OK
+    result = InverseDynamics(
+        u=read_only(u),
+        multipliers=read_only(multipliers),
+        constraint_force=read_only(jacobian.T @ multipliers),
+        residual=residual,
+        acceleration_residual=violation,
+        rank=rank,
+        actuation_rank=numerical_rank(reachable, _TOLERANCE),
+        status=status,
+    )
+    if throw and status is not Status.OK:
+        size = violation if status is Status.INCONSISTENT else residual
+        raise SolveError(
+            f"{system.name}: {status.diagnosis} (residual {size:.3g}). {status.remedy}", result=result
+        )
+    return result
+
+
+def _minimum_norm(jacobian: Array, rank: int, force: Array) -> Array:
+    """Return the λ of minimum norm with Aᵀλ nearest to ``force``, A taken at the given rank."""
+    left, values, right = np.linalg.svd(jacobian, full_matrices=False)
+    return np.asarray(left[:, :rank] @ ((right[:rank] @ force) / values[:rank]))
+
+
+def _root_weights(system: System, weights: ArrayLike | None) -> Array:
+    root = np.ones(system.nu) if weights is None else np.asarray(weights, dtype=float)
+    if root.shape != (system.nu,) or not np.all(root > 0.0):
+        raise ArgumentError(
+            f"{system.name}: weights must be {system.nu} positive numbers, one per actuator", element="weights"
+        )
+    return np.sqrt(root)

@@ -1,0 +1,108 @@
+"""What drives a simulation from outside: control laws, applied forces and events.
+
+A function is compiled into the kernel when it returns CasADi expressions of the symbols (q, v, t); a Python
+callable with a sample time is called once per sample, its value held in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from sarrus.codegen import NativeFunction
+from sarrus.errors import ArgumentError
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+InputFunction = Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A zero of function(q, v, t), a CasADi expression, located within a step.
+
+    direction : 1 counts rising zeros, −1 falling ones, 0 both. terminal : the run stops there.
+    """
+
+    name: str
+    function: InputFunction
+    direction: int = 0
+    terminal: bool = False
+
+
+def trace_function(system: System, function: InputFunction, size: int, what: str) -> ca.SX:
+    """Return function(q, v, t) as an SX column of ``size`` entries over the system's symbols."""
+    e = system.equations
+    try:
+        value = ca.SX(ca.densify(_column(function(e.q, e.v, e.t))))
+    except Exception as error:
+        raise ArgumentError(
+            f"{what}: the function could not be traced over CasADi symbols ({type(error).__name__}: {error}). "
+            "Write it with CasADi operations, or give sample_time= to call it as plain Python",
+            element=what,
+        ) from error
+    if value.numel() != size:
+        raise ArgumentError(f"{what}: must return {size} entries, got {value.numel()}", element=what)
+    return ca.reshape(value, size, 1)
+
+
+def compile_control(system: System, control: InputFunction) -> NativeFunction:
+    """Compile a control law u(q, v, t) over CasADi symbols."""
+    return system.compiled.compile("control", {"u": trace_function(system, control, system.nu, "control")})
+
+
+def compile_events(system: System, events: Sequence[Event]) -> tuple[NativeFunction, Array]:
+    """Compile event functions; return them with their (direction, terminal) rows."""
+    names = [event.name for event in events]
+    if len(set(names)) != len(names):
+        raise ArgumentError(f"events: names must be unique, got {names}", element="events")
+    rows = [trace_function(system, event.function, 1, f"event {event.name!r}") for event in events]
+    modes = np.array([[float(np.sign(event.direction)), float(event.terminal)] for event in events])
+    return system.compiled.compile("events", {"g": ca.vertcat(*rows)}), modes
+
+
+def with_force(system: System, force: InputFunction) -> System:
+    """Return a system with the applied generalized force force(q, v, t) compiled into its passive forces."""
+    from sarrus.system import System as Class
+
+    e = system.equations
+    value = trace_function(system, force, system.nv, "force")
+    driven = Class.from_symbolic(replace(e, passive_force=e.passive_force + value, conservative=False))
+    driven.mechanism, driven.joint_names = system.mechanism, system.joint_names
+    driven.options, driven.parameters = system.options, system.parameters
+    return driven
+
+
+def sampled(function: InputFunction, q: Array, v: Array, t: float, size: int, what: str) -> Array:
+    """Return the value of a Python function at a sample; the caller adds the time to its errors."""
+    value = np.asarray(function(q, v, t), dtype=float)
+    if value.ndim == 0 and size == 1:
+        value = value[None]
+    if value.shape != (size,):
+        raise ArgumentError(f"{what} must return {size} entries, got shape {value.shape}", element=what)
+    if not np.isfinite(value).all():
+        raise ArgumentError(f"{what} returned {value}; every entry must be finite", element=what)
+    return value
+
+
+def _column(value: Any) -> Any:
+    return ca.vertcat(*value) if isinstance(value, (list, tuple)) else value
+
+
+def control_bounds(system: System) -> Array:
+    """Return (lower, upper) rows of u from the actuators' control and force limits."""
+    bounds = np.array([np.full(system.nu, -np.inf), np.full(system.nu, np.inf)])
+    actuators = list(system.mechanism.actuators.values()) if system.mechanism else []
+    for k, actuator in enumerate(actuators):
+        if actuator.limits:
+            bounds[:, k] = actuator.limits
+        if actuator.force_limits and not any(actuator.bias) and actuator.gain:
+            lower, upper = sorted(x / actuator.gain for x in actuator.force_limits)
+            bounds[0, k], bounds[1, k] = max(bounds[0, k], lower), min(bounds[1, k], upper)
+    return bounds

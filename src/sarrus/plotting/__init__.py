@@ -1,0 +1,1 @@
+"""Pictures of trajectories: histories over time, stroboscopic drawings, animations."""

@@ -1,0 +1,97 @@
+"""Coordinates, energy, closure residual and condition number of a trajectory over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from sarrus.trajectory import Array, Trajectory
+
+QUANTITIES = {"rad": "angle [rad]", "m": "displacement [m]", "1": "quaternion", "": "coordinate"}
+MAX_LEGEND = 14
+MAX_POINTS = 6000
+
+
+def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
+    """Plot a trajectory over time; see `Trajectory.plot`."""
+    units = trajectory.coordinate_units or ("",) * len(trajectory.coordinate_names)
+    groups = list(dict.fromkeys(units))
+    constrained = bool(trajectory.constraint_names)
+    heights = [2.0] * len(groups) + [1.0] * (3 if constrained else 1)
+    figure = new_figure(9.0, 1.4 * sum(heights) + 0.7)
+    panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    keep = slice(None, None, max(1, len(trajectory.t) // MAX_POINTS))
+    t = trajectory.t[keep]
+
+    for panel, unit in zip(panels, groups):
+        members = [k for k, u in enumerate(units) if u == unit]
+        _coordinates(panel, t, trajectory.q[keep][:, members], [trajectory.coordinate_names[k] for k in members])
+        panel.set_ylabel(QUANTITIES.get(unit, f"[{unit}]"))
+    rest = panels[len(groups) :]
+    if len(t):
+        rest[0].plot(t, trajectory.energy[keep] - trajectory.energy[0], color=colour(0), linewidth=1.1)
+    rest[0].set_ylabel("energy\nchange [J]")
+    if constrained:
+        _logarithmic(rest[1], t, trajectory.residual[keep], colour(2))
+        rest[1].set_ylabel("closure\nresidual")
+        _logarithmic(rest[2], t, trajectory.condition[keep], colour(1))
+        rest[2].set_ylabel("condition\nnumber")
+
+    for panel in panels:
+        dress(panel)
+    _mark_passages(trajectory, panels)
+    panels[-1].set_xlabel("time [s]")
+    if len(t) > 1:
+        panels[-1].set_xlim(t[0], t[-1])
+    figure.align_ylabels(panels)
+    figure.suptitle(trajectory.name.replace("_", " "), x=0.01, ha="left", size=12, color=INK, weight="bold")
+    return save_figure(figure, path)
+
+
+def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None:
+    few = len(names) <= MAX_LEGEND
+    for k, name in enumerate(names):
+        style = "-" if k < 7 else "--"
+        panel.plot(t, values[:, k], style, color=colour(k), linewidth=1.3 if few else 0.7, label=name)
+    if few and names:
+        panel.legend(
+            loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize=9, labelcolor=INK, handlelength=1.4
+        )
+    else:
+        panel.annotate(
+            f"{len(names)} coordinates", (1.01, 0.95), xycoords="axes fraction", va="top", size=9, color=INK
+        )
+
+
+def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str) -> None:
+    """Plot positive, finite values on a log axis; zeros sit on its lower edge rather than vanish."""
+    shown = np.where(np.isfinite(values), np.maximum(values, 1e-18), np.nan)
+    panel.set_yscale("log")
+    panel.plot(t, shown, color=line_colour, linewidth=1.1)
+
+
+def _mark_passages(trajectory: Trajectory, panels: np.ndarray) -> None:
+    """Draw a dotted line at every passage, and its time above the first panel where there is room."""
+    last = -np.inf
+    for passage in trajectory.passages:
+        for panel in panels:
+            panel.axvline(passage.time, color=INK if passage.crossed else FAINT, linestyle=":", linewidth=0.9)
+        if passage.time - last > 0.06 * max(trajectory.duration, 1e-9):
+            panels[0].annotate(
+                f"{passage.time:.2f} s",
+                (passage.time, 1.0),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                size=8,
+                color=INK,
+            )
+            last = passage.time

@@ -1,0 +1,66 @@
+"""A progress bar for long runs in a terminal; silent and free of cost everywhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+DELAY = 1.0  # a run shorter than this shows nothing [s]
+
+
+class ProgressBar:
+    """A bar on stderr from 0 to ``total`` seconds of motion, which appears after `DELAY` seconds of waiting.
+
+    ``enabled``: True, False, or None for "if stderr is a terminal".
+    """
+
+    def __init__(self, total: float, enabled: bool | None = None) -> None:
+        self.total = total
+        self.enabled = sys.stderr.isatty() if enabled is None else enabled
+        self._began = monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def update(self, t: float) -> None:
+        """Show that ``t`` of ``total`` is done."""
+        if not self.enabled:
+            return
+        if self._bar is None:
+            if monotonic() - self._began < DELAY:
+                return
+            self._show()
+        self._bar.update(self._task, completed=t)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("simulating"),
+            BarColumn(bar_width=40),
+            TextColumn("{task.completed:.2f} of {task.total:.2f} s"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=self.total)
+        self._bar.start()
+
+
+@contextmanager
+def progress_bar(total: float, enabled: bool | None = None) -> Iterator[ProgressBar]:
+    """Give a `ProgressBar` for the duration of a ``with`` block."""
+    bar = ProgressBar(total, enabled)
+    try:
+        yield bar
+    finally:
+        bar.close()

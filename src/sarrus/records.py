@@ -1,0 +1,59 @@
+"""What a simulation notes beside the motion: singular passages, limit crossings and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage at or near a singular configuration.
+
+    Attributes
+    ----------
+    time : time of the smallest singular value [s].
+    smallest_singular_value : the smallest singular value of A that is not zero at generic configurations.
+    closures : names of the closures whose rows become dependent.
+    crossed : True where the singular set was crossed, False where the motion came near and went away.
+    """
+
+    time: float
+    smallest_singular_value: float
+    closures: tuple[str, ...] = ()
+    crossed: bool = False
+
+    def __str__(self) -> str:
+        how = "through" if self.crossed else "near"
+        return f"{self.time:.4g} s: {how} a singular configuration (σ = {self.smallest_singular_value:.2g})"
+
+
+@dataclass(frozen=True)
+class LimitCrossing:
+    """A joint coordinate that left its limits; limits are recorded, they exert no force.
+
+    Attributes
+    ----------
+    name : coordinate name.
+    time : first time outside [s].
+    value, limit : coordinate then, and the limit that it crossed [m, rad].
+    """
+
+    name: str
+    time: float
+    value: float
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.time:.4g} s: {self.name} = {self.value:.4g} is beyond its limit {self.limit:.4g}"
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened: its name, its time [s], and whether it ended the run."""
+
+    name: str
+    time: float
+    terminal: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.time:.6g} s: {self.name}" + (" (end of the run)" if self.terminal else "")

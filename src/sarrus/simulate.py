@@ -1,0 +1,382 @@
+"""`simulate`: motion of a constrained system in time, through redundant and singular configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError, SimulationError
+from sarrus.inputs import (
+    Event,
+    InputFunction,
+    compile_control,
+    compile_events,
+    control_bounds,
+    sampled,
+    with_force,
+)
+from sarrus.kernels import layout as la
+from sarrus.kernels import run
+from sarrus.kernels.stepping import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING
+from sarrus.kernels.tableau import METHODS, tableau
+from sarrus.mechanism.pose import Array
+from sarrus.passages import find_limit_crossings, find_passages
+from sarrus.progress import progress as progress_bar
+from sarrus.records import EventRecord
+from sarrus.status import Status
+from sarrus.system import System
+from sarrus.trajectory import Trajectory
+from sarrus.units import coordinate_units, velocity_units
+
+STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
+# A start farther from the constraints than this is an error rather than projected silently.
+START_TOLERANCE = 1e-5
+_CALL_SECONDS = 0.1
+
+
+def simulate(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    dt: float | None = None,
+    t0: float = 0.0,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    control: InputFunction | None = None,
+    force: InputFunction | None = None,
+    sample_time: float | None = None,
+    stabilization: str = "projection",
+    project_every: int = 1,
+    baumgarte: tuple[float, float] = (20.0, 20.0),
+    events: Sequence[Event] = (),
+    every: int = 1,
+    max_step: float = np.inf,
+    progress: bool | None = None,
+    throw: bool = True,
+) -> Trajectory:
+    """Simulate from the state (q, v) at time ``t0`` for ``duration`` seconds.
+
+    Parameters
+    ----------
+    q, v : initial coordinates (nq,) and velocities (nv,; default at rest). They must satisfy the constraints
+        to 1e-5 and are then projected; see `System.assemble` and `System.project_velocity`.
+    dt : step of the fixed-step method [s], 1e-3 by default. With an adaptive method: interval of the output.
+    method : "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
+        ``rtol`` or ``atol`` is given).
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and 1e-10 by default.
+    control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
+        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits.
+    force : applied generalized force τ(q, v, t) (nv,), likewise.
+    stabilization : "projection" of position and velocity after every ``project_every``-th step by A⁺, minimum
+        norm; "energy", the same together with conservation of T + V (conservative systems); "baumgarte" with
+        γ + 2α ψ + β² φ, (α, β) = ``baumgarte``; "none".
+    events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
+    every : record every so many steps.
+    progress : bar on stderr; default: for long runs in a terminal.
+    throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
+        the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
+
+    Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
+    continuity of velocity selects; ``trajectory.passages`` lists these. Inconsistent constraints are met in
+    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
+
+    Returns
+    -------
+    Trajectory
+    """
+    adaptive = _adaptive(method, rtol, atol)
+    scheme = tableau(method or ("dop853" if adaptive else "rk4"))
+    _check(duration, dt, every, project_every, stabilization, sample_time, system, control)
+    driven = system if force is None or sample_time else with_force(system, force)
+    loop = _Run(driven, stabilization, project_every, baumgarte, events, every)
+    x = loop.start(q, v, t0)
+    if control is not None and sample_time is None:
+        loop.compile_control(control)
+    loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
+    sampling = [(f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time]
+    grid = dt if adaptive else None
+    began = perf_counter()
+    failure: BaseException | None = None
+    with progress_bar(duration, progress) as bar:
+        try:
+            for end in _stops(t0, duration, sample_time, grid):
+                for function, name in sampling:
+                    loop.sample(function, name)
+                loop.until(end, bar, hold=grid is not None)
+                if loop.status is not None:
+                    break
+        except KeyboardInterrupt:
+            loop.status = Status.INTERRUPTED
+        except Exception as error:
+            loop.status, failure = Status.CONTROL_FAILED, error
+    del x
+    trajectory = loop.trajectory(system, perf_counter() - began, failure)
+    if failure is not None and (throw or not isinstance(failure, Exception)):
+        raise SimulationError(trajectory.message, trajectory=trajectory, time=loop.time) from failure
+    if throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
+        raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=loop.time)
+    return trajectory
+
+
+class _Run:
+    """The arrays that the kernel works on during one simulation."""
+
+    def __init__(
+        self,
+        system: System,
+        stabilization: str,
+        project_every: int,
+        baumgarte: tuple[float, float],
+        events: Sequence[Event],
+        every: int,
+    ) -> None:
+        self.system = system
+        self.events = list(events)
+        self.every = float(every)
+        self.stabilization = stabilization
+        names = ["dynamics", "position", "velocity", "rate", "energy"]
+        self.project = {"projection": CONSTRAINTS, "energy": CONSTRAINTS_AND_ENERGY}.get(stabilization, NOTHING)
+        if self.project == CONSTRAINTS_AND_ENERGY:
+            names.append("invariants")
+        self.addresses = system.load_functions(*names).copy()
+        self.project_every = project_every
+        self.baumgarte = baumgarte
+        self.bounds = control_bounds(system)
+        self.natives: list[Any] = []  # keeps compiled functions alive during the run
+        self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
+        if self.events:
+            native, self.modes = compile_events(system, self.events)
+            self.natives.append(native)
+            self.addresses[la.EVENTS] = native.address
+            self.values = np.zeros(len(self.events))
+        self.log = np.zeros((max(64, 4 * len(self.events)), 2))
+        self.tau = np.zeros(0)
+        self.state = np.zeros(run.N_STATE)
+        self.state[run.UNRECORDED] = -1.0
+        self.state[run.FACTOR] = 10.0
+        self.blocks: list[Array] = []
+        self.records: list[EventRecord] = []
+        self.rows = 256
+        self.status: Status | None = None
+
+    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> Array:
+        """Check and project the initial state; find the generic rank near it."""
+        s = self.system
+        q0 = s.normalized(q)
+        x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
+        gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
+        if gap > START_TOLERANCE:
+            raise ArgumentError(
+                f"{s.name}: the initial q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
+                element="q",
+            )
+        slip = np.abs(s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(initial=0.0)
+        if slip > START_TOLERANCE * (1.0 + np.abs(x[s.nq : s.nq + s.nv]).max(initial=0.0)):
+            raise ArgumentError(
+                f"{s.name}: the initial v violates the constraints by {slip:.3g}; "
+                "make it admissible with system.project_velocity(q, v)",
+                element="v",
+            )
+        s.ensure_generic_rank(q0, t0, renew=True)
+        if s.nc:
+            s._project(x)
+        self.x = x
+        self.sizes = s.sizes()
+        self.sizes[la.N_EVENTS] = len(self.events)
+        self.settings = s.settings()
+        if self.stabilization == "baumgarte":
+            self.sizes[la.BAUMGARTE] = 1
+            self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
+        self.state[run.START] = t0
+        self.state[run.TARGET_ENERGY] = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"][0, 0]
+        return x
+
+    def compile_control(self, control: InputFunction) -> None:
+        """Put a traced control law into the kernel."""
+        native = compile_control(self.system, control)
+        self.natives.append(native)
+        self.addresses[la.CONTROL] = native.address
+
+    def set_method(
+        self,
+        scheme: Any,
+        adaptive: bool,
+        rtol: float | None,
+        atol: float | None,
+        dt: float | None,
+        max_step: float,
+        duration: float,
+    ) -> None:
+        """Choose the Runge–Kutta method and its first step."""
+        self.scheme = scheme
+        self.rtol = 1e-8 if rtol is None else float(rtol)
+        self.atol = 1e-10 if atol is None else float(atol)
+        self.max_step = float(max_step)
+        self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
+        self.adaptive = adaptive
+        self.state[run.STEP] = min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
+
+    @property
+    def time(self) -> float:
+        """Time reached."""
+        s = self.system
+        return float(self.x[s.nq + s.nv + s.nu])
+
+    def sample(self, function: InputFunction, name: str) -> None:
+        """Call a Python function at the present state and hold its value."""
+        s = self.system
+        n = s.nq + s.nv
+        size = s.nu if name == "control" else s.nv
+        value = sampled(function, self.x[: s.nq].copy(), self.x[s.nq : n].copy(), self.time, size, name)
+        if name == "control":
+            self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
+        else:
+            self.tau = np.array(value)
+
+    def until(self, end: float, bar: Any, *, hold: bool) -> None:
+        """Run the kernel to ``end`` in calls of about a tenth of a second."""
+        s = self.system
+        width = 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
+        scheme = self.scheme
+        exponent = -1.0 / (scheme.error_order + 1)
+        if not self.adaptive:
+            self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
+        while self.status is None:
+            block = np.empty((self.rows, width))
+            began = perf_counter()
+            code, rows = run.advance(
+                self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c,
+                scheme.errors if self.adaptive else np.zeros((0, 1)), exponent, self.rtol, self.atol,
+                self.max_step, self.min_step, self.x, self.tau, end, np.inf if hold else self.every,
+                self.project, self.project_every, self.state, block, self.modes, self.values, self.log,
+            )  # fmt: skip
+            elapsed = perf_counter() - began
+            self.blocks.append(block[:rows].copy() if rows < self.rows else block)
+            self._collect_events()
+            if elapsed < 0.5 * _CALL_SECONDS:
+                self.rows = min(4 * self.rows, 65536)
+            elif elapsed > 2 * _CALL_SECONDS:
+                self.rows = max(self.rows // 4, 16)
+            bar.update(self.time)
+            if code == run.DONE:
+                return
+            if code != run.RUNNING:
+                self.status = Status(code)
+
+    def _collect_events(self) -> None:
+        logged = int(self.state[run.LOGGED])
+        for k, time in self.log[:logged]:
+            event = self.events[int(k)]
+            self.records.append(EventRecord(event.name, float(time), event.terminal))
+        self.state[run.LOGGED] = 0.0
+
+    def trajectory(self, system: System, seconds: float, failure: BaseException | None) -> Trajectory:
+        """Return what was recorded, with passages and limit crossings found."""
+        s = system
+        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, 1 + s.nq + 2 * s.nv + s.nu + s.nc + 5))
+        widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
+        t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
+        t = t[:, 0]
+        generic = int(self.sizes[la.GENERIC_RANK])
+        pivots = facts[:, [run.LARGEST, run.SMALLEST]]
+        status = self.status or Status.OK
+        if failure is not None:
+            message = f"{type(failure).__name__} at t = {self.time:.6g} s: {failure}"
+        elif status in (Status.OK, Status.EVENT):
+            message = status.diagnosis
+        else:
+            message = f"{status.diagnosis} at t = {self.time:.6g} s. {status.remedy}"
+        largest = pivots[:, 0].max(initial=0.0)
+        with np.errstate(divide="ignore"):
+            condition = np.where(generic > 0, largest / pivots[:, 1], 1.0) if generic else np.ones(len(t))
+        return Trajectory(
+            name=s.name,
+            t=t,
+            q=q,
+            v=v,
+            a=a,
+            u=u,
+            multipliers=multipliers,
+            energy=facts[:, run.ENERGY],
+            rank=facts[:, run.RANK].astype(np.int64),
+            condition=condition,
+            residual=facts[:, run.RESIDUAL],
+            status=status,
+            message=message,
+            passages=find_passages(s, t, q, v, pivots, generic),
+            limit_crossings=find_limit_crossings(s, t, q),
+            events=tuple(self.records),
+            coordinate_names=s.coordinate_names,
+            velocity_names=s.velocity_names,
+            actuator_names=s.actuator_names,
+            constraint_names=s.constraint_names,
+            coordinate_units=coordinate_units(s),
+            velocity_units=velocity_units(s),
+            steps=int(self.state[run.STEPS]),
+            rejected=int(self.state[run.REJECTED]),
+            wall_seconds=seconds,
+            system=s,
+        )
+
+
+def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:
+    if method is not None and method not in METHODS:
+        raise ArgumentError(f"unknown method {method!r}. Known: {', '.join(METHODS)}", element="method", valid=METHODS)
+    if method == "rk4" and (rtol is not None or atol is not None):
+        raise ArgumentError("rk4 has a fixed step: give dt, or choose dopri5 or dop853 for rtol and atol")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None and not value > 0.0:
+            raise ArgumentError(f"{name} must be positive, got {value}", element=name)
+    return method in ("dopri5", "dop853") or rtol is not None or atol is not None
+
+
+def _check(
+    duration: float,
+    dt: float | None,
+    every: int,
+    project_every: int,
+    stabilization: str,
+    sample_time: float | None,
+    system: System,
+    control: InputFunction | None,
+) -> None:
+    """Raise `ArgumentError` for arguments that make no sense."""
+    for name, value in (("duration", duration), ("dt", dt), ("sample_time", sample_time)):
+        if value is not None and not (np.isfinite(value) and value > 0.0):
+            raise ArgumentError(f"{name} must be positive and finite [s], got {value}", element=name)
+    for name, count in (("every", every), ("project_every", project_every)):
+        if not (isinstance(count, (int, np.integer)) and count >= 1):
+            raise ArgumentError(f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name)
+    if stabilization not in STABILIZATIONS:
+        raise ArgumentError(
+            f"unknown stabilization {stabilization!r}. Known: {', '.join(STABILIZATIONS)}",
+            element="stabilization",
+            valid=STABILIZATIONS,
+        )
+    if stabilization == "energy" and not system.equations.conservative:
+        raise ArgumentError(
+            f"{system.name}: stabilization='energy' needs a conservative system; this one has dampers, servos or "
+            "user forces",
+            element="stabilization",
+        )
+    if control is not None and system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to control; add_actuator, or use force=", element="control")
+
+
+def _stops(t0: float, duration: float, sample_time: float | None, grid: float | None) -> list[float]:
+    """Return the times to which the kernel runs in one go: samples, output times and the end."""
+    end = t0 + duration
+    times = {end}
+    for interval in (sample_time, grid):
+        if interval is not None:
+            count = int(np.floor(duration / interval * (1 + 1e-12)))
+            times.update(t0 + interval * k for k in range(1, count + 1))
+    ordered = sorted(time for time in times if time <= end)
+    return [time for k, time in enumerate(ordered) if k == len(ordered) - 1 or ordered[k + 1] - time > 1e-9 * duration]

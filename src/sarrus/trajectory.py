@@ -1,0 +1,242 @@
+"""`Trajectory`: the labelled result of a simulation, to look at, to save and to load again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sarrus.errors import ArgumentError
+from sarrus.records import EventRecord, LimitCrossing, Passage
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from sarrus.system import System
+
+Array = NDArray[np.float64]
+
+# Dimensions of the arrays after time; each is the dimension of a tuple of names.
+DIMENSIONS: dict[str, tuple[str, ...]] = {
+    "q": ("coordinate",),
+    "v": ("velocity",),
+    "a": ("velocity",),
+    "u": ("actuator",),
+    "multipliers": ("constraint",),
+    "energy": (),
+    "rank": (),
+    "condition": (),
+    "residual": (),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """The motion that `sarrus.simulate` found; arrays are read-only, time is their leading axis.
+
+    Attributes
+    ----------
+    name : name of the system.
+    t : times (T,) [s].
+    q, v, a : coordinates (T, nq), velocities (T, nv) and accelerations (T, nv).
+    u : controls (T, nu).
+    multipliers : λ (T, nc), the force that each constraint row exerts on the mechanism (minimum norm
+        where rows are redundant).
+    energy : kinetic plus potential energy (T,) [J].
+    rank : rank of the constraint Jacobian A (T,).
+    condition : condition number of A (T,), estimated by the largest pivot of the run over the smallest pivot
+        that is not zero at generic configurations; infinite at a singular configuration, 1 without constraints.
+    residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
+    status, message : how the run ended. After a failure the motion up to then is kept.
+    passages, limit_crossings, events : what happened on the way, in order of time.
+    coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
+    coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
+        are not known.
+    steps, rejected : accepted and rejected steps of the integrator. wall_seconds : time the run took.
+    system : the `System` that moved; not saved to files.
+    """
+
+    name: str
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    u: Array
+    multipliers: Array
+    energy: Array
+    rank: NDArray[np.int64]
+    condition: Array
+    residual: Array
+    status: Status = Status.OK
+    message: str = ""
+    passages: tuple[Passage, ...] = ()
+    limit_crossings: tuple[LimitCrossing, ...] = ()
+    events: tuple[EventRecord, ...] = ()
+    coordinate_names: tuple[str, ...] = ()
+    velocity_names: tuple[str, ...] = ()
+    actuator_names: tuple[str, ...] = ()
+    constraint_names: tuple[str, ...] = ()
+    coordinate_units: tuple[str, ...] = ()
+    velocity_units: tuple[str, ...] = ()
+    constraint_units: tuple[str, ...] = ()
+    steps: int = 0
+    rejected: int = 0
+    wall_seconds: float = 0.0
+    system: System | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        shapes = {"t": (np.size(self.t),)}
+        for array, dimension in DIMENSIONS.items():
+            shapes[array] = (np.size(self.t), *(len(self.names(d)) for d in dimension))
+        for array, shape in shapes.items():
+            value = np.asarray(getattr(self, array), dtype=np.int64 if array == "rank" else np.float64).view()
+            if value.shape != shape:
+                raise ArgumentError(
+                    f"trajectory {self.name!r}: {array} has shape {value.shape}, expected {shape} from the times "
+                    "and names",
+                    element=array,
+                )
+            value.flags.writeable = False
+            object.__setattr__(self, array, value)
+
+    # --- figures -----------------------------------------------------------------------------------
+
+    def names(self, dimension: str) -> tuple[str, ...]:
+        """Return the labels of a dimension: coordinate, velocity, actuator or constraint."""
+        return tuple(getattr(self, f"{dimension}_names"))
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last sample [s]."""
+        return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest deviation of the energy from its first value [J]; an error only in free, undamped motion."""
+        return float(np.abs(self.energy - self.energy[0]).max()) if len(self.t) else 0.0
+
+    @property
+    def dof(self) -> NDArray[np.int64]:
+        """Degrees of freedom nv − rank at every sample (T,)."""
+        return len(self.velocity_names) - self.rank
+
+    def at(self, t: ArrayLike) -> Array:
+        """Return the coordinates at times t: shape of t plus (nq,). Times outside the run are an error.
+
+        Between samples, a coordinate whose rate is the velocity of the same name follows the cubic
+        Hermite polynomial (fourth order in the sample distance); the others are linear, quaternions then
+        scaled to unit length. Good for pictures; the samples themselves are as exact as the run.
+        """
+        from sarrus.interpolation import interpolate
+
+        return interpolate(self, np.asarray(t, dtype=float))
+
+    # --- files -------------------------------------------------------------------------------------
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return an `xarray.Dataset` with labelled dimensions, units, and status and records as attributes."""
+        from sarrus.storage import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a NetCDF file (.nc), every number bit for bit; `load` and `xarray.open_dataset` read it."""
+        from sarrus.storage import save
+
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trajectory:
+        """Read a file that `save` wrote; a missing or foreign file raises `ArgumentError`."""
+        from sarrus.storage import load
+
+        return load(path)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one row per sample to a .csv file, in 17 digits; the header names each column with its unit."""
+        from sarrus.storage import save_csv
+
+        return save_csv(self, path)
+
+    # --- pictures ----------------------------------------------------------------------------------
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Plot coordinates, energy change, closure residual and condition number over time.
+
+        Passages are dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
+        """
+        from sarrus.plotting.history import plot_history
+
+        return plot_history(self, path)
+
+    def draw(
+        self,
+        path: str | Path | None = None,
+        *,
+        system: System | None = None,
+        plane: str | None = None,
+        frames: int | ArrayLike = 12,
+    ) -> Figure:
+        """Draw the motion as a stroboscope does: skeletons of the bodies, earlier poses fainter.
+
+        Parameters
+        ----------
+        system : the system that moved; needed for a trajectory from a file.
+        plane : "xy", "xz", "yz" or "3d" (orthographic). Default: the plane of the motion, or "3d".
+        frames : number of poses evenly spaced in time, or the times of the poses [s].
+        """
+        from sarrus.plotting.stroboscope import draw_stroboscope
+
+        return draw_stroboscope(self, path, system=system, plane=plane, frames=frames)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        system: System | None = None,
+        plane: str | None = None,
+        fps: float = 25.0,
+        speed: float = 1.0,
+    ) -> Path:
+        """Write an animated GIF of the motion, ``speed`` seconds of motion per second of film.
+
+        ``system`` and ``plane`` as in `draw`. A GIF's clock ticks in 1/100 s: 20, 25 and 50 frames per
+        second are exact.
+        """
+        from sarrus.plotting.animation import animate
+
+        return animate(self, path, system=system, plane=plane, fps=fps, speed=speed)
+
+    def __repr__(self) -> str:
+        end = f"{self.duration:.6g} s" if len(self.t) else "empty"
+        parts = [f"{len(self.t)} samples", f"{self.steps} steps", f"status {self.status}"]
+        if self.constraint_names and len(self.t):
+            parts.append(f"closure within {np.max(self.residual):.2g}")
+        if self.passages:
+            parts.append(f"{len(self.passages)} singular passages")
+        return f"Trajectory({self.name!r}: {end}, {', '.join(parts)})"
+
+    def resolved_system(self, system: System | None) -> System:
+        """Return ``system``, or the one that made this trajectory; it must fit, and have a mechanism."""
+        chosen: Any = self.system if system is None else system
+        if chosen is None:
+            raise ArgumentError(
+                f"trajectory {self.name!r} was loaded from a file, which holds no mechanism: pass system=", element="system"
+            )
+        if chosen.mechanism is None:
+            raise ArgumentError(
+                f"{self.name}: only a system made from a Mechanism has bodies to draw", element="system"
+            )
+        if tuple(chosen.coordinate_names) != tuple(self.coordinate_names):
+            raise ArgumentError(
+                f"system {chosen.name!r} has other coordinates than trajectory {self.name!r}: "
+                f"{', '.join(chosen.coordinate_names)} instead of {', '.join(self.coordinate_names)}",
+                element="system",
+                valid=self.coordinate_names,
+            )
+        return chosen

@@ -1,0 +1,40 @@
+"""Units of coordinates, velocities and multipliers, for labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m", "rad")}
+
+
+def coordinate_units(system: System) -> tuple[str, ...]:
+    """Return the unit of each coordinate: m, rad, or 1 for the entries of quaternions; empty where unknown."""
+    if system.mechanism is None:
+        return ("",) * system.nq
+    units: list[str] = []
+    for joint in system.mechanism.joints():
+        if joint.kind == "free":
+            units += ["m"] * 3 + ["1"] * 4
+        elif joint.kind == "spherical":
+            units += ["1"] * 4
+        else:
+            units += _LENGTH.get(joint.kind, ("rad",) * joint.nq)
+    return tuple(units)
+
+
+def velocity_units(system: System) -> tuple[str, ...]:
+    """Return the unit of each velocity: m/s or rad/s; empty where unknown."""
+    if system.mechanism is None:
+        return ("",) * system.nv
+    units: list[str] = []
+    for joint in system.mechanism.joints():
+        if joint.kind == "free":
+            units += ["m/s"] * 3 + ["rad/s"] * 3
+        elif joint.kind == "spherical":
+            units += ["rad/s"] * 3
+        else:
+            units += [unit + "/s" for unit in _LENGTH.get(joint.kind, ("rad",) * joint.nv)]
+    return tuple(units)
