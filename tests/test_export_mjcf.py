@@ -1,4 +1,4 @@
-"""Export to MJCF: what is written has the same coordinates, matrices and forces in MuJoCo and when read back."""
+"""Export to MJCF: the same coordinates, matrices and forces in MuJoCo, and when the file is read back."""
 
 from __future__ import annotations
 
@@ -136,6 +136,13 @@ def test_coordinates_are_the_same_in_mujoco(seed: int, tmp_path: Path) -> None:
     )
 
 
+def mujoco_mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    columns = np.zeros((model.nv, model.nv))
+    for k, unit in enumerate(np.eye(model.nv)):
+        mujoco.mj_mulM(model, data, columns[k], unit)
+    return columns.T
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_matrices_and_forces_equal_those_of_mujoco(seed: int, tmp_path: Path) -> None:
     mechanism = random_mechanism(seed)
@@ -144,13 +151,137 @@ def test_matrices_and_forces_equal_those_of_mujoco(seed: int, tmp_path: Path) ->
     data = mujoco.MjData(model)
     for k in range(3):
         q, v = random_state(system, 10 * seed + k)
-        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, (0.7, -1.1)
+        u = np.array([0.05, -1.1])
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u
         mujoco.mj_forward(model, data)
-        mass = np.zeros((model.nv, model.nv))
-        mujoco.mj_fullM(model, mass, data.qM)
-        scale = np.abs(mass).max()
-        np.testing.assert_allclose(system.mass_matrix(q), mass, atol=1e-12 * scale)
-        bias = system.bias_force(q, v)
-        np.testing.assert_allclose(bias, data.qfrc_bias, atol=1e-12 * (1 + np.abs(bias).max()))
-        positions, _ = system.body_placements(q)
-        np.testing.assert_allclose(positions, data.xpos[1:], atol=1e-12)
+        close(system.mass_matrix(q), mujoco_mass_matrix(model, data))
+        close(system.bias_force(q, v), data.qfrc_bias)
+        close(system.body_placements(q)[0], data.xpos[1:])
+        force = system.passive_force(q, v) + system.actuation_matrix(q) @ u
+        close(force, data.qfrc_passive + data.qfrc_actuator)
+        jacobian = data.efc_J.reshape(-1, model.nv)[:3]
+        close(np.abs(system.constraint_jacobian(q)[system.closure_rows["hang"]]), np.abs(jacobian))
+
+
+def close(ours: np.ndarray, theirs: np.ndarray) -> None:
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-12 * (1.0 + np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_written_reads_back_as_the_same_equations(seed: int, tmp_path: Path) -> None:
+    mechanism = random_mechanism(seed)
+    system, again = System(mechanism), System(load(written(mechanism, tmp_path)))
+    assert again.coordinate_names == system.coordinate_names
+    assert again.constraint_names == system.constraint_names
+    assert again.actuator_names == system.actuator_names
+    limits = [limit for joint in mechanism.joints() for limit in joint.limits]
+    assert [limit for joint in again.mechanism.joints() for limit in joint.limits] == limits
+    for k in range(3):
+        q, v = random_state(system, 10 * seed + k)
+        close(again.mass_matrix(q), system.mass_matrix(q))
+        close(again.bias_force(q, v), system.bias_force(q, v))
+        close(again.passive_force(q, v), system.passive_force(q, v))
+        close(again.actuation_matrix(q), system.actuation_matrix(q))
+        # A joint equality is solved for its first linear coordinate: same row up to a factor.
+        scale = np.ones(system.nc)
+        for name, factor in (("gear", 2.0), ("cam", 2.0)):
+            scale[system.closure_rows[name]] = factor
+        close(scale * again.constraint_residual(q), system.constraint_residual(q))
+        close(scale[:, None] * again.constraint_jacobian(q), system.constraint_jacobian(q))
+        close(scale * again.constraint_bias(q, v), system.constraint_bias(q, v))
+
+
+def pendulum(**joint: object) -> Mechanism:
+    m = Mechanism("pendulum")
+    m.add_body("rod", 1.0, (0.0, 0.0, -0.5), (0.1, 0.1, 0.01))
+    m.add_joint("pivot", **({"kind": "revolute", "axis": (0, 1, 0)} | joint), parent="world", child="rod")
+    return m
+
+
+def test_a_revolute_closure_has_the_same_tangent_space(tmp_path: Path) -> None:
+    m = Mechanism("four_bar")
+    for name, length in (("crank", 0.4), ("rocker", 0.7)):
+        m.add_body(name, 1.0, (0, 0, length / 2), (0.02, 0.02, 0.001))
+    m.add_body("coupler", 1.0, (0.5, 0, 0), (0.001, 0.1, 0.1))
+    m.add_joint("a", "revolute", "world", "crank", axis=(0, 1, 0))
+    m.add_joint("b", "revolute", "crank", "coupler", axis=(0, 1, 0), parent_pose=(0, 0, 0.4))
+    m.add_joint("d", "revolute", "world", "rocker", axis=(0, 1, 0), parent_pose=(1, 0, 0))
+    m.add_closure("c", "revolute", "coupler", "rocker", axis=(0, 1, 0), pose1=(0.9, 0, 0), pose2=(0, 0, 0.7))
+    system, again = System(m), System(load(written(m, tmp_path)))
+    assert list(again.mechanism.closures) == ["c", "c.axis"]
+    q = system.assemble([0.3, 0.2, 0.1]).q
+    np.testing.assert_allclose(again.constraint_residual(q), 0.0, atol=1e-12)
+    ours, theirs = system.constraint_jacobian(q), again.constraint_jacobian(q)
+    projections = [np.linalg.pinv(a, rcond=1e-9) @ a for a in (ours, theirs)]
+    np.testing.assert_allclose(*projections, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["four_bar", "frames", "nested_include"])
+def test_an_imported_sdf_model_opens_in_mujoco(name: str, tmp_path: Path) -> None:
+    mechanism = load(Path(__file__).parent / "models" / f"{name}.sdf")
+    system = System(mechanism)
+    model = mujoco.MjModel.from_xml_path(str(written(mechanism, tmp_path)))
+    data = mujoco.MjData(model)
+    q, v = random_state(system, 5)
+    data.qpos[:], data.qvel[:] = q, v
+    mujoco.mj_forward(model, data)
+    close(system.mass_matrix(q), mujoco_mass_matrix(model, data))
+    close(system.bias_force(q, v), data.qfrc_bias)
+    close(system.body_placements(q)[0], data.xpos[1:])
+
+
+def test_shapes_and_keyframes_are_written(tmp_path: Path) -> None:
+    m = pendulum()
+    m.world_shapes = (Shape("plane", np.zeros(3)),)
+    m.keyframes["up"] = np.array([np.pi])
+    line = Shape("line", points=np.array([[0.0, 0, 0], [0, 0, -1], [0.2, 0, -1]]))
+    kinds = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane")
+    solid = [Shape(kind, np.array([0.1, 0.2, 0.3]), Pose.of((1, 2, 3))) for kind in kinds]
+    m.add_body("hat", shapes=(line, *solid, Shape("mesh", np.ones(3), file="not--here.stl")))
+    m.add_joint("glue", "fixed", "rod", "hat")
+    model = mujoco.MjModel.from_xml_path(str(written(m, tmp_path)))
+    assert model.ngeom == 1 + 2 + len(kinds)
+    assert not model.geom_contype.any()
+    assert model.body_mass.sum() == 1.0
+    again = load(tmp_path / "model.xml")
+    np.testing.assert_array_equal(again.keyframes["up"], m.keyframes["up"])
+    assert len(again.bodies["hat"].shapes) == 2 + len(kinds)
+
+
+def test_limits_infinite_on_one_side_are_kept(tmp_path: Path) -> None:
+    again = load(written(pendulum(limits=(-np.inf, 1.5)), tmp_path))
+    assert next(again.joints()).limits == ((-np.inf, 1.5),)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.add_force("wind", lambda q, v, t: q), "force 'wind'.*user's force"),
+        (lambda m: m.add_closure("slot", "point_on_line", "rod", "world"), "closure 'slot'.*point_on_line"),
+        (lambda m: m.add_coupling("cam", {"pivot": (0, 0, 1)}), "coupling 'cam'.*degrees"),
+        (lambda m: add_child(m, "screw", pitch=0.1), "joint 'next'.*screw.*cylindrical"),
+        (lambda m: add_child(m, "spherical", damping=(1, 2, 3)), "joint 'next'.*one damping"),
+        (lambda m: add_child(m, "spherical", limits=[(0, 1)] * 3), "joint 'next'.*no limits"),
+        (lambda m: add_child(m, "revolute", mass=0.0), "body 'child'.*positive mass"),
+        (lambda m: add_child(m, "revolute", inertia=(0, 0, 0)), "body 'child'.*moments of inertia"),
+    ],
+)
+def test_what_mjcf_cannot_say_is_an_error_that_names_it(change, message: str, tmp_path: Path) -> None:
+    m = pendulum()
+    change(m)
+    with pytest.raises(UnsupportedElementError, match=message):
+        m.to_mjcf(tmp_path / "model.xml")
+    assert not (tmp_path / "model.xml").exists()
+
+
+def add_child(m: Mechanism, kind: str, mass: float = 1.0, inertia=(1, 1, 1), **joint: object) -> None:
+    m.add_body("child", mass, inertia=inertia)
+    m.add_joint("next", kind, "rod", "child", **joint)
+
+
+def test_what_mujoco_refuses_is_an_error_with_its_message(tmp_path: Path) -> None:
+    m = pendulum()
+    add_child(m, "spherical")
+    m.add_joint("after", "revolute", "rod", "child")
+    with pytest.raises(ModelError, match=r"MuJoCo refuses it: .*ball followed by rotation"):
+        m.to_mjcf(tmp_path / "model.xml")

@@ -7,17 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError, ModelError, ModelFileError, UnsupportedElementError
+from importers_table import check_row, table_rows
+from sarrus.errors import ArgumentError, ModelError, ModelFileError
 from sarrus.mechanism.load import load
-from sarrus.mechanism.report import Outcome
-
-DOCS = Path(__file__).parent.parent / "docs" / "importers.md"
-WORDS = {
-    "supported": Outcome.KEPT,
-    "warned": Outcome.WARNED,
-    "ignored": Outcome.IGNORED,
-    "refused": Outcome.REFUSED,
-}
 
 INERTIA = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 # two pendulums with a site each, on which most snippets build
@@ -244,36 +236,6 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         "1 hfield",
     ),
 }
-
-
-def table_rows(prefix: str | None) -> dict[str, Outcome]:
-    """Outcomes of the rows of docs/importers.md by id; ``prefix`` picks a format's rows, None MJCF's."""
-    rows = {}
-    for line in DOCS.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 4 and cells[2] in WORDS:
-            rows[cells[0]] = WORDS[cells[2]]
-    own = ("urdf-", "sdf-")
-    return {
-        key: outcome
-        for key, outcome in rows.items()
-        if (key.startswith(prefix) if prefix else not key.startswith(own))
-    }
-
-
-def check_row(path: Path, outcome: Outcome, kind: str, name: str, **options: object) -> None:
-    """Check that loading the file gives the element the outcome that the table says."""
-    if outcome is Outcome.REFUSED:
-        with pytest.raises(UnsupportedElementError, match=r"cannot be kept.*strict=False") as caught:
-            load(path, **options)
-        assert caught.value.element == name
-        options["strict"] = False
-    report = load(path, **options).report
-    found = [entry for entry in report if entry.kind == kind and entry.name == name]
-    assert found, f"no entry for {kind} {name!r} in:\n{report}"
-    assert outcome in {entry.outcome for entry in found}, report
-    if outcome is not Outcome.KEPT:
-        assert all(entry.reason for entry in found if entry.outcome is outcome)
 
 
 def test_table_and_snippets_agree() -> None:

@@ -25,7 +25,7 @@ from sarrus.kernels.stepping import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING
 from sarrus.kernels.tableau import METHODS, tableau
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
-from sarrus.progress import progress as progress_bar
+from sarrus.progress import progress_bar
 from sarrus.records import EventRecord
 from sarrus.status import Status
 from sarrus.system import System
@@ -161,6 +161,7 @@ class _Run:
         self.state = np.zeros(run.N_STATE)
         self.state[run.UNRECORDED] = -1.0
         self.state[run.FACTOR] = 10.0
+        self.state[run.TRIED_ERROR] = np.inf
         self.blocks: list[Array] = []
         self.records: list[EventRecord] = []
         self.rows = 256
@@ -194,7 +195,7 @@ class _Run:
         if self.stabilization == "baumgarte":
             self.sizes[la.BAUMGARTE] = 1
             self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
-        self.state[run.START] = t0
+        self.state[run.START] = self.began = t0
         self.state[run.TARGET_ENERGY] = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"][0, 0]
         return x
 
@@ -264,7 +265,7 @@ class _Run:
                 self.rows = min(4 * self.rows, 65536)
             elif elapsed > 2 * _CALL_SECONDS:
                 self.rows = max(self.rows // 4, 16)
-            bar.update(self.time)
+            bar.update(self.time - self.began)
             if code == run.DONE:
                 return
             if code != run.RUNNING:

@@ -29,13 +29,16 @@ _NO_FORCE = np.zeros(0)
 class Options:
     """Tolerances of the constrained solves.
 
-    singular_cut : a pivot of A below this multiple of the largest one is singular. It must be looser than the
-        rounding of the model's data (printed digits close loops to 1e-8).
+    singular_cut : a pivot of A below this multiple of the largest one is singular. Redundant rows are cut by
+        the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the rounding of
+        a model's data (printed digits close loops to 1e-8).
+    near_singular : relative pivot below which `simulate` projects the Runge–Kutta stages too.
     inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
     position_tolerance : closure residual at which a projection stops [m, rad].
     """
 
-    singular_cut: float = 1e-6
+    singular_cut: float = 1e-9
+    near_singular: float = 0.2
     inconsistent: float = 1e-6
     position_tolerance: float = 1e-14
 
@@ -348,6 +351,7 @@ class System:
         settings = np.zeros(la.N_SETTINGS)
         settings[la.SINGULAR_CUT] = self.options.singular_cut
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
+        settings[la.NEAR] = self.options.near_singular
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
         return settings

@@ -19,10 +19,11 @@ from sarrus.kernels.native_call import call_native
 
 
 @njit(cache=True)
-def acceleration(addresses, sizes, settings, x, tau, rank, want, a, lam, work, perm, facts):
+def acceleration(addresses, sizes, settings, x, tau, want, a, lam, work, perm, facts):
     """Write the acceleration at x = [q|v|u|t|p] to ``a`` and, if ``want``, the multipliers to ``lam``.
 
-    ``rank`` ≥ 0 is carried over from the last projected state; −1 decides here, at most the generic rank.
+    The rank is at most the generic one in ``sizes``: what is redundant on the constraint manifold stays so
+    at Runge–Kutta stages beside it, however much its pivots grow there.
     ``tau`` is an applied generalized force, or empty. ``facts`` gets (least-squares residual of
     A a + γ, its scale, largest and smallest generic pivot, first pivot beyond the generic rank).
     Returns the rank used, or −1 where the problem is ill posed. In ``work`` stay the native output, with
@@ -43,8 +44,7 @@ def acceleration(addresses, sizes, settings, x, tau, rank, want, a, lam, work, p
     extra, reaction = work[q0 + 7 * big : q0 + 8 * big], work[q0 + 8 * big : q0 + 9 * big]
     if sizes[la.BAUMGARTE] == 1:
         _baumgarte(addresses, sizes, settings, x, gamma)
-    limit = sizes[la.GENERIC_RANK] if rank < 0 else rank
-    cut = settings[la.SINGULAR_CUT] if rank < 0 else 0.0
+    limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
 
     mode = sizes[la.ELIMINATION]
     if mode == la.NULL_SPACE:

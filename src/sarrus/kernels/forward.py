@@ -15,7 +15,7 @@ def forward(addresses, sizes, settings, x, tau, out, work, perm):
     nv, nc = sizes[la.NV], sizes[la.NC]
     a, lam = out[:nv], out[nv : nv + nc]
     facts = out[2 * nv + nc : 2 * nv + nc + 5]
-    rank = acceleration(addresses, sizes, settings, x, tau, -1, True, a, lam, work, perm, facts)
+    rank = acceleration(addresses, sizes, settings, x, tau, True, a, lam, work, perm, facts)
     start = reaction_offset(sizes)
     for i in range(nv):
         out[nv + nc + i] = work[start + i]

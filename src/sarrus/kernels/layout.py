@@ -48,7 +48,8 @@ ALPHA = 2  # Baumgarte: γ + 2α ψ + β² φ
 BETA = 3
 EVENT_TOLERANCE = 4  # [s]
 ACCEPTED_RESIDUAL = 5  # a projected step may leave this residual where Newton stagnates
-N_SETTINGS = 6
+NEAR = 6  # relative pivot below which the stages of a step are projected too
+N_SETTINGS = 7
 
 
 @njit(cache=True)

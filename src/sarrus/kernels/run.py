@@ -18,7 +18,9 @@ RUNNING, DONE = -1, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 
 # Entries of the run state that one call hands to the next.
-STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED, N_STATE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6, 7
+LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
+TRIED_ERROR, BLOCKED, N_STATE = 12, 13, 14
 
 
 @njit(cache=True)
@@ -80,7 +82,7 @@ def advance(
     rows = 0
 
     rank = slope(
-        addresses, sizes, settings, bounds, x, tau, -1, True, slopes[0], lam, work, perm, facts, scratch
+        addresses, sizes, settings, bounds, x, tau, True, slopes[0], lam, work, perm, facts, scratch
     )
     if rank < 0:
         return ILL_POSED, rows
@@ -94,8 +96,18 @@ def advance(
     while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
         t = x[time]
         last = False
+        size, speed = _approach(facts, state)
+        near = project > 0 and size < settings[la.NEAR]
+        crossing = limited = False
         if adaptive:
             h = min(state[STEP], h_max)
+            if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
+                # The singular configuration is at most 2 h away: land well beyond it, or half way to it.
+                arrival = size / speed
+                crossing = state[BLOCKED] == 0.0 and (near or h > 1.5 * arrival)
+                limited = not crossing
+                h = max(h, 2.0 * arrival) if crossing else 0.5 * arrival
+                near = True
             if t + h >= end - 1e-12 * max(abs(end), h):
                 h, last = end - t, True
             if h < h_min and not last:
@@ -105,12 +117,23 @@ def advance(
             if target >= end - 1e-9 * state[STEP]:
                 target, last = end, True
             h = target - t
+            near = project > 0 and (near or size < 2.0 * speed * h)
         good = stages(
-            addresses, sizes, settings, bounds, a, b, c, adaptive,
-            x, h, tau, rank, slopes, new, lam, work, perm, facts, scratch,
+            addresses, sizes, settings, bounds, a, b, c, adaptive, near,
+            x, h, tau, slopes, new, lam, work, perm, facts, scratch, rate,
         )  # fmt: skip
         if adaptive:
             error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
+            if crossing and error > 1.0:
+                # Across a singular configuration the field on the constraints is smooth, and the estimate falls
+                # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
+                if error >= 0.9 * state[TRIED_ERROR] and good:
+                    error = 1.0
+                else:
+                    state[REJECTED] += 1.0
+                    state[TRIED_ERROR] = error if good else np.inf
+                    state[BLOCKED] = 1.0
+                    continue
             if not error <= 1.0:
                 state[REJECTED] += 1.0
                 shrink = max(0.2, 0.9 * error**exponent) if np.isfinite(error) else 0.2
@@ -119,9 +142,13 @@ def advance(
                 if state[STEP] < h_min:
                     return STEP_TOO_SMALL, rows
                 continue
+            state[BLOCKED] = 0.0
+            if not near or crossing:
+                state[TRIED_ERROR] = np.inf
             growth = 10.0 if error == 0.0 else min(10.0, 0.9 * error**exponent)
-            if not last or growth < 1.0:
-                state[STEP] = h * min(growth, state[FACTOR])
+            proposed = h * min(growth, state[FACTOR])
+            if not (last or limited) or growth < 1.0:
+                state[STEP] = proposed
             state[FACTOR] = 10.0
         elif not good:
             return NOT_FINITE, rows
@@ -143,15 +170,16 @@ def advance(
         if n_events:
             call_native(addresses[la.EVENTS], new, values)
             stop = _locate(
-                addresses, sizes, settings, bounds, a, b, c, x, h, tau, rank, slopes, new, lam, work, perm,
+                addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, lam, work, perm,
                 facts, scratch, rate, what, state, event_modes, event_values, values, event_log,
             )  # fmt: skip
         for i in range(x.shape[0]):
             x[i] = new[i]
         rank = slope(
-            addresses, sizes, settings, bounds, x, tau, -1, True, slopes[0], lam, work, perm, facts, scratch
+            addresses, sizes, settings, bounds, x, tau, True, slopes[0], lam, work, perm, facts, scratch
         )
         state[STEPS] += 1.0
+        state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
@@ -162,6 +190,18 @@ def advance(
         if stop:
             return EVENT, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@njit(cache=True)
+def _approach(facts, state):
+    """Return the smallest pivot, relative to the largest one of the run, and how fast it falls [1/s]."""
+    if facts[2] == 0.0:
+        return 1.0, 0.0
+    state[LARGEST_PIVOT] = max(state[LARGEST_PIVOT], facts[2])
+    size = facts[3] / state[LARGEST_PIVOT]
+    speed = (state[LAST_PIVOT] - size) / state[LAST_STEP] if state[LAST_STEP] > 0.0 else 0.0
+    state[NEXT_PIVOT] = size
+    return size, speed
 
 
 @njit(cache=True)
@@ -176,7 +216,7 @@ def _crossing(before, after, direction):
 
 @njit(cache=True)
 def _locate(
-    addresses, sizes, settings, bounds, a, b, c, x, h, tau, rank, slopes, new, lam, work, perm,
+    addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, lam, work, perm,
     facts, scratch, rate, what, state, modes, before, after, log,
 ):  # fmt: skip
     """Find crossings within the step by repeating it with a shorter h (Illinois method), and log them.
@@ -199,8 +239,8 @@ def _locate(
             margin = 1e-3 * (high - low)
             middle = min(max(middle, low + margin), high - margin)
             if not stages(
-                addresses, sizes, settings, bounds, a, b, c, False,
-                x, middle, tau, rank, slopes, trial, lam, work, perm, facts, scratch,
+                addresses, sizes, settings, bounds, a, b, c, False, near,
+                x, middle, tau, slopes, trial, lam, work, perm, facts, scratch, rate,
             ) or not finish(addresses, sizes, settings, trial, what, energy, work, perm, scratch, rate):  # fmt: skip
                 break
             call_native(addresses[la.EVENTS], trial, values)
@@ -213,8 +253,8 @@ def _locate(
             earliest, stop = high, True
     if stop:
         stages(
-            addresses, sizes, settings, bounds, a, b, c, False,
-            x, earliest, tau, rank, slopes, new, lam, work, perm, facts, scratch,
+            addresses, sizes, settings, bounds, a, b, c, False, near,
+            x, earliest, tau, slopes, new, lam, work, perm, facts, scratch, rate,
         )  # fmt: skip
         finish(addresses, sizes, settings, new, what, energy, work, perm, scratch, rate)
         call_native(addresses[la.EVENTS], new, after)

@@ -28,12 +28,12 @@ def set_control(addresses, sizes, bounds, x, scratch):
 
 
 @njit(cache=True)
-def slope(addresses, sizes, settings, bounds, x, tau, rank, want, k, lam, work, perm, facts, scratch):
+def slope(addresses, sizes, settings, bounds, x, tau, want, k, lam, work, perm, facts, scratch):
     """Write (q̇, v̇) at x to ``k``. Returns the rank used, −1 where the problem is ill posed."""
     nq, nv = sizes[la.NQ], sizes[la.NV]
     set_control(addresses, sizes, bounds, x, scratch)
     used = acceleration(
-        addresses, sizes, settings, x, tau, rank, want, k[nq : nq + nv], lam, work, perm, facts
+        addresses, sizes, settings, x, tau, want, k[nq : nq + nv], lam, work, perm, facts
     )
     end = la.dynamics_size(sizes)
     for i in range(nq):
@@ -43,11 +43,15 @@ def slope(addresses, sizes, settings, bounds, x, tau, rank, want, k, lam, work, 
 
 @njit(cache=True)
 def stages(
-    addresses, sizes, settings, bounds, a, b, c, extra, x, h, tau, rank, slopes, new, lam, work, perm, facts, scratch
+    addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, tau, slopes, new, lam, work, perm, facts,
+    scratch, rate,
 ):  # fmt: skip
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
-    ``extra`` asks for the slope at the end too, in slopes[s], which the error estimate needs.
+    ``extra`` asks for the slope at the end too, in slopes[s], which the error estimate needs. ``near`` a
+    singular configuration the slopes are those at the projections of the stages on the constraints: off
+    them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
+    the smooth field f∘π, which is f on the constraints.
     """
     n = sizes[la.NQ] + sizes[la.NV]
     time = n + sizes[la.NU]
@@ -63,12 +67,11 @@ def stages(
                 for i in range(n):
                     new[i] += weight * slopes[j, i]
         new[time] = x[time] + c[stage] * h
-        if (
-            slope(
-                addresses, sizes, settings, bounds, new, tau, rank, False, slopes[stage], lam, work, perm, facts, scratch
-            )
-            < 0
-        ):
+        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, work, perm, scratch, rate):
+            return False
+        if not slope(
+            addresses, sizes, settings, bounds, new, tau, False, slopes[stage], lam, work, perm, facts, scratch
+        ) >= 0:  # fmt: skip
             return False
     for i in range(n):
         new[i] = x[i]
@@ -79,8 +82,11 @@ def stages(
                 new[i] += weight * slopes[j, i]
     new[time] = x[time] + h
     if extra:
+        # finish() would do the same after the step; done here, the error estimate sees the projected slope.
+        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, work, perm, scratch, rate):
+            return False
         used = slope(
-            addresses, sizes, settings, bounds, new, tau, rank, False, slopes[s], lam, work, perm, facts, scratch
+            addresses, sizes, settings, bounds, new, tau, False, slopes[s], lam, work, perm, facts, scratch
         )
         return used >= 0
     return True

@@ -115,8 +115,8 @@ def _check_weight(mechanism: Mechanism, body: Body) -> None:
             return
     least = float(np.linalg.eigvalsh(body.inertia)[0])
     raise UnsupportedElementError(
-        f"body {body.name!r}: MuJoCo needs a moving body to have positive mass and moments of inertia; its mass "
-        f"is {body.mass:g} kg and its least moment {least:g} kg m². Give it small ones",
+        f"body {body.name!r}: MuJoCo needs moving bodies to have positive mass and moments of inertia; its "
+        f"mass is {body.mass:g} kg, its least moment {least:g} kg m²",
         element=body.name,
     )
 

@@ -8,6 +8,7 @@ matter only where an inertia would be computed from them. Such bodies are compil
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class Compiled:
         return mass, m.body_ipos[body].copy(), (rotation * moments) @ rotation.T
 
 
-def message_of(error: Exception) -> str:
+def message_of(error: Exception | Warning | str) -> str:
     """Return MuJoCo's error message on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return "; ".join(line for line in lines if not line.startswith("The static bodies of the spec"))
@@ -62,7 +63,12 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
     weighed = _weighed_by_mesh(spec)
     while True:
         try:
-            return Compiled(spec.compile(), changed, frozenset(missing))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model = spec.compile()
+            for warning in caught:
+                report.warn("MuJoCo", path.name, message_of(warning.message))
+            return Compiled(model, changed, frozenset(missing))
         except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
             message = message_of(error)
         if any(sign in message for sign in _TOO_LIGHT):

@@ -59,7 +59,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     given = world.find("gravity") is not None
     importing.report.keep("gravity", name, "" if given else f"SDF's default, {DEFAULT_GRAVITY}")
     scope = read_world(world, version, importing)
-    _report_rest(importing, scope)
+    _report_scopes(importing, scope)
 
     poses: dict[str, Pose] = {WORLD: Pose()}
     owners: dict[str, Scope] = {}
@@ -91,8 +91,8 @@ def _world(root: Element, file: Path) -> tuple[Element, str]:
     return world, models[0].get("name", "") or file.stem
 
 
-def _report_rest(importing: Import, world: Scope) -> None:
-    """List the elements of the world and its models that are no part of the dynamics."""
+def _report_scopes(importing: Import, world: Scope) -> None:
+    """List the frames and models, resolving every frame, and what is no part of the dynamics."""
     for scope in world.scopes():
         for element in scope.element:
             if element.tag not in _READ:
@@ -100,7 +100,10 @@ def _report_rest(importing: Import, world: Scope) -> None:
                 importing.report.ignore(element.tag, name, "not part of the dynamics here")
         for frame in scope.frames.values():
             if frame.tag == "frame":
-                importing.report.keep("frame", scope.full(frame.name))
+                label = f"frame {scope.full(frame.name)!r}"
+                scope.pose(frame.name, label)
+                carrier = scope.body(frame.name, label)
+                importing.report.keep("frame", scope.full(frame.name), f"moves with {carrier!r}")
             elif frame.tag == "model":
                 static = scope.nested[frame.name].static
                 reason = "static: fixed to the world" if static else ""

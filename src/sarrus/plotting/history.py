@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
 
@@ -39,9 +40,9 @@ def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figu
         rest[0].plot(t, trajectory.energy[keep] - trajectory.energy[0], color=colour(0), linewidth=1.1)
     rest[0].set_ylabel("energy\nchange [J]")
     if constrained:
-        _logarithmic(rest[1], t, trajectory.residual[keep], colour(2))
+        _logarithmic(rest[1], t, trajectory.residual[keep], colour(2), linewidth=0.5)
         rest[1].set_ylabel("closure\nresidual")
-        _logarithmic(rest[2], t, trajectory.condition[keep], colour(1))
+        _logarithmic(rest[2], t, trajectory.condition[keep], colour(1), linewidth=1.1)
         rest[2].set_ylabel("condition\nnumber")
 
     for panel in panels:
@@ -70,11 +71,12 @@ def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None
         )
 
 
-def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str) -> None:
-    """Plot positive, finite values on a log axis; zeros sit on its lower edge rather than vanish."""
-    shown = np.where(np.isfinite(values), np.maximum(values, 1e-18), np.nan)
+def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str, linewidth: float) -> None:
+    """Plot finite values on a log axis; zeros sit at 1e-17, below the rounding, rather than vanish."""
+    shown = np.where(np.isfinite(values), np.maximum(values, 1e-17), np.nan)
     panel.set_yscale("log")
-    panel.plot(t, shown, color=line_colour, linewidth=1.1)
+    panel.plot(t, shown, color=line_colour, linewidth=linewidth)
+    panel.yaxis.set_minor_locator(NullLocator())
 
 
 def _mark_passages(trajectory: Trajectory, panels: np.ndarray) -> None:

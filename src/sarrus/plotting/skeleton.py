@@ -1,0 +1,119 @@
+"""The skeleton of a mechanism: points on its bodies and the lines between them, for drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.mechanism.elements import WORLD, Joint
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_SAME = 1e-9  # points of one body closer than this are one [m]
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Points fixed to bodies, and what joins them. All tuples hold indices of points.
+
+    Attributes
+    ----------
+    bodies : body of each point, as index in ``mechanism.bodies``; -1 is the ground.
+    points : coordinates of each point in the axes of its body (n, 3) [m].
+    outlines : for each body, the points that its outline joins.
+    hinges, sliders, pivots : points at joints and closures; at prismatic joints; at joints on the ground.
+    rods : pairs of points joined by a massless rod, a spring or a damper.
+    """
+
+    bodies: np.ndarray
+    points: Array
+    outlines: tuple[tuple[int, ...], ...]
+    hinges: tuple[int, ...]
+    sliders: tuple[int, ...]
+    pivots: tuple[int, ...]
+    rods: tuple[tuple[int, int], ...]
+
+    def place(self, system: System, q: Array) -> Array:
+        """Return the points in world axes at each row of q: (frames, n, 3) [m]."""
+        placed = np.empty((len(q), len(self.points), 3))
+        ground = self.bodies < 0
+        for frame, row in enumerate(q):
+            positions, rotations = system.body_placements(row)
+            if len(positions):
+                placed[frame] = positions[self.bodies] + np.einsum("nij,nj->ni", rotations[self.bodies], self.points)
+            placed[frame, ground] = self.points[ground]
+        return placed
+
+
+class _Builder:
+    """Collects points, each once."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.index = {WORLD: -1, **{name: k for k, name in enumerate(names)}}
+        self.bodies: list[int] = []
+        self.points: list[Array] = []
+
+    def add(self, body: str, point: Array) -> int:
+        number = self.index[body]
+        for k, (other, known) in enumerate(zip(self.bodies, self.points)):
+            if other == number and np.abs(known - point).max() < _SAME:
+                return k
+        self.bodies.append(number)
+        self.points.append(np.array(point, dtype=float))
+        return len(self.points) - 1
+
+
+def build_skeleton(mechanism: Mechanism) -> Skeleton:
+    """Return the skeleton: joint anchors, the anchors of child bodies, closure points, spring ends.
+
+    A body with a single such point gets its centre of mass as a second one.
+    """
+    bodies = mechanism.bodies
+    build = _Builder(tuple(bodies))
+    hinges, sliders, pivots, rods = set(), set(), set(), []
+    for body in bodies.values():
+        for joint in body.joints:
+            if joint.kind == "free":
+                continue
+            own = build.add(body.name, joint.anchor)
+            base = build.add(body.parent, body.placement.apply(joint.anchor))
+            (sliders if _slides(joint) else hinges).add(own)
+            if body.parent == WORLD and not _slides(joint):
+                pivots.add(base)
+        if not body.joints and body.parent != WORLD:
+            build.add(body.parent, body.placement.position)
+            build.add(body.name, np.zeros(3))
+    for closure in mechanism.closures.values():
+        ends = (build.add(closure.body1, closure.pose1.position), build.add(closure.body2, closure.pose2.position))
+        hinges.update(end for end in ends if build.bodies[end] >= 0)
+        pivots.update(end for end in ends if build.bodies[end] < 0)
+        if closure.kind == "distance":
+            rods.append(ends)
+    for spring in mechanism.springs.values():
+        rods.append((build.add(spring.body1, spring.point1), build.add(spring.body2, spring.point2)))
+    outlines = []
+    for number, body in enumerate(bodies.values()):
+        own_points = [k for k, b in enumerate(build.bodies) if b == number]
+        if len(own_points) < 2:
+            com = build.add(body.name, body.com)
+            own_points = sorted({*own_points, com})
+        outlines.append(tuple(own_points))
+    return Skeleton(
+        bodies=np.array(build.bodies, dtype=int),
+        points=np.array(build.points).reshape(-1, 3),
+        outlines=tuple(outlines),
+        hinges=tuple(sorted(hinges)),
+        sliders=tuple(sorted(sliders)),
+        pivots=tuple(sorted(pivots)),
+        rods=tuple(rods),
+    )
+
+
+def _slides(joint: Joint) -> bool:
+    return joint.kind in ("prismatic", "cylindrical", "planar")

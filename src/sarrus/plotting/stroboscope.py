@@ -1,0 +1,169 @@
+"""Stroboscopic drawing of a motion: the skeleton at several times, earlier poses fainter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.plotting.projection import View, choose_view
+from sarrus.plotting.skeleton import Skeleton, build_skeleton
+from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+    from sarrus.trajectory import Array, Trajectory
+
+_TRACE_SAMPLES = 1200
+_LONG_SIDE = 7.0  # of the drawing [inch]
+
+
+def draw_stroboscope(
+    trajectory: Trajectory,
+    path: str | Path | None = None,
+    *,
+    system: System | None = None,
+    plane: str | None = None,
+    frames: int | ArrayLike = 12,
+) -> Figure:
+    """Draw a trajectory; see `Trajectory.draw`."""
+    system = trajectory.resolved_system(system)
+    times = _pose_times(trajectory, frames)
+    skeleton = build_skeleton(system.mechanism)
+    dense = np.linspace(times[0], times[-1], _TRACE_SAMPLES) if len(times) > 1 else times
+    traced = skeleton.place(system, trajectory.at(dense))
+    view = choose_view(traced, plane, system.mechanism.gravity)
+    traces, poses = view.project(traced), view.project(skeleton.place(system, trajectory.at(times)))
+
+    figure, axes = stage(traces, view)
+    moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]
+    axes.add_collection(
+        LineCollection([traces[:, k] for k in moving], colors=FAINT, linewidths=0.6, linestyles="dotted", zorder=1)
+    )
+    strengths = np.linspace(0.0, 1.0, len(poses)) if len(poses) > 1 else np.ones(1)
+    for pose, strength in zip(poses, strengths):
+        last = strength == 1.0
+        draw_pose(axes, skeleton, pose, alpha=1.0 if last else 0.16 + 0.42 * strength**1.5, strong=last)
+    draw_ground(axes, skeleton, poses[-1])
+    span = f"t = {times[0]:.3g} … {times[-1]:.3g} s, {len(times)} poses" if len(times) > 1 else f"t = {times[0]:.3g} s"
+    caption(axes, trajectory.name, span)
+    return save_figure(figure, path)
+
+
+def stage(traces: Array, view: View) -> tuple[Figure, Axes]:
+    """Return a figure whose axes, of equal aspect, hold all points (frames, n, 2) with a margin."""
+    used = traces.reshape(-1, 2)
+    low, high = used.min(axis=0), used.max(axis=0)
+    margin = 0.07 * max(float((high - low).max()), 1e-3)
+    low, high = low - margin, high + margin
+    size = (high - low) / (high - low).max() * _LONG_SIDE
+    figure = new_figure(max(size[0], 3.0) + 0.8, max(size[1], 2.2) + 0.8)
+    axes = figure.subplots()
+    axes.set_aspect("equal", adjustable="datalim" if min(size) < 2.2 else "box")
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+    dress(axes)
+    if view.spatial:
+        axes.set_axis_off()
+        axes.annotate(
+            "orthographic view, z up", (0.0, 0.0), xycoords="axes fraction", size=8, color=FAINT, va="bottom"
+        )
+    else:
+        axes.set_xlabel(view.labels[0])
+        axes.set_ylabel(view.labels[1])
+    return figure, axes
+
+
+def draw_pose(axes: Axes, skeleton: Skeleton, pose: Array, *, alpha: float, strong: bool) -> list:
+    """Draw the bodies at one pose (n, 2); returns the artists, with which `move_pose` moves them on."""
+    artists: list = []
+    for k, outline in enumerate(skeleton.outlines):
+        line = pose[list(outline)]
+        if len(outline) > 2:
+            (patch,) = axes.fill(*_around(line).T, color=colour(k), alpha=0.25 * alpha, linewidth=0, zorder=2)
+            artists.append(patch)
+        (stroke,) = axes.plot(
+            *_closed(line).T,
+            color=colour(k),
+            alpha=alpha,
+            linewidth=4.2 if strong else 1.8,
+            solid_capstyle="round",
+            solid_joinstyle="round",
+            zorder=3 if strong else 2,
+        )
+        artists.append(stroke)
+    for pair in skeleton.rods:
+        (rod,) = axes.plot(*pose[list(pair)].T, color=INK, alpha=alpha, linewidth=1.0, linestyle="--", zorder=2)
+        artists.append(rod)
+    if strong:
+        (hinges,) = axes.plot(
+            *pose[list(skeleton.hinges)].T, "o", markersize=5.5, color="white", markeredgecolor=INK, zorder=4
+        )
+        (sliders,) = axes.plot(
+            *pose[list(skeleton.sliders)].T, "s", markersize=9.0, color="white", markeredgecolor=INK, zorder=4
+        )
+        artists += [hinges, sliders]
+    return artists
+
+
+def move_pose(artists: list, skeleton: Skeleton, pose: Array) -> None:
+    """Move the artists of a strong `draw_pose` to another pose."""
+    remaining = iter(artists)
+    for outline in skeleton.outlines:
+        line = pose[list(outline)]
+        if len(outline) > 2:
+            next(remaining).set_xy(_around(line))
+        next(remaining).set_data(*_closed(line).T)
+    for pair in skeleton.rods:
+        next(remaining).set_data(*pose[list(pair)].T)
+    for points in (skeleton.hinges, skeleton.sliders):
+        next(remaining).set_data(*pose[list(points)].T)
+
+
+def draw_ground(axes: Axes, skeleton: Skeleton, pose: Array) -> None:
+    """Draw a hatched triangle under each pivot on the ground."""
+    for k in skeleton.pivots:
+        axes.plot(*pose[k], marker=_PIVOT, markersize=20, color=INK, markerfacecolor="#d5dbdf", zorder=1.5)
+
+
+def caption(axes: Axes, name: str, text: str) -> Text:
+    """Write the name of the system and a line of text above the drawing; returns the latter."""
+    axes.set_title(name.replace("_", " "), loc="left", size=12, color=INK, weight="bold")
+    return axes.set_title(text, loc="right", size=9, color=INK)
+
+
+def _pose_times(trajectory: Trajectory, frames: int | ArrayLike) -> Array:
+    if not len(trajectory.t):
+        raise ArgumentError(f"trajectory {trajectory.name!r} is empty", element="frames")
+    if np.ndim(frames) == 0:
+        count = int(frames)  # type: ignore[arg-type]
+        if count < 1:
+            raise ArgumentError(f"frames must be at least 1, or a sequence of times, got {frames!r}", element="frames")
+        return np.linspace(trajectory.t[0], trajectory.t[-1], count) if count > 1 else trajectory.t[-1:]
+    times = np.sort(np.asarray(frames, dtype=float).ravel())
+    if not len(times):
+        raise ArgumentError("frames holds no times", element="frames")
+    return times
+
+
+def _around(points: Array) -> Array:
+    """Return the points in the order in which an outline around their centre meets them."""
+    offset = points - points.mean(axis=0)
+    return points[np.argsort(np.arctan2(offset[:, 1], offset[:, 0]))]
+
+
+def _closed(points: Array) -> Array:
+    if len(points) < 3:
+        return points
+    ring = _around(points)
+    return np.concatenate([ring, ring[:1]])
+
+
+_PIVOT = [(0.0, 0.0), (-0.6, -1.0), (0.6, -1.0), (0.0, 0.0)]
