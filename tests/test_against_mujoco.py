@@ -196,12 +196,16 @@ def urdf_spec(name: str) -> mujoco.MjSpec:
     return mujoco.MjSpec.from_string(text[:start] + header + text[start:])
 
 
+def body_of(spec: mujoco.MjSpec, name: str) -> mujoco.MjsBody:
+    return next(body for body in spec.bodies if body.name == name)
+
+
 def test_urdf_five_bar_with_closure() -> None:
     spec = urdf_spec("five_bar.urdf")
     connect = spec.add_equality(name="loop_left-loop_right")
     connect.type, connect.objtype = mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtObj.mjOBJ_SITE
     for side in ("left", "right"):
-        spec.body(f"loop_{side}").add_site(name=f"site_{side}")
+        body_of(spec, f"loop_{side}").add_site(name=f"site_{side}")
     connect.name1, connect.name2 = "site_left", "site_right"
     system = System(load(MODELS / "five_bar.urdf", loops=MODELS / "five_bar_pairs.yaml"))
     compare(system, spec.compile(), actuators=False)
@@ -209,7 +213,7 @@ def test_urdf_five_bar_with_closure() -> None:
 
 def test_urdf_with_floating_base() -> None:
     spec = urdf_spec("five_bar.urdf")
-    spec.body("base").add_freejoint()
+    body_of(spec, "base").add_freejoint()
     compare(System(load(MODELS / "five_bar.urdf", floating_base=True)), spec.compile(), actuators=False)
 
 

@@ -12,59 +12,99 @@ from sarrus.records import LimitCrossing, Passage
 if TYPE_CHECKING:
     from sarrus.system import System
 
-# A local minimum of the smallest pivot below this fraction of the largest pivot of the run is a passage.
-NEAR = 0.05
+# A local minimum of the smallest pivot below this fraction of the largest pivot of the run is a passage, and one
+# below the second where the singular value changes sign: steps may land far on both sides of a crossing.
+NEAR, FAR = 0.05, 0.5
 
 
 def find_passages(system: System, t: Array, q: Array, v: Array, pivots: Array, rank: int) -> tuple[Passage, ...]:
     """Return the passages of a run from the pivots (T × 2: largest, smallest at the generic ``rank``).
 
-    A pivot has no sign, so a crossing shows as a V. Among "no crossing", "crossing before" and "crossing
-    after" the lowest sample, the smoothest signed sequence decides; its zero is the time of a crossing. The
-    singular value and the closures are those of A at the sample nearest to it.
+    Singular values have no sign, so a crossing shows as a V; the sign follows from the singular vectors, which are
+    continuous through it. The time of a crossing is the zero of the signed values, else that of the minimum;
+    the singular value and the closures are those of A at the record nearest to it.
     """
-    if rank == 0 or len(t) < 5:
+    if rank == 0 or len(t) < 4:
         return ()
     scale = float(pivots[:, 0].max())
     s = pivots[:, 1] / scale if scale > 0.0 else pivots[:, 1]
-    low = np.flatnonzero((s[1:-1] <= s[:-2]) & (s[1:-1] < s[2:]) & (s[1:-1] < NEAR)) + 1
+    low = np.flatnonzero((s[1:-1] <= s[:-2]) & (s[1:-1] < s[2:]) & (s[1:-1] < FAR)) + 1
     passages = []
     for k in low:
-        if k < 2 or k > len(t) - 3:
+        window = slice(max(k - 2, 0), min(k + 3, len(t)))
+        signed, closures = _signed_values(system, t[window], q[window], v[window], rank)
+        middle = k - window.start
+        crossed = bool(np.any(signed[1:] * signed[:-1] < 0.0))
+        if not crossed and s[k] >= NEAR:
             continue
-        window = slice(k - 2, k + 3)
-        time, crossed = _crossing(t[window] - t[k], s[window])
-        value, closures = _closest(system, q[k], v[k], float(t[k]), rank)
-        passages.append(Passage(float(t[k] + time), value, closures, crossed))
+        time = _zero(t[window], signed) if crossed else _minimum(t[window], np.abs(signed), middle)
+        passages.append(Passage(time, float(abs(signed[middle])), closures[middle], crossed))
     return tuple(passages)
 
 
-def _crossing(t: Array, s: Array) -> tuple[float, bool]:
-    """Return the time of the minimum or the zero, relative to the middle of five samples, and which it is."""
-    best: tuple[float, float, bool] | None = None
-    for flip in (None, 2, 3):
-        signed = s.copy()
-        if flip is not None:
-            signed[flip:] *= -1.0
-        coefficients = np.polyfit(t, signed, 2)
-        misfit = float(np.linalg.norm(np.polyval(coefficients, t) - signed))
-        if best is None or misfit < best[0]:
-            if flip is None:
-                time = -coefficients[1] / (2 * coefficients[0]) if coefficients[0] > 0 else 0.0
-            else:
-                a, b = flip - 1, flip
-                time = t[a] + (t[b] - t[a]) * signed[a] / (signed[a] - signed[b])
-            best = (misfit, float(np.clip(time, t[0], t[-1])), flip is not None)
-    assert best is not None
-    return best[1], best[2]
+def _signed_values(
+    system: System, t: Array, q: Array, v: Array, rank: int
+) -> tuple[Array, list[tuple[str, ...]]]:
+    """Return the singular values at the generic rank, signed by continuity, and the closures each involves.
+
+    Where several values vanish together their vectors mix and carry no sign; then the smoother of the two
+    signed sequences decides.
+    """
+    values, closures = np.empty(len(t)), []
+    sign, clear = 1.0, True
+    left_before = right_before = np.empty(0)
+    flips = np.ones(len(t))
+    for k in range(len(t)):
+        left, sigma, right = np.linalg.svd(system.constraint_jacobian(q[k], float(t[k]), v[k]))
+        u, w = left[:, rank - 1], right[rank - 1]
+        if k:
+            agreement = float(u @ left_before), float(w @ right_before)
+            clear = clear and min(map(abs, agreement)) > 0.5
+            sign *= float(np.sign(agreement[0] * agreement[1]) or 1.0)
+        flips[k] = sign
+        values[k] = sigma[rank - 1]
+        left_before, right_before = u, w
+        weight = {name: float(np.linalg.norm(u[rows])) for name, rows in system.closure_rows.items()}
+        largest = max(weight.values())
+        closures.append(tuple(name for name, size in weight.items() if size > 0.3 * largest))
+    if clear:
+        return values * flips, closures
+    return _smoothest(t - t[0], values), closures
 
 
-def _closest(system: System, q: Array, v: Array, t: float, rank: int) -> tuple[float, tuple[str, ...]]:
-    """Return the singular value at the generic rank and the closures with most of its left singular vector."""
-    left, values, _ = np.linalg.svd(system.constraint_jacobian(q, t, v))
-    weight = {name: float(np.linalg.norm(left[rows, rank - 1])) for name, rows in system.closure_rows.items()}
-    largest = max(weight.values())
-    return float(values[rank - 1]), tuple(name for name, w in weight.items() if w > 0.3 * largest)
+def _smoothest(t: Array, values: Array) -> Array:
+    """Return the values with the signs, at most one change, that a parabola fits best."""
+    best, misfit = values, np.inf
+    for flip in range(len(t)):
+        signed = values.copy()
+        signed[:flip] *= -1.0
+        error = float(np.linalg.norm(np.polyval(np.polyfit(t, signed, 2), t) - signed)) if len(t) > 3 else np.inf
+        if error < misfit:
+            best, misfit = signed, error
+    return best
+
+
+def _zero(t: Array, signed: Array) -> float:
+    """Return the time of the sign change by inverse interpolation of the neighbouring values."""
+    k = int(np.flatnonzero(signed[1:] * signed[:-1] < 0.0)[0])
+    near = slice(max(k - 1, 0), min(k + 3, len(t)))
+    x, y = t[near], signed[near]
+    if np.all(np.diff(y) > 0.0) or np.all(np.diff(y) < 0.0):
+        weights = [np.prod([y[j] / (y[j] - y[i]) for j in range(len(y)) if j != i]) for i in range(len(y))]
+        time = float(np.dot(weights, x))
+        if t[k] <= time <= t[k + 1]:
+            return time
+    return float(t[k] + (t[k + 1] - t[k]) * signed[k] / (signed[k] - signed[k + 1]))
+
+
+def _minimum(t: Array, values: Array, middle: int) -> float:
+    """Return the time of the minimum of the parabola through the three values around the lowest one."""
+    if not 0 < middle < len(t) - 1:
+        return float(t[middle])
+    near = slice(middle - 1, middle + 2)
+    c = np.polyfit(t[near] - t[middle], values[near], 2)
+    shift = -c[1] / (2 * c[0]) if c[0] > 0.0 else 0.0
+    return float(np.clip(t[middle] + shift, t[middle - 1], t[middle + 1]))
 
 
 def find_limit_crossings(system: System, t: Array, q: Array) -> tuple[LimitCrossing, ...]:

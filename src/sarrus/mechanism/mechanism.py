@@ -126,7 +126,10 @@ class Mechanism:
         parent_pose, child_pose : the joint frame in the parent and in the child: a `Pose` or a position
             [m]. The two frames coincide when the coordinates are at ``reference``.
         pitch : advance of a screw per turn [m].
-        reference : coordinate at which the frames coincide [m, rad]; one per coordinate of the joint.
+        reference : coordinate at which the frames coincide [m, rad]; one per coordinate of the joint. Spherical:
+            the frames coincide at the identity quaternion, and a free joint's coordinates are the pose of the
+            child in the parent; there ``reference`` is only the neutral configuration (default: the identity,
+            and the pose that parent_pose and child_pose give).
         limits : (lower, upper), or one pair per degree of freedom. Recorded: a trajectory reports crossings.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
@@ -154,6 +157,9 @@ class Mechanism:
         if kind in ("universal", "planar") and abs(float(u @ w)) > 1e-9:
             raise ModelError(f"{label}: axis2 must be perpendicular to axis", element=name)
         nq, nv = len(COORDINATE_LABELS.get(kind, ())), len(VELOCITY_LABELS.get(kind, ()))
+        placement = body.placement if series else in_parent @ in_child.inverse()
+        if kind == "free" and np.isscalar(reference):
+            reference = (*placement.position, *placement.quaternion)
         zero_reference = checks.reference(reference, kind, nq, label)
         spring = zero_reference if spring_reference is None else checks.reference(spring_reference, kind, nq, label)
         joint = Joint(
@@ -173,7 +179,7 @@ class Mechanism:
         self._bodies[child] = replace(
             body,
             parent=parent,
-            placement=body.placement if series else in_parent @ in_child.inverse(),
+            placement=placement,
             joints=body.joints if kind == "fixed" else (*body.joints, joint),
             attached=True,
         )

@@ -77,8 +77,10 @@ def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) ->
         return "mesh without file"
     file = model.paths[address:].split(b"\0", 1)[0].decode()
     moved = Pose.of(model.mesh_pos[mesh], quaternion=model.mesh_quat[mesh])
-    found = load.path.parent / file
-    if not found.is_file():
+    folder = load.path.parent
+    candidates = (folder / file, folder / compiled.mesh_folder / file)  # before MuJoCo 3.3 without meshdir
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
         return "mesh without file"
     return Shape(
         "mesh", model.mesh_scale[mesh].copy(), pose @ moved.inverse(), rgba, file=str(found.resolve())

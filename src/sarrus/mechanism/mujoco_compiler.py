@@ -30,12 +30,14 @@ _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 class Compiled:
     """A compiled ``mjModel`` and what was changed to compile it.
 
-    ``added`` maps body ids to (mass, moment) placed on them; ``missing_meshes`` names meshes without file.
+    ``added`` maps body ids to (mass, moment) placed on them; ``missing_meshes`` names meshes without file,
+    ``mesh_folder`` is the model's meshdir.
     """
 
     model: Any
     added: dict[int, tuple[float, float]] = field(default_factory=dict)
     missing_meshes: frozenset[str] = frozenset()
+    mesh_folder: str = ""
 
     def inertia_of(self, body: int) -> tuple[float, Array, Array]:
         """Return mass, centre of mass and inertia about it, in body axes, as the file means them."""
@@ -68,7 +70,7 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
                 model = spec.compile()
             for warning in caught:
                 report.warn("MuJoCo", path.name, message_of(warning.message))
-            return Compiled(model, changed, frozenset(missing))
+            return Compiled(model, changed, frozenset(missing), spec.meshdir or "")
         except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
             message = message_of(error)
         if any(sign in message for sign in _TOO_LIGHT):
@@ -81,9 +83,12 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
 
 def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -> bool:
     """Give the body that MuJoCo finds too light a placeholder; False if there is none or it has one."""
-    found = re.search(r"id (\d+)", message)
-    body = next((b for b in spec.bodies if found and b.id == int(found.group(1))), None)
-    if body is None or body.id in changed:
+    found = re.search(r"Element name '(.*)', id (\d+)", message)
+    if found is None:
+        return False
+    name, index = found.group(1), int(found.group(2))
+    body = next((b for b in spec.bodies if name and b.name == name), spec.bodies[index])
+    if index in changed:
         return False
     if body.explicitinertial:
         full = not np.isnan(body.fullinertia[0])
@@ -99,7 +104,7 @@ def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -
         mass, moment = 1.0, 1.0
         body.explicitinertial = True
         body.mass, body.inertia, body.ipos = mass, np.full(3, moment), np.zeros(3)
-    changed[body.id] = (mass, moment)
+    changed[index] = (mass, moment)
     return True
 
 

@@ -97,8 +97,8 @@ def animate(
 
 def _palette(picture: Image.Image) -> Image.Image:
     """Return a palette image of a few colours, its lightest one pure white."""
-    image = picture.quantize(_COLOURS)
-    colours = np.array(image.getpalette(), dtype=int).reshape(-1, 3)
-    colours[np.argmax(colours.sum(axis=1))] = 255
-    image.putpalette(colours.ravel().tolist())
-    return image
+    colours = np.array(picture.quantize(_COLOURS).getpalette(), dtype=int).reshape(-1, 3)
+    colours[colours.min(axis=1) > 248] = 255
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours.ravel().tolist())
+    return palette

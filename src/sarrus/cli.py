@@ -1,0 +1,167 @@
+"""The command ``sarrus``: look at a model file, simulate it, save and draw the motion."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sarrus.errors import SarrusError
+
+if TYPE_CHECKING:
+    from sarrus.trajectory import Trajectory
+
+# Bad command lines raise this class of typer's, wherever the installed version keeps it.
+UsageError = typer.BadParameter.__base__
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Dynamics of constrained mechanical systems: loops, redundancy, singular configurations.",
+)
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file: MJCF, URDF or SDF.")]
+Loops = Annotated[Path | None, typer.Option(help="YAML file with loop closures for a URDF.")]
+Lenient = Annotated[bool, typer.Option("--lenient", help="Leave out closures that cannot be kept.")]
+Floating = Annotated[bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sarrus import __version__
+
+        typer.echo(f"sarrus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def info(model: Model, loops: Loops = None, lenient: Lenient = False, floating_base: Floating = False) -> None:
+    """Show bodies, joints, closures, degrees of freedom, redundant rows and the import report of a model."""
+    from sarrus.cli_tables import print_info
+    from sarrus.mechanism.load import load
+    from sarrus.system import System
+
+    print_info(System(load(model, loops=loops, strict=not lenient, floating_base=floating_base)), model)
+
+
+@app.command()
+def simulate(
+    model: Model,
+    duration: Annotated[float, typer.Option(help="Time to simulate [s].")] = 5.0,
+    dt: Annotated[float | None, typer.Option(help="Step [s], or output interval of an adaptive method.")] = None,
+    method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, or adaptive (dop853).")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive method.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive method.")] = None,
+    stabilization: Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")] = "projection",
+    keyframe: Annotated[str | None, typer.Option(help="Start from this keyframe of the model.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Initial coordinate; repeatable.")
+    ] = None,
+    velocity: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Initial velocity; repeatable.")
+    ] = None,
+    assemble: Annotated[bool, typer.Option("--assemble", help="Close the loops before the start.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the trajectory, NetCDF.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Save the trajectory as a table.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot coordinates, energy, closure, condition.")] = None,
+    draw: Annotated[Path | None, typer.Option(help="Stroboscopic drawing.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Animated GIF.")] = None,
+    loops: Loops = None,
+    lenient: Lenient = False,
+    floating_base: Floating = False,
+) -> None:
+    """Simulate a model without control and print how it went.
+
+    Velocities that are not given follow from the closures. With --assemble, coordinates that are given
+    with --set keep their values if the loops can close so.
+    """
+    import sarrus
+    from sarrus.cli_state import initial_state
+    from sarrus.cli_tables import print_run
+
+    outputs: list[tuple[Path, tuple[str, ...], Callable[[Trajectory, Path], Any]]] = [
+        (path, suffixes, write)
+        for path, suffixes, write in (
+            (output, (".nc",), sarrus.Trajectory.save),
+            (csv, (".csv",), sarrus.Trajectory.to_csv),
+            (plot, PICTURES, sarrus.Trajectory.plot),
+            (draw, PICTURES, sarrus.Trajectory.draw),
+            (animate, (".gif",), sarrus.Trajectory.animate),
+        )
+        if path is not None
+    ]
+    _check_outputs(outputs)
+    mechanism = sarrus.load(model, loops=loops, strict=not lenient, floating_base=floating_base)
+    system = sarrus.System(mechanism)
+    q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
+    trajectory = sarrus.simulate(
+        system,
+        q,
+        v,
+        duration=duration,
+        dt=dt,
+        method="dop853" if method == "adaptive" else method,
+        rtol=rtol,
+        atol=atol,
+        stabilization=stabilization,
+        throw=False,
+    )
+    failed = False
+    written = []
+    for path, _, write in outputs:
+        try:
+            write(trajectory, path)
+            written.append(path)
+        except (SarrusError, OSError) as error:
+            _complain(error)
+            failed = True
+    print_run(trajectory, notes, written)
+    if failed:
+        raise typer.Exit(2)
+    if not trajectory.status.ok:
+        _complain(f"{trajectory.status}: {trajectory.message}")
+        raise typer.Exit(1)
+
+
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
+
+
+def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:
+    """Find out before a long run, not after it, that a result could not be written."""
+    from sarrus.storage import checked_path
+
+    for path, suffixes, _ in outputs:
+        checked_path(path, suffixes, "output file")
+
+
+def _complain(error: Exception | str) -> None:
+    """Print one line on stderr."""
+    print("sarrus: " + " ".join(str(error).split()), file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0 done, 1 the run ended badly, 2 bad input."""
+    try:
+        return app(args=arguments, standalone_mode=False, prog_name="sarrus") or 0
+    except UsageError as error:
+        _complain(error.format_message())
+    except (SarrusError, OSError) as error:
+        _complain(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

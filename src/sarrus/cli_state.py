@@ -1,0 +1,106 @@
+"""The initial state of a simulation from the options of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.errors import ArgumentError, unknown_name
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a word [m, rad]
+
+
+def initial_state(
+    system: System, keyframe: str | None, coordinates: Sequence[str], velocities: Sequence[str], assemble: bool
+) -> tuple[Array, Array, list[str]]:
+    """Return q, v and remarks for the user.
+
+    q starts at the keyframe, or at the reference pose; ``coordinates`` ("name=value") change it; with
+    ``assemble`` the loops are closed, the changed coordinates held if that is possible. ``velocities``
+    are met exactly; the others are the smallest that the constraints allow. Velocities that contradict
+    the constraints are an error, or with ``assemble`` projected.
+    """
+    q = _start(system, keyframe)
+    given = _assignments(coordinates, "coordinate", system.coordinate_names)
+    for k, value in given.items():
+        q[k] = value
+    remarks: list[str] = []
+    if assemble:
+        q, remarks = _assembled(system, q, list(given))
+    wanted = _assignments(velocities, "velocity", system.velocity_names)
+    if not wanted:
+        return q, np.zeros(system.nv), remarks
+    v, remark = _completed(system, q, wanted, assemble)
+    return q, v, [*remarks, *remark]
+
+
+def _start(system: System, keyframe: str | None) -> Array:
+    if keyframe is None:
+        return np.array(system.neutral())
+    keyframes = system.mechanism.keyframes if system.mechanism else {}
+    if keyframe not in keyframes:
+        raise ArgumentError(unknown_name("keyframe", keyframe, keyframes), element=keyframe, valid=keyframes)
+    return np.array(keyframes[keyframe], dtype=float)
+
+
+def _assignments(texts: Sequence[str], kind: str, names: Sequence[str]) -> dict[int, float]:
+    """Return index → value from texts such as ``crank=0.5``."""
+    values = {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = np.nan
+        if not equals or not np.isfinite(value):
+            raise ArgumentError(f"{text!r}: write NAME=VALUE with a finite number, such as {names[0]}=0.5", element=text)
+        if name not in names:
+            raise ArgumentError(unknown_name(kind, name, names), element=name, valid=names)
+        values[list(names).index(name)] = value
+    return values
+
+
+def _assembled(system: System, q: Array, held: list[int]) -> tuple[Array, list[str]]:
+    names = [system.coordinate_names[k] for k in held]
+    locked = [name if system.velocity_indices(name) else name.rpartition(".")[0] for name in names]
+    closed = system.assemble(q, locked=locked, throw=not locked)
+    if closed.status.ok:
+        return np.array(closed.q), []
+    if locked:
+        closed = system.assemble(q)
+    moved = [
+        f"assembly moved {name} from {q[k]:.6g} to {closed.q[k]:.6g}"
+        for k, name in zip(held, names)
+        if abs(closed.q[k] - q[k]) > _MOVED
+    ]
+    return np.array(closed.q), moved
+
+
+def _completed(system: System, q: Array, wanted: dict[int, float], assemble: bool) -> tuple[Array, list[str]]:
+    """Return the least velocity that has the wanted components and satisfies A v = b."""
+    zero = np.zeros(system.nv)
+    indices, values = list(wanted), np.array(list(wanted.values()))
+    v = zero.copy()
+    v[indices] = values
+    rows = np.concatenate([system.constraint_jacobian(q, v=v), np.eye(system.nv)[indices]])
+    target = np.concatenate([-system.velocity_residual(q, zero), values])
+    v = np.linalg.lstsq(rows, target, rcond=1e-9)[0]
+    worst = int(np.argmax(np.abs(v[indices] - values)))
+    miss = np.abs(rows @ v - target).max()
+    if miss < 1e-9 * (1.0 + np.abs(values).max()):
+        return v, []
+    name = system.velocity_names[indices[worst]]
+    if not assemble:
+        raise ArgumentError(
+            f"velocity {name}={values[worst]:g}: the constraints do not allow these velocities together; "
+            "give fewer, or --assemble to take the nearest that they allow",
+            element=name,
+        )
+    v = np.array(system.project_velocity(q, v))
+    return v, [f"the constraints changed velocity {name} from {values[worst]:g} to {v[indices[worst]]:.6g}"]

@@ -1,0 +1,148 @@
+"""What the command line prints: tables of a model and of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sarrus.analysis.assembly import nearby_rank, numerical_rank
+from sarrus.mechanism.elements import Joint
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.report import Outcome
+from sarrus.solves import determined_rows
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+    from sarrus.trajectory import Trajectory
+
+_PIPE_WIDTH = 120  # columns where stdout is no terminal
+
+
+def console() -> Console:
+    """Return a console on stdout that does not break lines early in a pipe."""
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+
+
+def print_run(trajectory: Trajectory, remarks: Sequence[str], written: Sequence[Path]) -> None:
+    """Print the short table of a run: steps, speed, energy, closure, passages, status, files."""
+    out = console()
+    out.print(run_table(trajectory))
+    for line in remarks:
+        out.print(f"[dim]note[/]     {escape(line)}")
+    for crossing in trajectory.limit_crossings:
+        out.print(f"[yellow]limit[/]    {escape(str(crossing))}")
+    for path in written:
+        out.print(f"[dim]written[/]  {escape(str(path))}", soft_wrap=True)
+
+
+def run_table(trajectory: Trajectory) -> Table:
+    """Return the figures of a run as a two-column table."""
+    table = Table.grid(padding=(0, 2))
+    steps = f"{trajectory.steps}" + (f" ({trajectory.rejected} rejected)" if trajectory.rejected else "")
+    rate = trajectory.steps / trajectory.wall_seconds if trajectory.wall_seconds > 0 else float("nan")
+    table.add_row("[bold]system[/]", f"[bold]{escape(trajectory.name)}[/]")
+    table.add_row("time", f"{trajectory.duration:.6g} s in {trajectory.wall_seconds:.3g} s")
+    table.add_row("steps", f"{steps}, {rate:,.0f} per second")
+    table.add_row("energy drift", f"{trajectory.energy_drift:.3g} J")
+    if trajectory.constraint_names:
+        table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g}")
+        table.add_row("passages", _passages(trajectory))
+    colour = "green" if trajectory.status.ok else "red"
+    table.add_row("status", f"[{colour}]{trajectory.status}[/]")
+    return table
+
+
+def _passages(trajectory: Trajectory, most: int = 8) -> str:
+    times = [f"{passage.time:.3f}" for passage in trajectory.passages]
+    if not times:
+        return "none"
+    more = f" and {len(times) - most} more" if len(times) > most else ""
+    return f"{len(times)} singular, at {', '.join(times[:most])} s{more}"
+
+
+def print_info(system: System, path: Path) -> None:
+    """Print bodies, joints, closures, mobility at the reference pose, and the import report."""
+    out = console()
+    mechanism = system.mechanism
+    assert mechanism is not None
+    out.print(f"[bold]{escape(mechanism.name)}[/]  [dim]{escape(str(path))}[/]", soft_wrap=True)
+    out.print(_bodies(mechanism))
+    out.print(_joints(mechanism))
+    if mechanism.closures or mechanism.couplings:
+        out.print(_closures(mechanism))
+    if mechanism.actuators:
+        out.print(f"actuators  {escape(', '.join(mechanism.actuators))}")
+    if mechanism.keyframes:
+        out.print(f"keyframes  {escape(', '.join(mechanism.keyframes))}")
+    out.print(_mobility(system))
+    out.print(f"\n[bold]import[/]  {escape(mechanism.report.summary())}")
+    for entry in mechanism.report:
+        if entry.outcome is not Outcome.KEPT or entry.reason:
+            out.print(f"  {escape(str(entry))}", soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold", title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right" if column.endswith("]") else "left")
+    return table
+
+
+def _bodies(mechanism: Mechanism) -> Table:
+    table = _table("\nbody", "\nparent", "\nmass [kg]".replace("[", r"\["))
+    for body in mechanism.bodies.values():
+        table.add_row(escape(body.name), escape(body.parent), f"{body.mass:.6g}")
+    return table
+
+
+def _joints(mechanism: Mechanism) -> Table:
+    table = _table("\njoint", "\nkind", "\nbetween", "\nlimits")
+    for body in mechanism.bodies.values():
+        for joint in body.joints:
+            table.add_row(escape(joint.name), joint.kind, escape(f"{body.parent}, {body.name}"), _limits(joint))
+    return table
+
+
+def _limits(joint: Joint) -> str:
+    return ", ".join("free" if limit is None else f"{limit[0]:.4g} … {limit[1]:.4g}" for limit in joint.limits)
+
+
+def _closures(mechanism: Mechanism) -> Table:
+    table = _table("\nclosure", "\nkind", "\nbetween", "\nrows")
+    for closure in mechanism.closures.values():
+        between = escape(f"{closure.body1}, {closure.body2}")
+        table.add_row(escape(closure.name), closure.kind, between, str(len(closure.row_names)))
+    for coupling in mechanism.couplings.values():
+        between = escape(", ".join(term.coordinate for term in coupling.terms))
+        table.add_row(escape(coupling.name), "coupling", between, str(len(coupling.row_names)))
+    return table
+
+
+def _mobility(system: System) -> Table:
+    """Return rank and degrees of freedom at the reference pose with its loops closed."""
+    closed = system.assemble(system.neutral(), throw=False)
+    jacobian = system.constraint_jacobian(closed.q)
+    rank = numerical_rank(jacobian)
+    table = Table.grid(padding=(0, 2))
+    table.add_row("\n[bold]mobility[/]", "\nat the reference pose, loops closed")
+    table.add_row("coordinates", f"{system.nq}, velocities {system.nv}, controls {system.nu}")
+    table.add_row("rows", f"{system.nc} of rank {rank}")
+    table.add_row("degrees of freedom", f"{system.nv - rank}")
+    if system.nc:
+        determined = determined_rows(jacobian, rank)
+        redundant = [name for name, sure in zip(system.constraint_names, determined) if not sure]
+        table.add_row("redundant rows", escape(", ".join(redundant)) if redundant else "none")
+        table.add_row("closure residual", f"{closed.residual:.3g}")
+    if closed.status is Status.NOT_CLOSED:
+        table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
+    elif (generic := nearby_rank(system, np.asarray(closed.q), holonomic=False)) > rank:
+        table.add_row("[yellow]singular[/]", f"the rank is {generic} nearby: {system.nv - generic} degrees of freedom")
+    return table
