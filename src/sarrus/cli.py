@@ -14,6 +14,8 @@ from sarrus.errors import SarrusError
 if TYPE_CHECKING:
     from sarrus.trajectory import Trajectory
 
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
+
 # Bad command lines raise this class of typer's, wherever the installed version keeps it.
 UsageError = typer.BadParameter.__base__
 
@@ -55,11 +57,15 @@ def info(model: Model, loops: Loops = None, lenient: Lenient = False, floating_b
     print_info(System(load(model, loops=loops, strict=not lenient, floating_base=floating_base)), model)
 
 
-@app.command()
+@app.command(
+    help="Simulate a model without control and print how it went. "
+    "Velocities that are not given follow from the closures. With --assemble, coordinates given with --set "
+    "keep their values if the loops can close so."
+)
 def simulate(
     model: Model,
-    duration: Annotated[float, typer.Option(help="Time to simulate [s].")] = 5.0,
-    dt: Annotated[float | None, typer.Option(help="Step [s], or output interval of an adaptive method.")] = None,
+    duration: Annotated[float, typer.Option(help="Time to simulate, in seconds.")] = 5.0,
+    dt: Annotated[float | None, typer.Option(help="Step in seconds, or output interval of an adaptive method.")] = None,
     method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, or adaptive (dop853).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive method.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive method.")] = None,
@@ -81,11 +87,6 @@ def simulate(
     lenient: Lenient = False,
     floating_base: Floating = False,
 ) -> None:
-    """Simulate a model without control and print how it went.
-
-    Velocities that are not given follow from the closures. With --assemble, coordinates that are given
-    with --set keep their values if the loops can close so.
-    """
     import sarrus
     from sarrus.cli_state import initial_state
     from sarrus.cli_tables import print_run
@@ -132,9 +133,6 @@ def simulate(
     if not trajectory.status.ok:
         _complain(f"{trajectory.status}: {trajectory.message}")
         raise typer.Exit(1)
-
-
-PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:

@@ -13,6 +13,7 @@ from sarrus.mechanism.pose import Array
 if TYPE_CHECKING:
     from sarrus.system import System
 
+_OPEN = 1e-5  # a start that is open by more is an error [m, rad]
 _MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a word [m, rad]
 
 
@@ -33,6 +34,7 @@ def initial_state(
     remarks: list[str] = []
     if assemble:
         q, remarks = _assembled(system, q, list(given))
+    _require_closed(system, q)
     wanted = _assignments(velocities, "velocity", system.velocity_names)
     if not wanted:
         return q, np.zeros(system.nv), remarks
@@ -80,6 +82,17 @@ def _assembled(system: System, q: Array, held: list[int]) -> tuple[Array, list[s
         if abs(closed.q[k] - q[k]) > _MOVED
     ]
     return np.array(closed.q), moved
+
+
+def _require_closed(system: System, q: Array) -> None:
+    residual = np.abs(system.constraint_residual(q))
+    if residual.max(initial=0.0) > _OPEN:
+        row = system.constraint_names[int(np.argmax(residual))]
+        raise ArgumentError(
+            f"{system.name}: at the start the loops are open by {residual.max():.3g} at {row!r}: "
+            "add --assemble to close them, or give other coordinates with --set",
+            element=row,
+        )
 
 
 def _completed(system: System, q: Array, wanted: dict[int, float], assemble: bool) -> tuple[Array, list[str]]:

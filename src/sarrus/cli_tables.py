@@ -74,37 +74,39 @@ def print_info(system: System, path: Path) -> None:
     mechanism = system.mechanism
     assert mechanism is not None
     out.print(f"[bold]{escape(mechanism.name)}[/]  [dim]{escape(str(path))}[/]", soft_wrap=True)
-    out.print(_bodies(mechanism))
-    out.print(_joints(mechanism))
+    tables = [_bodies(mechanism), _joints(mechanism)]
     if mechanism.closures or mechanism.couplings:
-        out.print(_closures(mechanism))
+        tables.append(_closures(mechanism))
+    for table in (*tables, _mobility(system)):
+        out.print()
+        out.print(table)
+    out.print()
     if mechanism.actuators:
         out.print(f"actuators  {escape(', '.join(mechanism.actuators))}")
     if mechanism.keyframes:
         out.print(f"keyframes  {escape(', '.join(mechanism.keyframes))}")
-    out.print(_mobility(system))
-    out.print(f"\n[bold]import[/]  {escape(mechanism.report.summary())}")
+    out.print(f"[bold]import[/]  {escape(mechanism.report.summary())}")
     for entry in mechanism.report:
         if entry.outcome is not Outcome.KEPT or entry.reason:
             out.print(f"  {escape(str(entry))}", soft_wrap=True)
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold", title_justify="left")
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column, justify="right" if column.endswith("]") else "left")
+        table.add_column(escape(column))
     return table
 
 
 def _bodies(mechanism: Mechanism) -> Table:
-    table = _table("\nbody", "\nparent", "\nmass [kg]".replace("[", r"\["))
+    table = _table("body", "parent", "mass [kg]")
     for body in mechanism.bodies.values():
         table.add_row(escape(body.name), escape(body.parent), f"{body.mass:.6g}")
     return table
 
 
 def _joints(mechanism: Mechanism) -> Table:
-    table = _table("\njoint", "\nkind", "\nbetween", "\nlimits")
+    table = _table("joint", "kind", "between", "limits")
     for body in mechanism.bodies.values():
         for joint in body.joints:
             table.add_row(escape(joint.name), joint.kind, escape(f"{body.parent}, {body.name}"), _limits(joint))
@@ -116,7 +118,7 @@ def _limits(joint: Joint) -> str:
 
 
 def _closures(mechanism: Mechanism) -> Table:
-    table = _table("\nclosure", "\nkind", "\nbetween", "\nrows")
+    table = _table("closure", "kind", "between", "rows")
     for closure in mechanism.closures.values():
         between = escape(f"{closure.body1}, {closure.body2}")
         table.add_row(escape(closure.name), closure.kind, between, str(len(closure.row_names)))
@@ -132,7 +134,7 @@ def _mobility(system: System) -> Table:
     jacobian = system.constraint_jacobian(closed.q)
     rank = numerical_rank(jacobian)
     table = Table.grid(padding=(0, 2))
-    table.add_row("\n[bold]mobility[/]", "\nat the reference pose, loops closed")
+    table.add_row("[bold]mobility[/]", "at the reference pose, loops closed")
     table.add_row("coordinates", f"{system.nq}, velocities {system.nv}, controls {system.nu}")
     table.add_row("rows", f"{system.nc} of rank {rank}")
     table.add_row("degrees of freedom", f"{system.nv - rank}")

@@ -12,7 +12,7 @@ from sarrus.records import LimitCrossing, Passage
 if TYPE_CHECKING:
     from sarrus.system import System
 
-# A local minimum of the smallest pivot below this fraction of the largest pivot of the run is a passage, and one
+# A local minimum of the smallest pivot below this fraction of its largest value in the run is a passage, and one
 # below the second where the singular value changes sign: steps may land far on both sides of a crossing.
 NEAR, FAR = 0.05, 0.5
 
@@ -26,15 +26,14 @@ def find_passages(system: System, t: Array, q: Array, v: Array, pivots: Array, r
     """
     if rank == 0 or len(t) < 4:
         return ()
-    scale = float(pivots[:, 0].max())
-    s = pivots[:, 1] / scale if scale > 0.0 else pivots[:, 1]
+    s = pivots[:, 1] / max(float(pivots[:, 1].max()), 1e-300)
     low = np.flatnonzero((s[1:-1] <= s[:-2]) & (s[1:-1] < s[2:]) & (s[1:-1] < FAR)) + 1
     passages = []
     for k in low:
         window = slice(max(k - 2, 0), min(k + 3, len(t)))
         signed, closures = _signed_values(system, t[window], q[window], v[window], rank)
         middle = k - window.start
-        crossed = bool(np.any(signed[1:] * signed[:-1] < 0.0))
+        crossed = _crosses(t[window], signed)
         if not crossed and s[k] >= NEAR:
             continue
         time = _zero(t[window], signed) if crossed else _minimum(t[window], np.abs(signed), middle)
@@ -82,6 +81,17 @@ def _smoothest(t: Array, values: Array) -> Array:
         if error < misfit:
             best, misfit = signed, error
     return best
+
+
+def _crosses(t: Array, signed: Array) -> bool:
+    """Tell whether the signed values go through zero as smoothly as they move beside it."""
+    change = np.flatnonzero(signed[1:] * signed[:-1] < 0.0)
+    if len(change) != 1:
+        return False
+    k = int(change[0])
+    step = abs(signed[k + 1] - signed[k]) / (t[k + 1] - t[k])
+    beside = [abs(signed[j + 1] - signed[j]) / (t[j + 1] - t[j]) for j in (k - 1, k + 1) if 0 <= j < len(t) - 1]
+    return bool(beside) and bool(0.3 * step < max(beside))
 
 
 def _zero(t: Array, signed: Array) -> float:

@@ -194,10 +194,10 @@ def advance(
 
 @njit(cache=True)
 def _approach(facts, state):
-    """Return the smallest pivot, relative to the largest one of the run, and how fast it falls [1/s]."""
-    if facts[2] == 0.0:
+    """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
+    state[LARGEST_PIVOT] = max(state[LARGEST_PIVOT], facts[3])
+    if state[LARGEST_PIVOT] == 0.0:
         return 1.0, 0.0
-    state[LARGEST_PIVOT] = max(state[LARGEST_PIVOT], facts[2])
     size = facts[3] / state[LARGEST_PIVOT]
     speed = (state[LAST_PIVOT] - size) / state[LAST_STEP] if state[LAST_STEP] > 0.0 else 0.0
     state[NEXT_PIVOT] = size

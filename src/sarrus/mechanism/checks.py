@@ -73,7 +73,7 @@ def reference(value: Any, kind: str, nq: int, label: str) -> tuple[float, ...]:
     """Return the coordinates of the reference placement; the identity for spherical and free joints."""
     if kind in ("spherical", "free"):
         identity = (0.0,) * (nq - 4) + (1.0, 0.0, 0.0, 0.0)
-        return identity if np.isscalar(value) else tuple(vector(value, nq, "reference", label))
+        return identity if np.isscalar(value) else tuple(float(x) for x in vector(value, nq, "reference", label))
     values = [value] * nq if np.isscalar(value) else list(value)
     if len(values) != nq:
         raise ModelError(f"{label}: reference must be one number or {nq}, got {len(values)}", element=label)

@@ -137,17 +137,15 @@ def _only(joint: Joint, what: str, values: Sequence[float]) -> float:
 def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
     """Return MuJoCo's free joint, or three slides and a ball with the same coordinates.
 
-    The position is that of the body's origin in the axes of the parent, the orientation is relative to
-    the body's placement. MuJoCo's free joint says just that for a child of the world which is placed
-    without rotation and has one damping and one armature; slides and a ball say it in general.
+    The coordinates are the pose of the body in its parent. MuJoCo's free joint says just that for a child of
+    the world which has one damping and one armature; slides and a ball say it in general.
     """
     position, quaternion = joint.reference[:3], joint.reference[3:]
-    rotation = body.placement.rotation
     at_rest = joint.stiffness == 0.0 or np.allclose(
         joint.spring_reference, joint.reference, rtol=0.0, atol=1e-12
     )
     single = len(set(joint.damping)) == 1 and len(set(joint.armature)) == 1 and not any(joint.limits)
-    if body.parent == WORLD and np.array_equal(rotation, np.eye(3)) and at_rest and single:
+    if body.parent == WORLD and at_rest and single:
         pose = Pose.of(position, quaternion=quaternion)
         return pose, [
             ExportedJoint(
@@ -166,7 +164,7 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
             name=joint.coordinate_names[k],
             kind="slide",
             anchor=np.zeros(3),
-            axis=rotation.T[:, k],
+            axis=np.eye(3)[k],
             velocities=(joint.velocity_names[k],),
             reference=position[k],
             limits=joint.limits[k],
@@ -178,4 +176,4 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
         for k in range(3)
     ]
     ball = _ball(joint, offset=3)
-    return Pose(np.array(position), rotation), [*slides, ball]
+    return Pose(np.array(position)), [*slides, ball]

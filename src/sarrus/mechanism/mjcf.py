@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,13 +36,11 @@ class ExtraJoint:
 
 def load_mjcf(path: Path, *, strict: bool = True) -> Import:
     """Read an MJCF file through MuJoCo's compiler; see `sarrus.load`."""
-    import mujoco
-
-    parse_xml(path)
+    root = parse_xml(path)
     mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
     try:
-        spec = mujoco.MjSpec.from_file(str(path))
+        spec = _parse(path, root)
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
         raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
     compiled = compile_spec(spec, path, mechanism.report)
@@ -50,6 +49,19 @@ def load_mjcf(path: Path, *, strict: bool = True) -> Import:
     load = Import(path, mechanism, strict)
     build(load, compiled)
     return load
+
+
+def _parse(path: Path, root: ElementTree.Element) -> Any:
+    """Return the ``MjSpec`` of a file; MuJoCo reads files by suffix and knows .xml only."""
+    import mujoco
+
+    if path.suffix.lower() == ".xml":
+        return mujoco.MjSpec.from_file(str(path))
+    for include in root.iter("include"):
+        include.set("file", str((path.parent / include.get("file", "")).resolve()))
+    spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+    spec.modelfiledir = str(path.parent)
+    return spec
 
 
 def build(

@@ -22,7 +22,7 @@ from sarrus.mechanism.report import ImportReport
 
 _TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 # what MuJoCo's messages say of bodies that are too light for it
-_TOO_LIGHT = ("mjMINVAL", "inertia must have positive eigenvalues")
+_TOO_LIGHT = ("mass and inertia of moving bodies", "inertia must have positive eigenvalues")
 _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
 
@@ -84,7 +84,7 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
 def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -> bool:
     """Give the body that MuJoCo finds too light a placeholder; False if there is none or it has one."""
     found = re.search(r"Element name '(.*)', id (\d+)", message)
-    if found is None:
+    if found is None or int(found.group(2)) >= len(spec.bodies):
         return False
     name, index = found.group(1), int(found.group(2))
     body = next((b for b in spec.bodies if name and b.name == name), spec.bodies[index])

@@ -120,10 +120,8 @@ def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         return turn, anchor - turn @ anchor, eye, skew(ca.SX(anchor))
     if node.kind == "free":
         turn = quaternion_matrix(q[node.iq + 3 : node.iq + 7])
-        local = ca.DM(node.placement.rotation.T)
-        shift = local @ (q[node.iq : node.iq + 3] - ca.DM(node.placement.position))
         s_angular = ca.horzcat(ca.SX.zeros(3, 3), eye)
-        return turn, shift, s_angular, ca.horzcat((ca.DM(node.placement.rotation) @ turn).T, ca.SX.zeros(3, 3))
+        return turn, q[node.iq : node.iq + 3], s_angular, ca.horzcat(turn.T, ca.SX.zeros(3, 3))
     displacement = q[node.iq] - node.reference
     if node.kind == "prismatic":
         return eye, axis * displacement, none, ca.SX(axis)

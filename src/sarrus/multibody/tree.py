@@ -83,7 +83,9 @@ def build_tree(mechanism: Mechanism) -> Tree:
     iq = iv = 0
     for body in mechanism.bodies.values():
         parent, parent_pose = location[body.parent]
-        placement = parent_pose @ body.placement
+        # A free joint's coordinates are the pose in the parent; only other joints start from the placement.
+        free = bool(body.joints) and body.joints[0].kind == "free"
+        placement = parent_pose if free else parent_pose @ body.placement
         for joint in body.joints:
             for kind, axis, k in _elementary(joint):
                 node = Node(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 QUANTITIES = {"rad": "angle [rad]", "m": "displacement [m]", "1": "quaternion", "": "coordinate"}
 MAX_LEGEND = 14
 MAX_POINTS = 6000
+FEW_POINTS = 1500  # with fewer samples than this, coordinates are drawn through points between them
 
 
 def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
@@ -31,9 +32,13 @@ def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figu
     keep = slice(None, None, max(1, len(trajectory.t) // MAX_POINTS))
     t = trajectory.t[keep]
 
+    dense, q = t, trajectory.q[keep]
+    if 1 < len(t) < FEW_POINTS:
+        dense = np.linspace(t[0], t[-1], FEW_POINTS)
+        q = trajectory.at(dense)
     for panel, unit in zip(panels, groups):
         members = [k for k, u in enumerate(units) if u == unit]
-        _coordinates(panel, t, trajectory.q[keep][:, members], [trajectory.coordinate_names[k] for k in members])
+        _coordinates(panel, dense, q[:, members], [trajectory.coordinate_names[k] for k in members])
         panel.set_ylabel(QUANTITIES.get(unit, f"[{unit}]"))
     rest = panels[len(groups) :]
     if len(t):
