@@ -96,29 +96,30 @@ def simulate(
     _check(duration, dt, every, project_every, stabilization, sample_time, system, control)
     driven = system if force is None or sample_time else with_force(system, force)
     loop = _Run(driven, stabilization, project_every, baumgarte, events, every)
-    x = loop.start(q, v, t0)
+    loop.start(q, v, t0)
     if control is not None and sample_time is None:
         loop.compile_control(control)
     loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
     sampling = [(f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time]
     grid = dt if adaptive else None
     began = perf_counter()
-    failure: BaseException | None = None
+    failure: Exception | None = None
     with progress_bar(duration, progress) as bar:
         try:
             for end in _stops(t0, duration, sample_time, grid):
-                for function, name in sampling:
-                    loop.sample(function, name)
+                try:
+                    for function, name in sampling:
+                        loop.sample(function, name)
+                except Exception as error:
+                    loop.status, failure = Status.CONTROL_FAILED, error
+                    break
                 loop.until(end, bar, hold=grid is not None)
                 if loop.status is not None:
                     break
         except KeyboardInterrupt:
             loop.status = Status.INTERRUPTED
-        except Exception as error:
-            loop.status, failure = Status.CONTROL_FAILED, error
-    del x
     trajectory = loop.trajectory(system, perf_counter() - began, failure)
-    if failure is not None and (throw or not isinstance(failure, Exception)):
+    if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=loop.time) from failure
     if throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
         raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=loop.time)
@@ -167,7 +168,7 @@ class _Run:
         self.rows = 256
         self.status: Status | None = None
 
-    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> Array:
+    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
         """Check and project the initial state; find the generic rank near it."""
         s = self.system
         q0 = s.normalized(q)
@@ -197,7 +198,6 @@ class _Run:
             self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
         self.state[run.START] = self.began = t0
         self.state[run.TARGET_ENERGY] = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"][0, 0]
-        return x
 
     def compile_control(self, control: InputFunction) -> None:
         """Put a traced control law into the kernel."""
@@ -278,7 +278,7 @@ class _Run:
             self.records.append(EventRecord(event.name, float(time), event.terminal))
         self.state[run.LOGGED] = 0.0
 
-    def trajectory(self, system: System, seconds: float, failure: BaseException | None) -> Trajectory:
+    def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
         """Return what was recorded, with passages and limit crossings found."""
         s = system
         rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, 1 + s.nq + 2 * s.nv + s.nu + s.nc + 5))

@@ -20,7 +20,13 @@ ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 # Entries of the run state that one call hands to the next.
 STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6, 7
 LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
-TRIED_ERROR, BLOCKED, N_STATE = 12, 13, 14
+TRIED_ERROR, BLOCKED, SPLIT, N_STATE = 12, 13, 14, 15
+
+# Relative size of the smallest pivot from which a step goes across a singular configuration whatever its error
+# estimate: closer, rounding of the positions alone, ε/σ², hides on which side of it the motion passes.
+CLOSEST = 1e-3
+# Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
+SPLIT_PIVOT = 1e-13
 
 
 @njit(cache=True)
@@ -97,7 +103,7 @@ def advance(
         t = x[time]
         last = False
         size, speed = _approach(facts, state)
-        near = project > 0 and size < settings[la.NEAR]
+        near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
         if adaptive:
             h = min(state[STEP], h_max)
@@ -106,7 +112,8 @@ def advance(
                 arrival = size / speed
                 crossing = state[BLOCKED] == 0.0 and (near or h > 1.5 * arrival)
                 limited = not crossing
-                h = max(h, 2.0 * arrival) if crossing else 0.5 * arrival
+                across = 2.0 * arrival if size < CLOSEST else max(h, 2.0 * arrival)
+                h = across if crossing else 0.5 * arrival
                 near = True
             if t + h >= end - 1e-12 * max(abs(end), h):
                 h, last = end - t, True
@@ -122,12 +129,15 @@ def advance(
             addresses, sizes, settings, bounds, a, b, c, adaptive, near,
             x, h, tau, slopes, new, lam, work, perm, facts, scratch, rate,
         )  # fmt: skip
+        if project > 0 and not near and facts[4] > SPLIT_PIVOT * facts[2]:
+            # Redundant rows contradict each other beside the constraints: from now on stages are projected.
+            state[SPLIT] = 1.0
         if adaptive:
             error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
-                if error >= 0.9 * state[TRIED_ERROR] and good:
+                if good and (error >= 0.9 * state[TRIED_ERROR] or size < CLOSEST):
                     error = 1.0
                 else:
                     state[REJECTED] += 1.0

@@ -27,8 +27,8 @@ from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import Frames
 
-# Keeps the half-turn of a weld finite; scales the residual by 1 − 1e-12 elsewhere, and not its zeros.
-_HALF_TURN = 1e-12
+# Keeps the half-turn of a weld finite; elsewhere it changes the scale of the residual, not its zeros, by rounding.
+_HALF_TURN = 2e-15
 
 
 def closure_residual(closure: Closure, frames: Frames) -> Jet:

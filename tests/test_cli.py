@@ -1,0 +1,146 @@
+"""The command line: what it prints, writes and refuses, and its exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sarrus.cli import main
+from sarrus.progress import ProgressBar, progress_bar
+from sarrus.trajectory import Trajectory
+
+FIVE_BAR = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
+
+
+def simulated(tmp_path: Path, *options: str) -> Trajectory:
+    """Run ``sarrus simulate`` on the five-bar and return the trajectory that it wrote."""
+    path = tmp_path / "run.nc"
+    assert main(["simulate", FIVE_BAR, "--duration", "0.1", "--output", str(path), *options]) == 0
+    return Trajectory.load(path)
+
+
+def test_info(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", FIVE_BAR]) == 0
+    out = capsys.readouterr().out
+    rows = {tuple(line.split()) for line in out.splitlines()}
+    assert ("link3", "link4", "3") in rows
+    assert ("rows", "3", "of", "rank", "2") in rows
+    assert ("degrees", "of", "freedom", "2") in rows
+    assert ("redundant", "rows", "tips.y") in rows
+    assert "equality connect 'tips': exact here" in out
+
+
+def test_simulate_writes_all_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"--output": "r.nc", "--csv": "r.csv", "--plot": "p.png", "--draw": "d.png", "--animate": "a.gif"}
+    outputs = [text for option, name in names.items() for text in (option, str(tmp_path / name))]
+    assert main(["simulate", FIVE_BAR, "--duration", "0.8", *outputs]) == 0
+    out = capsys.readouterr().out
+    assert "1 singular, at 0.651 s" in out
+    assert "800" in out
+    for name in names.values():
+        assert (tmp_path / name).stat().st_size > 1000
+        assert name in out
+
+
+def test_initial_state_by_name(tmp_path: Path) -> None:
+    trajectory = simulated(tmp_path, "--set", "left=2.5", "--assemble", "--velocity", "left=0.75")
+    assert trajectory.q[0, 0] == pytest.approx(2.5, abs=1e-12)
+    assert trajectory.v[0, 0] == pytest.approx(0.75, abs=1e-12)
+    assert trajectory.residual.max() < 1e-12
+
+
+def test_keyframe_and_method(tmp_path: Path) -> None:
+    trajectory = simulated(tmp_path, "--keyframe", "collinear", "--method", "dopri5", "--rtol", "1e-9")
+    np.testing.assert_allclose(trajectory.q[0], [np.pi, -np.pi, 0.0, np.pi], atol=1e-12)
+    assert trajectory.steps < 100
+
+
+def test_assembly_says_what_it_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    simulated(tmp_path, "--set", "left=0.5", "--set", "right=3", "--set", "left_elbow=0", "--assemble")
+    assert "assembly moved left from 0.5 to" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "lef=1"], "unknown coordinate 'lef'. Did you mean 'left'?"),
+        (["--set", "left=x"], "'left=x': write NAME=VALUE"),
+        (["--set", "left"], "'left': write NAME=VALUE"),
+        (["--set", "left=nan"], "write NAME=VALUE"),
+        (["--velocity", "elbow=1"], "unknown velocity 'elbow'"),
+        (["--set", "left=2.5"], "the loops are open by 0.823 at 'tips.x': add --assemble"),
+        (["--velocity", "left=1", "--velocity", "right=0", "--velocity", "left_elbow=3"], "do not allow these velocities"),
+        (["--keyframe", "x"], "unknown keyframe 'x'. Known: 'symmetric', 'collinear'"),
+        (["--duration", "-1"], "duration must be positive"),
+        (["--duration", "abc"], "Invalid value for '--duration'"),
+        (["--method", "euler"], "unknown method 'euler'"),
+        (["--plot", "p.foo"], "must end in one of"),
+        (["--output", "/no/such/folder/r.nc"], "no such folder"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_bad_options_are_one_line_and_code_2(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", FIVE_BAR, *options]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [None, "<mujoco><worldbody>", "<nonsense/>"])
+@pytest.mark.parametrize("command", ["info", "simulate"])
+def test_missing_and_broken_files(
+    command: str, content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "model.xml"
+    if content is not None:
+        path.write_text(content)
+    assert main([command, str(path)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"sarrus: {path}")
+    assert err.count("\n") == 1
+
+
+def test_a_run_that_fails_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.nc"
+    code = main(["simulate", FIVE_BAR, "--rtol", "1e-30", "--atol", "1e-30", "--output", str(path)])
+    captured = capsys.readouterr()
+    assert code == 1
+    assert "STEP_TOO_SMALL" in captured.err
+    assert "loosen rtol and atol" in captured.err
+    assert Trajectory.load(path).status.name == "STEP_TOO_SMALL"
+
+
+def test_the_installed_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "sarrus.cli", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("sarrus ")
+    done = subprocess.run([sys.executable, "-m", "sarrus.cli", "info", "no.xml"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "sarrus: no.xml: no such file\n"
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = "{'numba', 'casadi', 'mujoco', 'matplotlib', 'xarray', 'scipy', 'pandas'}"
+    code = f"import sys, sarrus; from sarrus.trajectory import Trajectory; assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_progress_bar_is_silent_without_terminal_and_before_its_delay(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with progress_bar(5.0) as bar:
+        assert not bar.enabled
+        bar.update(1.0)
+    with progress_bar(5.0, True) as bar:
+        bar.update(1.0)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sarrus.progress.DELAY", 0.0)
+    bar = ProgressBar(5.0, True)
+    bar.update(2.5)
+    bar.close()
+    assert "2.50 of 5.00 s" in capsys.readouterr().err

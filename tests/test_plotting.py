@@ -1,0 +1,192 @@
+"""Pictures: they show the motion, need no display, and leave Matplotlib's settings alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from PIL import Image
+
+import sarrus as sr
+from sarrus.errors import ArgumentError
+from sarrus.plotting.projection import choose_view
+from sarrus.plotting.skeleton import build_skeleton
+from sarrus.trajectory import Trajectory
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+@pytest.fixture(scope="module")
+def five_bar() -> Trajectory:
+    mechanism = sr.load(MODELS / "five_bar.xml")
+    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=0.8, dt=1e-3)
+
+
+@pytest.fixture(scope="module")
+def spatial() -> Trajectory:
+    """A slider in x carrying a ball-jointed rod, with a spring to the ground."""
+    mechanism = sr.Mechanism("spatial")
+    mechanism.add_body("slider", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_body("rod", 1.0, com=(0.0, 0.0, -0.5), inertia=(0.1, 0.1, 0.02))
+    mechanism.add_joint("slide", "prismatic", "world", "slider", axis=(1, 0, 0))
+    mechanism.add_joint("ball", "spherical", "slider", "rod")
+    mechanism.add_spring_damper("spring", "world", "slider", point1=(-1, 0, 0), stiffness=5.0, rest_length=0.5)
+    system = sr.System(mechanism)
+    return sr.simulate(system, system.neutral(), [0.0, 2.0, 1.0, 0.5], duration=0.5, dt=5e-3)
+
+
+def test_history_has_a_panel_per_quantity_and_marks_passages(five_bar: Trajectory, tmp_path: Path) -> None:
+    figure = five_bar.plot(tmp_path / "plot.png")
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in figure.axes]
+    assert labels == ["angle [rad]", "energy change [J]", "closure residual", "condition number"]
+    assert [axes.get_yscale() for axes in figure.axes] == ["linear", "linear", "log", "log"]
+    assert "0.65 s" in [text.get_text() for text in figure.axes[0].texts]
+    assert Image.open(tmp_path / "plot.png").size[0] > 600
+
+
+def test_history_without_constraints_and_with_mixed_units(spatial: Trajectory) -> None:
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in spatial.plot().axes]
+    assert labels == ["displacement [m]", "quaternion", "energy change [J]"]
+
+
+@pytest.mark.parametrize("samples", [0, 1])
+def test_history_of_a_run_that_failed_at_once(five_bar: Trajectory, samples: int, tmp_path: Path) -> None:
+    arrays = ("t", "q", "v", "a", "u", "multipliers", "energy", "rank", "condition", "residual")
+    short = replace(five_bar, **{name: getattr(five_bar, name)[:samples] for name in arrays}, passages=())
+    short.plot(tmp_path / "plot.svg")
+    assert (tmp_path / "plot.svg").stat().st_size > 1000
+
+
+def test_history_of_many_coordinates() -> None:
+    nq, t = 80, np.linspace(0, 1, 20)
+    names = tuple(f"q{k}" for k in range(nq))
+    wave = np.sin(t[:, None] + np.arange(nq))
+    nothing = np.zeros((20, 0))
+    one = np.ones(20)
+    trajectory = Trajectory(
+        "many", t, wave, wave, wave, nothing, nothing, one, one, one, one, coordinate_names=names, velocity_names=names
+    )
+    figure = trajectory.plot()
+    assert "80 coordinates" in [text.get_text() for text in figure.axes[0].texts]
+    assert figure.axes[0].get_legend() is None
+
+
+def test_skeleton_of_the_five_bar_closes(five_bar: Trajectory) -> None:
+    skeleton = build_skeleton(five_bar.system.mechanism)
+    assert [len(outline) for outline in skeleton.outlines] == [2, 2, 2, 2]
+    placed = skeleton.place(five_bar.system, five_bar.q[::100])
+    lengths = [np.linalg.norm(placed[:, a] - placed[:, b], axis=1) for a, b in skeleton.outlines]
+    np.testing.assert_allclose(lengths, np.repeat([[1.0], [1.5], [1.0], [1.5]], placed.shape[0], axis=1), atol=1e-12)
+    tips = [skeleton.outlines[1][-1], skeleton.outlines[3][-1]]
+    np.testing.assert_allclose(placed[:, tips[0]], placed[:, tips[1]], atol=1e-12)
+    pivots = sorted(placed[0, k, 0] for k in skeleton.pivots)
+    np.testing.assert_allclose(pivots, [0.0, 1.0], atol=1e-15)
+
+
+def test_skeleton_of_sliders_rods_and_springs(spatial: Trajectory) -> None:
+    skeleton = build_skeleton(spatial.system.mechanism)
+    assert len(skeleton.sliders) == 1
+    assert len(skeleton.rods) == 1
+    assert not skeleton.pivots
+    rod = skeleton.outlines[1]
+    placed = skeleton.place(spatial.system, spatial.q)
+    np.testing.assert_allclose(np.linalg.norm(placed[:, rod[0]] - placed[:, rod[1]], axis=1), 0.5, atol=1e-12)
+
+
+def turning(normal: np.ndarray) -> np.ndarray:
+    """Return points (30, 2, 3) that move in the plane with this normal, at two depths."""
+    across = np.linalg.svd(normal[None, :])[2][1:]
+    angle = np.linspace(0, 2, 30)
+    circle = np.cos(angle)[:, None] * across[0] + np.sin(angle)[:, None] * across[1]
+    return np.stack([circle, 2 * circle + 0.3 * normal], axis=1)
+
+
+@pytest.mark.parametrize(("axis", "labels"), [(0, "yz"), (1, "xz"), (2, "xy")])
+def test_the_view_is_the_plane_of_motion(axis: int, labels: str) -> None:
+    view = choose_view(turning(np.eye(3)[axis]), None, np.array([0, 0, -9.81]))
+    assert view.labels == (f"{labels[0]} [m]", f"{labels[1]} [m]")
+    assert not view.spatial
+
+
+def test_an_inclined_plane_is_drawn_in_true_size_and_upright() -> None:
+    normal = np.array([1.0, -2.0, 0.5]) / np.linalg.norm([1.0, -2.0, 0.5])
+    points = turning(normal)
+    view = choose_view(points, None, np.array([0, 0, -9.81]))
+    flat = view.project(points)
+    distance = np.linalg.norm(points[:, 0] - points[:1, 0], axis=1)
+    np.testing.assert_allclose(np.linalg.norm(flat[:, 0] - flat[:1, 0], axis=1), distance, atol=1e-12)
+    assert view.up[2] > 0.9
+
+
+def test_views_of_lines_of_rest_and_of_space() -> None:
+    gravity = np.array([0, 0, -9.81])
+    line = np.linspace(0, 1, 10)[:, None, None] * np.array([1.0, 0, 0]) + np.array([[0, 0, 0], [0, 0, 1.0]])
+    assert choose_view(line, None, gravity).labels == ("x [m]", "z [m]")
+    assert choose_view(line[:1], None, gravity).labels == ("x [m]", "z [m]")
+    assert choose_view(np.random.default_rng(0).standard_normal((9, 2, 3)), None, gravity).spatial
+    with pytest.raises(ArgumentError, match=r"unknown plane 'zx'. Known: xy, xz, yz, 3d"):
+        choose_view(line, "zx", gravity)
+
+
+def test_stroboscope(five_bar: Trajectory, tmp_path: Path) -> None:
+    figure = five_bar.draw(tmp_path / "strobe.png", frames=np.linspace(0, 0.7, 5))
+    axes = figure.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x [m]", "z [m]")
+    assert axes.get_aspect() == 1.0
+    assert axes.get_title(loc="right") == "t = 0 … 0.7 s, 5 poses"
+    assert sum(line.get_alpha() == 1.0 for line in axes.lines) == 4
+    picture = np.asarray(Image.open(tmp_path / "strobe.png").convert("RGB"), dtype=int)
+    assert (np.abs(picture - (0, 0x72, 0xB2)).sum(axis=2) < 30).sum() > 500
+
+
+def test_stroboscope_in_space_and_of_one_pose(spatial: Trajectory) -> None:
+    assert "orthographic view, z up" in [text.get_text() for text in spatial.draw().axes[0].texts]
+    assert spatial.draw(frames=1, plane="xz").axes[0].get_xlabel() == "x [m]"
+
+
+def test_animation_has_the_frames_and_the_pace(five_bar: Trajectory, spatial: Trajectory, tmp_path: Path) -> None:
+    with Image.open(five_bar.animate(tmp_path / "run.gif", fps=20)) as film:
+        assert film.n_frames == 17
+        assert film.info["duration"] == 50
+        assert film.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    with Image.open(spatial.animate(tmp_path / "slow.gif", fps=25, speed=0.5)) as film:
+        assert film.n_frames == 26
+
+
+def test_a_loaded_trajectory_needs_the_system_that_moved(five_bar: Trajectory, spatial: Trajectory, tmp_path: Path) -> None:
+    loaded = Trajectory.load(five_bar.save(tmp_path / "run.nc"))
+    with pytest.raises(ArgumentError, match="pass system="):
+        loaded.draw()
+    with pytest.raises(ArgumentError, match="other coordinates"):
+        loaded.draw(system=spatial.system)
+    loaded.draw(system=five_bar.system)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t, p: t.plot(p / "plot.gif"), "must end in one of .png"),
+        (lambda t, p: t.draw(frames=0), "frames must be at least 1"),
+        (lambda t, p: t.draw(frames=[]), "no times"),
+        (lambda t, p: t.draw(frames=[9.0]), "covers 0 to"),
+        (lambda t, p: t.animate(p / "run.mp4"), "must end in .gif"),
+        (lambda t, p: t.animate(p / "run.gif", fps=0), "fps must lie between 1 and 50"),
+        (lambda t, p: t.animate(p / "run.gif", speed=-1), "speed must be positive"),
+        (lambda t, p: t.animate(p / "run.gif", speed=1e-6), "raise speed or lower fps"),
+    ],
+)
+def test_bad_requests(five_bar: Trajectory, tmp_path: Path, call: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call(five_bar, tmp_path)  # type: ignore[operator]
+
+
+def test_global_settings_stay(five_bar: Trajectory, tmp_path: Path) -> None:
+    before, backend = dict(mpl.rcParams), mpl.get_backend(auto_select=False)
+    five_bar.plot()
+    five_bar.draw()
+    five_bar.animate(tmp_path / "run.gif", fps=2)
+    assert dict(mpl.rcParams) == before
+    assert mpl.get_backend(auto_select=False) == backend
