@@ -73,7 +73,10 @@ def test_assembly_says_what_it_moved(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--set", "left=nan"], "write NAME=VALUE"),
         (["--velocity", "elbow=1"], "unknown velocity 'elbow'"),
         (["--set", "left=2.5"], "the loops are open by 0.823 at 'tips.x': add --assemble"),
-        (["--velocity", "left=1", "--velocity", "right=0", "--velocity", "left_elbow=3"], "do not allow these velocities"),
+        (
+            ["--velocity", "left=1", "--velocity", "right=0", "--velocity", "left_elbow=3"],
+            "do not allow these velocities",
+        ),
         (["--keyframe", "x"], "unknown keyframe 'x'. Known: 'symmetric', 'collinear'"),
         (["--duration", "-1"], "duration must be positive"),
         (["--duration", "abc"], "Invalid value for '--duration'"),
@@ -117,16 +120,22 @@ def test_a_run_that_fails_keeps_its_outputs(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_the_installed_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "sarrus.cli", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "sarrus.cli", "--version"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith("sarrus ")
-    done = subprocess.run([sys.executable, "-m", "sarrus.cli", "info", "no.xml"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "sarrus.cli", "info", "no.xml"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "sarrus: no.xml: no such file\n"
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = "{'numba', 'casadi', 'mujoco', 'matplotlib', 'xarray', 'scipy', 'pandas'}"
-    code = f"import sys, sarrus; from sarrus.trajectory import Trajectory; assert not {heavy} & set(sys.modules)"
+    code = (
+        f"import sys, sarrus; from sarrus.trajectory import Trajectory; assert not {heavy} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -33,7 +33,9 @@ def spatial() -> Trajectory:
     mechanism.add_body("rod", 1.0, com=(0.0, 0.0, -0.5), inertia=(0.1, 0.1, 0.02))
     mechanism.add_joint("slide", "prismatic", "world", "slider", axis=(1, 0, 0))
     mechanism.add_joint("ball", "spherical", "slider", "rod")
-    mechanism.add_spring_damper("spring", "world", "slider", point1=(-1, 0, 0), stiffness=5.0, rest_length=0.5)
+    mechanism.add_spring_damper(
+        "spring", "world", "slider", point1=(-1, 0, 0), stiffness=5.0, rest_length=0.5
+    )
     system = sr.System(mechanism)
     return sr.simulate(system, system.neutral(), [0.0, 2.0, 1.0, 0.5], duration=0.5, dt=5e-3)
 
@@ -67,7 +69,19 @@ def test_history_of_many_coordinates() -> None:
     nothing = np.zeros((20, 0))
     one = np.ones(20)
     trajectory = Trajectory(
-        "many", t, wave, wave, wave, nothing, nothing, one, one, one, one, coordinate_names=names, velocity_names=names
+        "many",
+        t,
+        wave,
+        wave,
+        wave,
+        nothing,
+        nothing,
+        one,
+        one,
+        one,
+        one,
+        coordinate_names=names,
+        velocity_names=names,
     )
     figure = trajectory.plot()
     assert "80 coordinates" in [text.get_text() for text in figure.axes[0].texts]
@@ -79,7 +93,9 @@ def test_skeleton_of_the_five_bar_closes(five_bar: Trajectory) -> None:
     assert [len(outline) for outline in skeleton.outlines] == [2, 2, 2, 2]
     placed = skeleton.place(five_bar.system, five_bar.q[::100])
     lengths = [np.linalg.norm(placed[:, a] - placed[:, b], axis=1) for a, b in skeleton.outlines]
-    np.testing.assert_allclose(lengths, np.repeat([[1.0], [1.5], [1.0], [1.5]], placed.shape[0], axis=1), atol=1e-12)
+    np.testing.assert_allclose(
+        lengths, np.repeat([[1.0], [1.5], [1.0], [1.5]], placed.shape[0], axis=1), atol=1e-12
+    )
     tips = [skeleton.outlines[1][-1], skeleton.outlines[3][-1]]
     np.testing.assert_allclose(placed[:, tips[0]], placed[:, tips[1]], atol=1e-12)
     pivots = sorted(placed[0, k, 0] for k in skeleton.pivots)
@@ -147,7 +163,9 @@ def test_stroboscope_in_space_and_of_one_pose(spatial: Trajectory) -> None:
     assert spatial.draw(frames=1, plane="xz").axes[0].get_xlabel() == "x [m]"
 
 
-def test_animation_has_the_frames_and_the_pace(five_bar: Trajectory, spatial: Trajectory, tmp_path: Path) -> None:
+def test_animation_has_the_frames_and_the_pace(
+    five_bar: Trajectory, spatial: Trajectory, tmp_path: Path
+) -> None:
     with Image.open(five_bar.animate(tmp_path / "run.gif", fps=20)) as film:
         assert film.n_frames == 17
         assert film.info["duration"] == 50
@@ -156,7 +174,9 @@ def test_animation_has_the_frames_and_the_pace(five_bar: Trajectory, spatial: Tr
         assert film.n_frames == 26
 
 
-def test_a_loaded_trajectory_needs_the_system_that_moved(five_bar: Trajectory, spatial: Trajectory, tmp_path: Path) -> None:
+def test_a_loaded_trajectory_needs_the_system_that_moved(
+    five_bar: Trajectory, spatial: Trajectory, tmp_path: Path
+) -> None:
     loaded = Trajectory.load(five_bar.save(tmp_path / "run.nc"))
     with pytest.raises(ArgumentError, match="pass system="):
         loaded.draw()

@@ -16,7 +16,9 @@ from sarrus.status import Status
 from sarrus.trajectory import Trajectory
 
 
-def made_up(nq: int = 3, nv: int = 2, nu: int = 1, nc: int = 2, samples: int = 7, seed: int = 0) -> Trajectory:
+def made_up(
+    nq: int = 3, nv: int = 2, nu: int = 1, nc: int = 2, samples: int = 7, seed: int = 0
+) -> Trajectory:
     """Return a trajectory of random numbers, with an infinity, a denormal and a negative zero among them."""
     rng = np.random.default_rng(seed)
     q = rng.standard_normal((samples, nq))
@@ -67,7 +69,8 @@ def assert_same(one: Trajectory, other: Trajectory) -> None:
 
 
 @pytest.mark.parametrize(
-    "sizes", [{}, {"nu": 0}, {"nc": 0}, {"nu": 0, "nc": 0}, {"samples": 1}, {"samples": 0}, {"nq": 0, "nv": 0}]
+    "sizes",
+    [{}, {"nu": 0}, {"nc": 0}, {"nu": 0, "nc": 0}, {"samples": 1}, {"samples": 0}, {"nq": 0, "nv": 0}],
 )
 def test_files_keep_every_bit(sizes: dict[str, int], tmp_path: Path) -> None:
     trajectory = made_up(**sizes)

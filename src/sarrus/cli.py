@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 # Bad command lines raise this class of typer's, wherever the installed version keeps it.
-UsageError = typer.BadParameter.__base__
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     add_completion=False,
@@ -42,13 +42,17 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     pass
 
 
 @app.command()
-def info(model: Model, loops: Loops = None, lenient: Lenient = False, floating_base: Floating = False) -> None:
+def info(
+    model: Model, loops: Loops = None, lenient: Lenient = False, floating_base: Floating = False
+) -> None:
     """Show bodies, joints, closures, degrees of freedom, redundant rows and the import report of a model."""
     from sarrus.cli_tables import print_info
     from sarrus.mechanism.load import load
@@ -65,7 +69,9 @@ def info(model: Model, loops: Loops = None, lenient: Lenient = False, floating_b
 def simulate(
     model: Model,
     duration: Annotated[float, typer.Option(help="Time to simulate, in seconds.")] = 5.0,
-    dt: Annotated[float | None, typer.Option(help="Step in seconds, or output interval of an adaptive method.")] = None,
+    dt: Annotated[
+        float | None, typer.Option(help="Step in seconds, or output interval of an adaptive method.")
+    ] = None,
     method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, or adaptive (dop853).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive method.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive method.")] = None,
@@ -78,7 +84,9 @@ def simulate(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Initial velocity; repeatable.")
     ] = None,
     assemble: Annotated[bool, typer.Option("--assemble", help="Close the loops before the start.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the trajectory, NetCDF.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the trajectory, NetCDF.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Save the trajectory as a table.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot coordinates, energy, closure, condition.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Stroboscopic drawing.")] = None,

@@ -18,7 +18,11 @@ _MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a w
 
 
 def initial_state(
-    system: System, keyframe: str | None, coordinates: Sequence[str], velocities: Sequence[str], assemble: bool
+    system: System,
+    keyframe: str | None,
+    coordinates: Sequence[str],
+    velocities: Sequence[str],
+    assemble: bool,
 ) -> tuple[Array, Array, list[str]]:
     """Return q, v and remarks for the user.
 
@@ -61,7 +65,9 @@ def _assignments(texts: Sequence[str], kind: str, names: Sequence[str]) -> dict[
         except ValueError:
             value = np.nan
         if not equals or not np.isfinite(value):
-            raise ArgumentError(f"{text!r}: write NAME=VALUE with a finite number, such as {names[0]}=0.5", element=text)
+            raise ArgumentError(
+                f"{text!r}: write NAME=VALUE with a finite number, such as {names[0]}=0.5", element=text
+            )
         if name not in names:
             raise ArgumentError(unknown_name(kind, name, names), element=name, valid=names)
         values[list(names).index(name)] = value

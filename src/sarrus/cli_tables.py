@@ -109,12 +109,16 @@ def _joints(mechanism: Mechanism) -> Table:
     table = _table("joint", "kind", "between", "limits")
     for body in mechanism.bodies.values():
         for joint in body.joints:
-            table.add_row(escape(joint.name), joint.kind, escape(f"{body.parent}, {body.name}"), _limits(joint))
+            table.add_row(
+                escape(joint.name), joint.kind, escape(f"{body.parent}, {body.name}"), _limits(joint)
+            )
     return table
 
 
 def _limits(joint: Joint) -> str:
-    return ", ".join("free" if limit is None else f"{limit[0]:.4g} … {limit[1]:.4g}" for limit in joint.limits)
+    return ", ".join(
+        "free" if limit is None else f"{limit[0]:.4g} … {limit[1]:.4g}" for limit in joint.limits
+    )
 
 
 def _closures(mechanism: Mechanism) -> Table:
@@ -146,5 +150,7 @@ def _mobility(system: System) -> Table:
     if closed.status is Status.NOT_CLOSED:
         table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
     elif (generic := nearby_rank(system, np.asarray(closed.q), holonomic=False)) > rank:
-        table.add_row("[yellow]singular[/]", f"the rank is {generic} nearby: {system.nv - generic} degrees of freedom")
+        table.add_row(
+            "[yellow]singular[/]", f"the rank is {generic} nearby: {system.nv - generic} degrees of freedom"
+        )
     return table

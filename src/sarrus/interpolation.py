@@ -23,7 +23,8 @@ def interpolate(trajectory: Trajectory, t: Array) -> Array:
     slack = 1e-9 * (1.0 + abs(times[-1]))
     if not np.all((t >= times[0] - slack) & (t <= times[-1] + slack)):
         raise ArgumentError(
-            f"trajectory {trajectory.name!r} covers {times[0]:.6g} to {times[-1]:.6g} s; a time lies outside", element="t"
+            f"trajectory {trajectory.name!r} covers {times[0]:.6g} to {times[-1]:.6g} s; a time lies outside",
+            element="t",
         )
     if len(times) == 1:
         return np.broadcast_to(q[0], (*t.shape, q.shape[1])).copy()

@@ -49,7 +49,7 @@ class ProgressBar:
             BarColumn(bar_width=40),
             TextColumn("{task.completed:.2f} of {task.total:.2f} s"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=Console(stderr=True, force_terminal=True),
             transient=True,
         )
         self._task = self._bar.add_task("", total=self.total)

@@ -83,6 +83,7 @@ def save(trajectory: Trajectory, path: str | Path) -> Path:
             if values or key == dimension:
                 variable = file.create_variable(key, (dimension,), dtype=h5py.string_dtype())
                 variable[...] = np.array(values, dtype=object)
+        file.attrs["coordinates"] = " ".join(f"{d}_unit" for d in UNITS if f"{d}_unit" in file.variables)
         file.attrs.update(attributes(trajectory))
     return path
 
@@ -137,7 +138,11 @@ def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
     """Write a trajectory as a table; see `Trajectory.to_csv`."""
     path = checked_path(path, (".csv",), "a table is saved as CSV")
     headers, columns = ["t [s]"], [trajectory.t]
-    units = {"q": trajectory.coordinate_units, "v": trajectory.velocity_units, "multipliers": trajectory.constraint_units}
+    units = {
+        "q": trajectory.coordinate_units,
+        "v": trajectory.velocity_units,
+        "multipliers": trajectory.constraint_units,
+    }
     for key, dimensions in DIMENSIONS.items():
         value = getattr(trajectory, key)
         if not dimensions:
@@ -162,7 +167,9 @@ def checked_path(path: str | Path, suffixes: tuple[str, ...], what: str) -> Path
     path = Path(path)
     if path.suffix.lower() not in suffixes:
         valid = " or ".join(suffixes) if len(suffixes) < 3 else "one of " + ", ".join(suffixes)
-        raise ArgumentError(f"{path}: {what}: the name must end in {valid}", element=str(path), valid=suffixes)
+        raise ArgumentError(
+            f"{path}: {what}: the name must end in {valid}", element=str(path), valid=suffixes
+        )
     if not path.parent.is_dir():
         raise ArgumentError(f"{path}: no such folder: {path.parent}", element=str(path))
     return path

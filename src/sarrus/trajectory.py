@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,7 +50,7 @@ class Trajectory:
     energy : kinetic plus potential energy (T,) [J].
     rank : rank of the constraint Jacobian A (T,).
     condition : condition number of A (T,), estimated by the largest pivot of the run over the smallest pivot
-        that is not zero at generic configurations; infinite at a singular configuration, 1 without constraints.
+        that is not zero at generic configurations; infinite where singular, 1 without constraints.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events : what happened on the way, in order of time.
@@ -90,15 +90,15 @@ class Trajectory:
     system: System | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        shapes = {"t": (np.size(self.t),)}
+        shapes: dict[str, tuple[int, ...]] = {"t": (np.size(self.t),)}
         for array, dimension in DIMENSIONS.items():
             shapes[array] = (np.size(self.t), *(len(self.names(d)) for d in dimension))
         for array, shape in shapes.items():
             value = np.asarray(getattr(self, array), dtype=np.int64 if array == "rank" else np.float64).view()
             if value.shape != shape:
                 raise ArgumentError(
-                    f"trajectory {self.name!r}: {array} has shape {value.shape}, expected {shape} from the times "
-                    "and names",
+                    f"trajectory {self.name!r}: {array} has shape {value.shape}, "
+                    f"expected {shape} from the times and names",
                     element=array,
                 )
             value.flags.writeable = False
@@ -117,7 +117,7 @@ class Trajectory:
 
     @property
     def energy_drift(self) -> float:
-        """Largest deviation of the energy from its first value [J]; an error only in free, undamped motion."""
+        """Largest deviation of the energy from its first value [J]; an error where energy is conserved."""
         return float(np.abs(self.energy - self.energy[0]).max()) if len(self.t) else 0.0
 
     @property
@@ -139,7 +139,7 @@ class Trajectory:
     # --- files -------------------------------------------------------------------------------------
 
     def to_xarray(self) -> xr.Dataset:
-        """Return an `xarray.Dataset` with labelled dimensions, units, and status and records as attributes."""
+        """Return an `xarray.Dataset`: labelled dimensions, units, status and records as attributes."""
         from sarrus.storage import to_xarray
 
         return to_xarray(self)
@@ -158,7 +158,7 @@ class Trajectory:
         return load(path)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write one row per sample to a .csv file, in 17 digits; the header names each column with its unit."""
+        """Write a .csv file, a row per sample, in 17 digits; the header names each column with its unit."""
         from sarrus.storage import save_csv
 
         return save_csv(self, path)
@@ -220,23 +220,3 @@ class Trajectory:
         if self.passages:
             parts.append(f"{len(self.passages)} singular passages")
         return f"Trajectory({self.name!r}: {end}, {', '.join(parts)})"
-
-    def resolved_system(self, system: System | None) -> System:
-        """Return ``system``, or the one that made this trajectory; it must fit, and have a mechanism."""
-        chosen: Any = self.system if system is None else system
-        if chosen is None:
-            raise ArgumentError(
-                f"trajectory {self.name!r} was loaded from a file, which holds no mechanism: pass system=", element="system"
-            )
-        if chosen.mechanism is None:
-            raise ArgumentError(
-                f"{self.name}: only a system made from a Mechanism has bodies to draw", element="system"
-            )
-        if tuple(chosen.coordinate_names) != tuple(self.coordinate_names):
-            raise ArgumentError(
-                f"system {chosen.name!r} has other coordinates than trajectory {self.name!r}: "
-                f"{', '.join(chosen.coordinate_names)} instead of {', '.join(self.coordinate_names)}",
-                element="system",
-                valid=self.coordinate_names,
-            )
-        return chosen

@@ -25,6 +25,8 @@ TRIED_ERROR, BLOCKED, SPLIT, N_STATE = 12, 13, 14, 15
 # Relative size of the smallest pivot from which a step goes across a singular configuration whatever its error
 # estimate: closer, rounding of the positions alone, ε/σ², hides on which side of it the motion passes.
 CLOSEST = 1e-3
+# Error estimates above this are no rounding: such a crossing is tried again from closer by.
+NOISE_LEVEL = 1e-7
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
 SPLIT_PIVOT = 1e-13
 
@@ -137,7 +139,8 @@ def advance(
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
-                if good and (error >= 0.9 * state[TRIED_ERROR] or size < CLOSEST):
+                noise = error >= 0.9 * state[TRIED_ERROR] and error * max(rtol, atol) < NOISE_LEVEL
+                if good and (noise or size < CLOSEST):
                     error = 1.0
                 else:
                     state[REJECTED] += 1.0

@@ -11,7 +11,7 @@ from PIL import Image
 
 from sarrus.errors import ArgumentError
 from sarrus.plotting.projection import choose_view
-from sarrus.plotting.skeleton import build_skeleton
+from sarrus.plotting.skeleton import build_skeleton, drawn_system
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
 from sarrus.plotting.style import FAINT, INK
 from sarrus.storage import checked_path
@@ -39,7 +39,7 @@ def animate(
 ) -> Path:
     """Write the GIF; see `Trajectory.animate`."""
     path = checked_path(path, (".gif",), "an animation is saved as GIF")
-    system = trajectory.resolved_system(system)
+    system, mechanism = drawn_system(trajectory, system)
     if not 1.0 <= fps <= 50.0:
         raise ArgumentError(f"fps must lie between 1 and 50, got {fps}", element="fps")
     if not (np.isfinite(speed) and speed > 0.0):
@@ -49,13 +49,14 @@ def animate(
     count = int(trajectory.duration / interval * (1 + 1e-12)) + 1
     if count > _MAX_FRAMES:
         raise ArgumentError(
-            f"the animation would have {count} frames, more than {_MAX_FRAMES}: raise speed or lower fps", element="speed"
+            f"the animation would have {count} frames, more than {_MAX_FRAMES}: raise speed or lower fps",
+            element="speed",
         )
     times = trajectory.t[:1] + interval * np.arange(count)
 
-    skeleton = build_skeleton(system.mechanism)
+    skeleton = build_skeleton(mechanism)
     placed = skeleton.place(system, trajectory.at(times))
-    view = choose_view(placed, plane, system.mechanism.gravity)
+    view = choose_view(placed, plane, mechanism.gravity)
     paper = view.project(placed)
 
     figure, axes = stage(paper, view)

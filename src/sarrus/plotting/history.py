@@ -68,7 +68,12 @@ def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None
         panel.plot(t, values[:, k], style, color=colour(k), linewidth=1.3 if few else 0.7, label=name)
     if few and names:
         panel.legend(
-            loc="upper left", bbox_to_anchor=(1.0, 1.03), frameon=False, fontsize=9, labelcolor=INK, handlelength=1.4
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.03),
+            frameon=False,
+            fontsize=9,
+            labelcolor=INK,
+            handlelength=1.4,
         )
     else:
         panel.annotate(

@@ -15,7 +15,7 @@ _FLAT = 1e-6  # depth of a motion, relative to its extent, below which it counts
 
 @dataclass(frozen=True)
 class View:
-    """Two orthonormal directions in world axes, to the right and up the paper, with the labels of the axes."""
+    """Two orthonormal directions in world axes, to the right and up the paper, with the axes' labels."""
 
     right: Array
     up: Array
@@ -31,7 +31,9 @@ def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
     """Return the view named ``plane``, or the plane in which the points (frames, n, 3) move."""
     if plane is not None and plane not in (*PLANES, "3d"):
         valid = (*PLANES, "3d")
-        raise ArgumentError(f"unknown plane {plane!r}. Known: {', '.join(valid)}", element="plane", valid=valid)
+        raise ArgumentError(
+            f"unknown plane {plane!r}. Known: {', '.join(valid)}", element="plane", valid=valid
+        )
     if plane in PLANES:
         return _coordinate_plane(plane)
     normal = None if plane == "3d" else _normal(points)
@@ -40,7 +42,11 @@ def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
     axis = int(np.argmax(np.abs(normal)))
     if abs(normal[axis]) > 1 - 1e-9:
         return _coordinate_plane(("yz", "xz", "xy")[axis])
-    up = -np.asarray(gravity) if np.linalg.norm(np.cross(normal, gravity)) > 1e-6 else np.eye(3)[np.argmin(np.abs(normal))]
+    up = (
+        -np.asarray(gravity)
+        if np.linalg.norm(np.cross(normal, gravity)) > 1e-6
+        else np.eye(3)[np.argmin(np.abs(normal))]
+    )
     up = up - normal * (normal @ up)
     up /= np.linalg.norm(up)
     return View(np.cross(up, normal), up, ("in the plane of motion [m]", "up the plane [m]"))
@@ -58,8 +64,8 @@ def _normal(points: Array) -> Array | None:
         return axes[2] if extents[2] < _FLAT * extents[0] else None
     along = np.abs(axes[0]) if extents[0] > 0 else np.zeros(3)
     reach = np.ptp(points.reshape(-1, 3), axis=0)
-    across = np.flatnonzero(along < _FLAT)
-    return np.eye(3)[across[np.argmin(reach[across])]] if len(across) else None
+    across = [axis for axis in (1, 2, 0) if along[axis] < _FLAT]  # in doubt x to the right, z up
+    return np.eye(3)[min(across, key=lambda axis: reach[axis])] if across else None
 
 
 def _coordinate_plane(name: str) -> View:

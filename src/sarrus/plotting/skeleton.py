@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.errors import ArgumentError
 from sarrus.mechanism.elements import WORLD, Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
     from sarrus.system import System
+    from sarrus.trajectory import Trajectory
 
 _SAME = 1e-9  # points of one body closer than this are one [m]
 
@@ -46,7 +48,9 @@ class Skeleton:
         for frame, row in enumerate(q):
             positions, rotations = system.body_placements(row)
             if len(positions):
-                placed[frame] = positions[self.bodies] + np.einsum("nij,nj->ni", rotations[self.bodies], self.points)
+                placed[frame] = positions[self.bodies] + np.einsum(
+                    "nij,nj->ni", rotations[self.bodies], self.points
+                )
             placed[frame, ground] = self.points[ground]
         return placed
 
@@ -69,6 +73,28 @@ class _Builder:
         return len(self.points) - 1
 
 
+def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System, Mechanism]:
+    """Return ``system``, or the one that made the trajectory, with its mechanism; it must fit."""
+    chosen = trajectory.system if system is None else system
+    if chosen is None:
+        raise ArgumentError(
+            f"trajectory {trajectory.name!r} comes from a file, which holds no mechanism: pass system=",
+            element="system",
+        )
+    if chosen.mechanism is None:
+        raise ArgumentError(
+            f"{chosen.name}: only a system made from a Mechanism has bodies to draw", element="system"
+        )
+    if tuple(chosen.coordinate_names) != tuple(trajectory.coordinate_names):
+        raise ArgumentError(
+            f"system {chosen.name!r} has other coordinates than trajectory {trajectory.name!r}: "
+            f"{', '.join(chosen.coordinate_names)} instead of {', '.join(trajectory.coordinate_names)}",
+            element="system",
+            valid=trajectory.coordinate_names,
+        )
+    return chosen, chosen.mechanism
+
+
 def build_skeleton(mechanism: Mechanism) -> Skeleton:
     """Return the skeleton: joint anchors, the anchors of child bodies, closure points, spring ends.
 
@@ -76,7 +102,10 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
     """
     bodies = mechanism.bodies
     build = _Builder(tuple(bodies))
-    hinges, sliders, pivots, rods = set(), set(), set(), []
+    hinges: set[int] = set()
+    sliders: set[int] = set()
+    pivots: set[int] = set()
+    rods: list[tuple[int, int]] = []
     for body in bodies.values():
         for joint in body.joints:
             if joint.kind == "free":
@@ -90,13 +119,15 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
             build.add(body.parent, body.placement.position)
             build.add(body.name, np.zeros(3))
     for closure in mechanism.closures.values():
-        ends = (build.add(closure.body1, closure.pose1.position), build.add(closure.body2, closure.pose2.position))
+        ends = (
+            build.add(closure.body1, closure.pose1.position),
+            build.add(closure.body2, closure.pose2.position),
+        )
         hinges.update(end for end in ends if build.bodies[end] >= 0)
         pivots.update(end for end in ends if build.bodies[end] < 0)
         if closure.kind == "distance":
             rods.append(ends)
-    for spring in mechanism.springs.values():
-        rods.append((build.add(spring.body1, spring.point1), build.add(spring.body2, spring.point2)))
+    rods += [(build.add(s.body1, s.point1), build.add(s.body2, s.point2)) for s in mechanism.springs.values()]
     outlines = []
     for number, body in enumerate(bodies.values()):
         own_points = [k for k, b in enumerate(build.bodies) if b == number]

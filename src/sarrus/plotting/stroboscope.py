@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.plotting.projection import View, choose_view
-from sarrus.plotting.skeleton import Skeleton, build_skeleton
+from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -34,25 +34,31 @@ def draw_stroboscope(
     frames: int | ArrayLike = 12,
 ) -> Figure:
     """Draw a trajectory; see `Trajectory.draw`."""
-    system = trajectory.resolved_system(system)
+    system, mechanism = drawn_system(trajectory, system)
     times = _pose_times(trajectory, frames)
-    skeleton = build_skeleton(system.mechanism)
+    skeleton = build_skeleton(mechanism)
     dense = np.linspace(times[0], times[-1], _TRACE_SAMPLES) if len(times) > 1 else times
     traced = skeleton.place(system, trajectory.at(dense))
-    view = choose_view(traced, plane, system.mechanism.gravity)
+    view = choose_view(traced, plane, mechanism.gravity)
     traces, poses = view.project(traced), view.project(skeleton.place(system, trajectory.at(times)))
 
     figure, axes = stage(traces, view)
     moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]
     axes.add_collection(
-        LineCollection([traces[:, k] for k in moving], colors=FAINT, linewidths=0.6, linestyles="dotted", zorder=1)
+        LineCollection(
+            [traces[:, k] for k in moving], colors=FAINT, linewidths=0.6, linestyles="dotted", zorder=1
+        )
     )
     strengths = np.linspace(0.0, 1.0, len(poses)) if len(poses) > 1 else np.ones(1)
     for pose, strength in zip(poses, strengths):
         last = strength == 1.0
         draw_pose(axes, skeleton, pose, alpha=1.0 if last else 0.16 + 0.42 * strength**1.5, strong=last)
     draw_ground(axes, skeleton, poses[-1])
-    span = f"t = {times[0]:.3g} … {times[-1]:.3g} s, {len(times)} poses" if len(times) > 1 else f"t = {times[0]:.3g} s"
+    span = (
+        f"t = {times[0]:.3g} … {times[-1]:.3g} s, {len(times)} poses"
+        if len(times) > 1
+        else f"t = {times[0]:.3g} s"
+    )
     caption(axes, trajectory.name, span)
     return save_figure(figure, path)
 
@@ -100,7 +106,9 @@ def draw_pose(axes: Axes, skeleton: Skeleton, pose: Array, *, alpha: float, stro
         )
         artists.append(stroke)
     for pair in skeleton.rods:
-        (rod,) = axes.plot(*pose[list(pair)].T, color=INK, alpha=alpha, linewidth=1.0, linestyle="--", zorder=2)
+        (rod,) = axes.plot(
+            *pose[list(pair)].T, color=INK, alpha=alpha, linewidth=1.0, linestyle="--", zorder=2
+        )
         artists.append(rod)
     if strong:
         (hinges,) = axes.plot(
@@ -145,7 +153,9 @@ def _pose_times(trajectory: Trajectory, frames: int | ArrayLike) -> Array:
     if np.ndim(frames) == 0:
         count = int(frames)  # type: ignore[arg-type]
         if count < 1:
-            raise ArgumentError(f"frames must be at least 1, or a sequence of times, got {frames!r}", element="frames")
+            raise ArgumentError(
+                f"frames must be at least 1, or a sequence of times, got {frames!r}", element="frames"
+            )
         return np.linspace(trajectory.t[0], trajectory.t[-1], count) if count > 1 else trajectory.t[-1:]
     times = np.sort(np.asarray(frames, dtype=float).ravel())
     if not len(times):

@@ -46,5 +46,7 @@ def dress(axes: Axes) -> None:
 def save_figure(figure: Figure, path: str | Path | None, **options: Any) -> Figure:
     """Save the figure if a path is given; the suffix chooses the format."""
     if path is not None:
-        figure.savefig(checked_path(path, SUFFIXES, "a picture is saved as PNG, PDF, SVG or JPEG"), dpi=150, **options)
+        figure.savefig(
+            checked_path(path, SUFFIXES, "a picture is saved as PNG, PDF, SVG or JPEG"), dpi=150, **options
+        )
     return figure
