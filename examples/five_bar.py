@@ -20,6 +20,7 @@ INERTIA = {"link1": 1.0, "link2": 2.0, "link3": 2.0, "link4": 1.0}  # about the 
 
 COLLINEAR = np.array([np.pi, -np.pi, 0.0, np.pi])
 ELBOW = np.arctan2(np.sqrt(5) / 2, 1.0)  # angle of link 2 when link 1 is at 120° and the tip at x = 0.5
+RETURN_TIME = 2.825368  # of the mirror-symmetric fall, by quadrature of its one degree of freedom
 SYMMETRIC = np.array([2 * np.pi / 3, ELBOW - 2 * np.pi / 3, np.pi / 3, 2 * np.pi / 3 - ELBOW])
 
 
@@ -49,24 +50,46 @@ def main() -> None:
     system = sr.System(build())
 
     # From the collinear configuration it falls, bobs up once and comes back to where it started.
-    back = sr.Event("collinear", lambda q, v, t: q[0] - np.pi, direction=-1)
-    fall = sr.simulate(system, COLLINEAR, duration=3.0, dt=1e-3, stabilization="none", events=[back])
+    fall = sr.simulate(system, COLLINEAR, duration=3.0, dt=1e-3, stabilization="none")
+    back_at, distance = nearest_return(fall)
     print(fall)
-    print(*fall.passages, *fall.events, sep="\n")
+    assert 2.81 <= back_at < 2.83
+    assert distance < 5e-3
+    assert fall.energy_drift < 1e-3
+    assert fall.residual.max() < 1e-5
 
-    # Released above, it passes the singular configurations three times in five seconds.
+    exact_fall = sr.simulate(system, COLLINEAR, duration=3.0, rtol=1e-11, atol=1e-11)
+    exact_back_at, exact_distance = nearest_return(exact_fall)
+    print(exact_fall)
+    assert abs(exact_back_at - RETURN_TIME) < 1e-4
+    assert exact_distance < 1e-5
+
+    # Released above, it passes singular configurations three times in five seconds.
     steps = sr.simulate(system, SYMMETRIC, duration=5.0, dt=1e-3)
-    print(steps)
     adaptive = sr.simulate(system, SYMMETRIC, duration=5.0, rtol=1e-11, atol=1e-11)
-    print(adaptive)
-    print(*adaptive.passages, sep="\n")
+    print(steps, adaptive, *adaptive.passages, sep="\n")
+    for motion in (steps, adaptive):
+        assert [round(p.time, 2) for p in motion.passages] == [0.65, 1.85, 3.91]
+        assert all(p.crossed and p.closures == ("tips",) for p in motion.passages)
+        assert motion.residual.max() < 1e-13
+    assert adaptive.energy_drift < 1e-4
     figures = {
+        "return_time": back_at,
+        "return_time_adaptive": exact_back_at,
         "fall_energy_drift": fall.energy_drift,
         "passages": [p.time for p in adaptive.passages],
         "energy_drift_rk4": steps.energy_drift,
         "energy_drift_adaptive": adaptive.energy_drift,
     }
     print(json.dumps(figures))
+
+
+def nearest_return(motion: sr.Trajectory) -> tuple[float, float]:
+    """Return time and distance [rad] of the closest approach to the collinear configuration after 2 s."""
+    distance = np.abs(motion.q - COLLINEAR).max(axis=1)
+    distance[motion.t < 2.0] = np.inf
+    nearest = int(distance.argmin())
+    return float(motion.t[nearest]), float(distance[nearest])
 
 
 if __name__ == "__main__":

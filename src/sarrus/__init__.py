@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sarrus.mechanism.load import load
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
-    from sarrus.simulate import simulate
+    from sarrus.simulation import simulate
     from sarrus.status import Status
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
@@ -35,7 +35,7 @@ _HOME = {
     "Pose": "sarrus.mechanism.pose",
     "Shape": "sarrus.mechanism.elements",
     "System": "sarrus.system",
-    "simulate": "sarrus.simulate",
+    "simulate": "sarrus.simulation",
     "Event": "sarrus.inputs",
     "Trajectory": "sarrus.trajectory",
     "Status": "sarrus.status",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 # Bad command lines raise this class of typer's, wherever the installed version keeps it.
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     add_completion=False,

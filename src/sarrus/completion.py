@@ -1,4 +1,4 @@
-"""From M, h and q̇ to complete `Equations`: constraints, forces, energies and names of the user's own system."""
+"""From M, h and q̇ to the complete `Equations` of a user's system: constraints, forces, energies, names."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sarrus.symbolic import Tracer, UserFunction, names_of
 class Surroundings:
     """What acts on a system besides its inertia and bias: the user's functions, and the names."""
 
-    holonomic: UserFunction | None
-    velocity: UserFunction | None
-    generalized_force: UserFunction | None
-    inputs: UserFunction | None
-    non_ideal: UserFunction | None
-    coordinate_names: Sequence[str] | None
-    velocity_names: Sequence[str] | None
-    actuator_names: Sequence[str] | None
-    constraint_names: Sequence[str] | None
+    holonomic: UserFunction | None = None
+    velocity: UserFunction | None = None
+    generalized_force: UserFunction | None = None
+    inputs: UserFunction | None = None
+    non_ideal: UserFunction | None = None
+    coordinate_names: Sequence[str] | None = None
+    velocity_names: Sequence[str] | None = None
+    actuator_names: Sequence[str] | None = None
+    constraint_names: Sequence[str] | None = None
 
 
 def complete(
@@ -46,7 +46,7 @@ def complete(
     kinetic = ca.mtimes([v.T, mass, v]) / 2
     nu = actuation.shape[1]
     coordinates = names_of(name, "coordinate_names", around.coordinate_names, trace.q.numel(), "q")
-    velocities = coordinates if rate is v else None
+    velocities = coordinates if rate is v and around.velocity_names is None else around.velocity_names
     return Equations(
         name=name,
         q=trace.q,
@@ -67,7 +67,7 @@ def complete(
         potential_energy=potential,
         non_ideal=non_ideal,
         coordinate_names=coordinates,
-        velocity_names=names_of(name, "velocity_names", around.velocity_names or velocities, nv, "v"),
+        velocity_names=names_of(name, "velocity_names", velocities, nv, "v"),
         constraint_names=_constraint_names(name, around.constraint_names, position.numel(), extra.numel()),
         actuator_names=names_of(name, "actuator_names", around.actuator_names, nu, "u"),
         conservative=force.is_zero()
@@ -103,7 +103,7 @@ def _workless(trace: Tracer, residual: ca.SX, jacobian: ca.SX) -> bool:
 
 
 def _balanced(trace: Tracer, energy: ca.SX, bias: ca.SX, rate: ca.SX) -> bool:
-    """Tell whether T + V changes by the power of −h alone, d/dt(T + V) = v·(M a + h), and time does not appear."""
+    """Tell whether time does not appear and d/dt(T + V) = v·(M a + h), so that h does no work but V's."""
     if ca.depends_on(ca.vertcat(energy, bias), trace.t):
         return False
     at_constant_velocity, by_bias = trace.time_derivative(energy, rate), ca.dot(trace.v, bias)

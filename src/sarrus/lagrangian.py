@@ -71,14 +71,13 @@ def derive(
     bias = trace.time_derivative(momentum, trace.v) - ca.gradient(value, trace.q)
     potential = -ca.substitute(value, trace.v, ca.SX.zeros(nq))
     around = Surroundings(
-        holonomic,
-        velocity,
-        generalized_force,
-        inputs,
-        non_ideal,
-        coordinate_names,
-        coordinate_names,
-        actuator_names,
-        constraint_names,
+        holonomic=holonomic,
+        velocity=velocity,
+        generalized_force=generalized_force,
+        inputs=inputs,
+        non_ideal=non_ideal,
+        coordinate_names=coordinate_names,
+        actuator_names=actuator_names,
+        constraint_names=constraint_names,
     )
     return complete(trace, ca.densify(mass), ca.densify(bias), trace.v, potential, around)

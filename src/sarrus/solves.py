@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.kernels.layout import N_FACTS
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 
@@ -46,12 +47,12 @@ class ForwardDynamics:
     status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares) or ILL_POSED.
     """
 
-    __slots__ = ("_out", "_state", "_system", "rank", "status")
+    __slots__ = ("_out", "_system", "_time", "rank", "status")
 
-    def __init__(self, system: System, out: Array, rank: int, status: Status, state: tuple[Array, float]) -> None:
+    def __init__(self, system: System, out: Array, rank: int, status: Status, time: float) -> None:
         self._system = system
         self._out = out
-        self._state = state
+        self._time = time
         self.rank = rank
         self.status = status
 
@@ -98,8 +99,8 @@ class ForwardDynamics:
         system = self._system
         if self.rank == system.nc:
             return np.ones(system.nc, dtype=bool)
-        q, t = self._state
-        return determined_rows(system.constraint_jacobian(q, t), self.rank)
+        q, v = np.split(self._out[2 * system.nv + system.nc + N_FACTS :], [system.nq])
+        return determined_rows(system.constraint_jacobian(q, self._time, v), self.rank)
 
     @property
     def redundant(self) -> tuple[str, ...]:

@@ -41,6 +41,19 @@ class Parameters:
         return ca.vertcat(ca.SX(0, 1), *self._symbols.values())
 
 
+class ParameterValues(dict[str, float]):
+    """The values of the parameters of a system: assign to the items that exist, nothing is compiled again."""
+
+    def __init__(self, system: str, values: Mapping[str, float]) -> None:
+        super().__init__(values)
+        self._system = system
+
+    def __setitem__(self, name: str, value: float) -> None:
+        if name not in self:
+            raise ArgumentError(f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self)
+        super().__setitem__(name, _finite(self._system, name, value))
+
+
 class Tracer:
     """The symbols q, v, t and p of one system, and the evaluation of user functions over them.
 
@@ -163,7 +176,7 @@ def names_of(system: str, what: str, names: Sequence[str] | None, size: int, pre
         raise ArgumentError(f"{system}: {what} must be a sequence of names, got {names!r}", element=what)
     if len(names) != size:
         raise ArgumentError(
-            f"{system}: {what} must be {size} names, got {len(names)}: {names!r}", element=what
+            f"{system}: {what} must have {size} {_entries(size)}, got {len(names)}: {names!r}", element=what
         )
     if len(set(names)) != size:
         raise ArgumentError(f"{system}: {what} must be unique, got {names!r}", element=what)
@@ -189,12 +202,14 @@ def _parameter_values(system: str, parameters: Mapping[str, float] | None) -> di
             raise ArgumentError(
                 f"{system}: parameters: {name!r} is no name that can follow 'p.'", element="parameters"
             )
-        if not (isinstance(value, (int, float, np.number)) and np.isreal(value) and np.isfinite(value)):
-            raise ArgumentError(
-                f"{system}: parameters: {name!r} must be a finite number, got {value!r}", element=name
-            )
-        values[name] = float(value)
+        values[name] = _finite(system, name, value)
     return values
+
+
+def _finite(system: str, name: str, value: float) -> float:
+    if not (isinstance(value, (int, float, np.number)) and np.isreal(value) and np.isfinite(value)):
+        raise ArgumentError(f"{system}: parameters: {name!r} must be a finite number, got {value!r}", element=name)
+    return float(value)
 
 
 def _stacked(value: Any) -> ca.SX:
@@ -206,7 +221,7 @@ def _stacked(value: Any) -> ca.SX:
             ca.horzcat(*map(_stacked, row)) if isinstance(row, (list, tuple)) else _stacked(row)
             for row in value
         ]
-        return ca.vertcat(ca.SX(0, 1), *rows) if rows else ca.SX(0, 1)
+        return ca.vertcat(*rows) if rows else ca.SX(0, 1)
     return ca.SX(value)
 
 

@@ -15,12 +15,13 @@ from sarrus.compiled import CompiledEquations
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.kernels import layout as la
-from sarrus.kernels.forward import forward, project
+from sarrus.kernels.forward import INCONSISTENT, STRIDE, forward, project
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import body_placements, trace
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
+from sarrus.symbolic import ParameterValues
 
 _NO_FORCE = np.zeros(0)
 
@@ -62,15 +63,23 @@ class System:
 
     @classmethod
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
-        """Derive the equations from a Lagrangian; see `sarrus.lagrangian.derive` for the arguments."""
+        """Derive the equations from L(q, v, t), v = q̇; `sarrus.lagrangian.derive` documents the arguments.
+
+        Keywords: holonomic f(q, t), velocity f(q, v, t), generalized_force f(q, v, t), inputs f(q), non_ideal
+        f(q, v, t), parameters, name, coordinate_names, actuator_names, constraint_names.
+        """
         from sarrus.lagrangian import derive
 
         return cls.from_symbolic(derive(nq, lagrangian, **arguments))
 
     @classmethod
     def from_equations(cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any) -> System:
-        """Take mass matrix and bias force as given; see `sarrus.lagrangian.assemble_equations`."""
-        from sarrus.lagrangian import assemble_equations
+        """Take M(q) and h(q, v) as given; `sarrus.matrices.assemble_equations` documents the arguments.
+
+        Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q), quaternions,
+        velocity_names.
+        """
+        from sarrus.matrices import assemble_equations
 
         return cls.from_symbolic(assemble_equations(nq, mass_matrix, bias, **arguments))
 
@@ -87,7 +96,7 @@ class System:
         self.equations = e
         self.compiled = CompiledEquations(e)
         self.options = Options()
-        self.parameters = dict(e.parameter_values)
+        self.parameters = ParameterValues(e.name, e.parameter_values)
         self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
         self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
         self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
@@ -95,12 +104,17 @@ class System:
         self.joint_names: tuple[str, ...] = joints
         self._sizes = self.compiled.sizes()
         self._generic_known = self.nc == 0
+        self._non_ideal = not e.non_ideal.is_zero()
         self._addresses = np.zeros(la.N_ADDRESSES, np.int64)
         self._x = np.zeros(la.input_size(self._sizes))
         self._work = np.zeros(self.workspace_size())
         self._settings = self.settings()
         self._perm = np.zeros(self.nc + 1, np.int64)
-        self._out_size = 2 * self.nv + self.nc + 5
+        self._out_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
+        n = self.nq + self.nv
+        self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
+        self._t_index = n + self.nu
+        self._ready, self._complete = False, -2
 
     # --- description -------------------------------------------------------------------------------
 
@@ -129,7 +143,9 @@ class System:
     def neutral(self) -> Array:
         """Return q at the reference pose: zeros, or the references of the joints."""
         if self.mechanism is None:
-            return np.zeros(self.nq)
+            q = np.zeros(self.nq)
+            q[list(self.equations.quaternions)] = 1.0
+            return q
         return np.array([x for joint in self.mechanism.joints() for x in joint.reference], dtype=float)
 
     def __repr__(self) -> str:
@@ -137,13 +153,13 @@ class System:
 
     # --- quantities of the equations ---------------------------------------------------------------
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q) (nv × nv), armature included."""
-        return self.evaluate("mass_matrix", q)["mass_matrix"]
+    def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
+        """Return M(q) (nv × nv), armature included; t matters where a Lagrangian has explicit time."""
+        return self.evaluate("mass_matrix", q, t=t)["mass_matrix"]
 
-    def bias_force(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def bias_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return h(q, v) (nv,): Coriolis, centrifugal and gravity forces, MuJoCo's qfrc_bias."""
-        return self.evaluate("bias_force", q, v)["bias_force"][:, 0]
+        return self.evaluate("bias_force", q, v, t=t)["bias_force"][:, 0]
 
     def passive_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0, user forces."""
@@ -169,13 +185,13 @@ class System:
         """Return γ (nc,), so that A a + γ = 0."""
         return self.evaluate("constraint_bias", q, v, t=t)["constraint_bias"][:, 0]
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
-        """Return the kinetic energy [J]."""
-        return float(self.evaluate("kinetic_energy", q, v)["kinetic_energy"][0, 0])
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
+        """Return the kinetic energy [J]; ``t`` as in `mass_matrix`."""
+        return float(self.evaluate("kinetic_energy", q, v, t=t)["kinetic_energy"][0, 0])
 
-    def potential_energy(self, q: ArrayLike) -> float:
-        """Return the potential energy of gravity and springs [J]."""
-        return float(self.evaluate("potential_energy", q)["potential_energy"][0, 0])
+    def potential_energy(self, q: ArrayLike, t: float = 0.0) -> float:
+        """Return the potential energy of gravity and springs [J]; ``t`` as in `mass_matrix`."""
+        return float(self.evaluate("potential_energy", q, t=t)["potential_energy"][0, 0])
 
     def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return q̇ = N(q) v (nq,)."""
@@ -254,25 +270,25 @@ class System:
     def project_velocity(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return the velocity nearest to v that the constraints allow at q, v − A⁺ψ, for any rank of A."""
         x = self.pack(self.normalized(q), v, None, t)
-        self.ensure_generic_rank(x[: self.nq], t)
+        self.ensure_generic_rank(x[: self.nq], t, x[self.nq : self.nq + self.nv])
         self._project(x, positions=False)
         return read_only(x[self.nq : self.nq + self.nv].copy())
 
-    def _project(self, x: Array, *, positions: bool = True) -> tuple[bool, float, int, int]:
+    def _project(self, x: Array, *, positions: bool = True) -> tuple[bool, float, int]:
         self.load_functions("position", "velocity", "rate")
-        scratch, rate = np.empty_like(x), np.empty(self.nq + 1)
-        return project(
-            self._addresses, self._sizes, self.settings(), x, self._work, self._perm, scratch, rate, positions, True
-        )
+        return project(self._addresses, self._sizes, self.settings(), x, self._work, self._perm, positions)
 
-    def ensure_generic_rank(self, q: Array, t: float = 0.0, *, renew: bool = False) -> int:
+    def ensure_generic_rank(
+        self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
+    ) -> int:
         """Find, once, the rank that A has at generic closed configurations near q; the kernels never exceed it."""
         if not self._generic_known or renew:
             holonomic = assembly.nearby_rank(self, q, t)
-            everything = holonomic if self.nc == self.nh else assembly.nearby_rank(self, q, t, holonomic=False)
+            everything = holonomic if self.nc == self.nh else assembly.nearby_rank(self, q, t, v, holonomic=False)
             self._sizes[la.HOLONOMIC_RANK] = holonomic
             self._sizes[la.GENERIC_RANK] = everything
             self._generic_known = True
+            self._ready = False
         return int(self._sizes[la.GENERIC_RANK])
 
     # --- solves ------------------------------------------------------------------------------------
@@ -297,31 +313,57 @@ class System:
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
         x = self._x
-        n = self.nq + self.nv
         if len(q) != self.nq or len(v) != self.nv:  # type: ignore[arg-type]
             self.pack(q, v)
-        x[: self.nq] = q
-        x[self.nq : n] = v
-        if self.nu:
-            x[n : n + self.nu] = 0.0 if u is None else self._vector(u, self.nu, "u")
-        elif u is not None:
-            self._vector(u, 0, "u")
-        x[n + self.nu] = t
+        x[self._q_part] = q
+        x[self._v_part] = v
+        x[self._t_index] = t
+        if self.nu or u is not None:
+            x[self._u_part] = 0.0 if u is None else self._vector(u, self.nu, "u")
         if self.parameters:
-            x[n + self.nu + 1 :] = list(self.parameters.values())
+            x[self._t_index + 1 :] = list(self.parameters.values())
         force = _NO_FORCE if tau is None else np.array(self._vector(tau, self.nv, "v"))
-        if not self._generic_known or not self._addresses[la.DYNAMICS]:
-            self.load_functions("dynamics", "position", "velocity")
-            self.pack(q, v)
-            self.ensure_generic_rank(self.normalized(q), t)
+        if not self._ready:
+            self._prepare(q, v, t)
         out = np.empty(self._out_size)
-        rank = forward(self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm)
-        status = self._judge(rank, out)
-        if status == Status.ILL_POSED:
-            self.pack(q, v)
+        code = forward(self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm)
+        if code == self._complete:
+            return ForwardDynamics(self, out, code, Status.OK, t)
+        return self._incomplete(out, code, t, force, throw)
+
+    def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
+        """Compile what forward dynamics needs and find the generic rank."""
+        self.load_functions("dynamics", "position", "velocity")
+        self.pack(q, v)
+        self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
+        # An ordinary answer has this code; a non-ideal force needs a second look at every answer.
+        self._complete = -2 if self._non_ideal else int(self._sizes[la.GENERIC_RANK])
+        self._ready = True
+
+    def _incomplete(self, out: Array, code: int, t: float, force: Array, throw: bool) -> ForwardDynamics:
+        """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
+        x, facts = self._x, out[2 * self.nv + self.nc :]
+        outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+        if outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]:
+            # The generic rank may be higher on this part of the configuration space, if the loops are closed.
+            q = np.array(x[self._q_part])
+            if np.abs(self.constraint_residual(q, t)).max(initial=0.0) < 1e-8:
+                before = self._sizes[la.GENERIC_RANK]
+                if self.ensure_generic_rank(self.normalized(q), t, np.array(x[self._v_part]), renew=True) > before:
+                    self._ready = False
+                    self._prepare(q, x[self._v_part], t)
+                    code = forward(
+                        self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm
+                    )
+                    outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+        if self._non_ideal:
+            out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
+        if outcome < 0:
+            self.pack(x[self._q_part], x[self._v_part])
             if throw:
-                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
-        return ForwardDynamics(self, out, rank, status, (x[: self.nq].copy() if rank < self.nc else x, t))
+                raise SolveError(f"{self.name}: {Status.ILL_POSED.diagnosis}. {Status.ILL_POSED.remedy}")
+            return ForwardDynamics(self, out, rank, Status.ILL_POSED, t)
+        return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
 
     def inverse_dynamics(
         self,
@@ -352,6 +394,7 @@ class System:
         settings = np.zeros(la.N_SETTINGS)
         settings[la.SINGULAR_CUT] = self.options.singular_cut
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
+        settings[la.INCONSISTENT] = self.options.inconsistent
         settings[la.NEAR] = self.options.near_singular
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
@@ -363,14 +406,4 @@ class System:
 
     def workspace_size(self) -> int:
         """Return the length of the float workspace of the kernels."""
-        return int(la.work_size(self._sizes)) + 2 * (self.nc + 1) * (self.nv + 2)
-
-    def _judge(self, rank: int, out: Array) -> Status:
-        if rank < 0:
-            return Status.ILL_POSED
-        if self.nc == 0:
-            return Status.OK
-        at = 2 * self.nv + self.nc
-        if out[at] > self.options.inconsistent * (1.0 + out[at + 1]):
-            return Status.INCONSISTENT
-        return Status.OK if rank == self._sizes[la.GENERIC_RANK] else Status.SINGULAR
+        return int(la.workspace(self._sizes).size)

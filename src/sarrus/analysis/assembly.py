@@ -68,28 +68,34 @@ def numerical_rank(jacobian: Array, tolerance: float = 1e-6) -> int:
     return int(np.count_nonzero(values > tolerance * values[0])) if values[0] > 0.0 else 0
 
 
-def nearby_rank(system: System, q: Array, t: float = 0.0, *, holonomic: bool = True) -> int:
+def nearby_rank(
+    system: System, q: Array, t: float = 0.0, v: Array | None = None, *, holonomic: bool = True
+) -> int:
     """Return the rank that A has at generic closed configurations near q: the largest of q and three neighbours.
 
     Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
     the rank there is lower; where redundant rows separate off the manifold, it is the rank on it.
+    ``v`` matters for constraints nonlinear in the velocity; the neighbours' velocities are seeded steps too.
     """
     rows = slice(0, system.nh if holonomic else system.nc)
-    jacobian = system.constraint_jacobian(q, t)[rows]
+    start = np.zeros(system.nv) if v is None else v
+    jacobian = system.constraint_jacobian(q, t, start)[rows]
     rank = numerical_rank(jacobian)
     if rank == min(jacobian.shape):
         return rank
     rng = np.random.default_rng(2)
+    kicks = np.random.default_rng(3).standard_normal((3, system.nv))
+    kicks *= 0.03 * (1.0 + float(np.linalg.norm(start)))
     everything = np.ones(system.nv)
     _, values, right = np.linalg.svd(jacobian)
     tangent = right[int(np.count_nonzero(values > 1e-6 * max(values[0], 1e-300))) :]
-    for _ in range(3):
-        if len(tangent) == 0:
-            break
-        step = tangent.T @ rng.standard_normal(len(tangent))
-        near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
+    for kick in kicks:
+        near = q
+        if len(tangent):
+            step = tangent.T @ rng.standard_normal(len(tangent))
+            near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
         if _residual(system, near, t) <= DATA_TOLERANCE:
-            rank = max(rank, numerical_rank(system.constraint_jacobian(near, t)[rows]))
+            rank = max(rank, numerical_rank(system.constraint_jacobian(near, t, start + kick)[rows]))
     return rank
 
 

@@ -39,15 +39,16 @@ def inverse_dynamics(
     no actuator acts on. Controls are not clipped to limits.
     """
     q = system.normalized(q)
-    mass, jacobian = system.mass_matrix(q), system.constraint_jacobian(q, t, v)
+    mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, t, v)
     acceleration = np.asarray(a, dtype=float)
     if acceleration.shape != (system.nv,) or not np.isfinite(acceleration).all():
         raise ArgumentError(f"{system.name}: a must be {system.nv} finite entries, got {a!r}", element="a")
-    needed = mass @ acceleration + system.bias_force(q, v) - system.passive_force(q, v, t)
-    needed -= system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
+    needed = mass @ acceleration + system.bias_force(q, v, t) - system.passive_force(q, v, t)
+    non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
+    needed -= non_ideal
     if tau is not None:
         needed -= np.asarray(tau, dtype=float)
-    rank = min(numerical_rank(jacobian, system.options.singular_cut), system.ensure_generic_rank(q, t))
+    rank = min(numerical_rank(jacobian, system.options.singular_cut), system.ensure_generic_rank(q, t, np.asarray(v, dtype=float)))
     _, _, right = np.linalg.svd(jacobian) if system.nc else (None, None, np.eye(system.nv))
     free = right[rank:]
     actuation = system.actuation_matrix(q)
@@ -68,7 +69,7 @@ def inverse_dynamics(
     result = InverseDynamics(
         u=read_only(u),
         multipliers=read_only(multipliers),
-        constraint_force=read_only(jacobian.T @ multipliers),
+        constraint_force=read_only(jacobian.T @ multipliers + non_ideal),
         residual=residual,
         acceleration_residual=violation,
         rank=rank,

@@ -19,173 +19,161 @@ from sarrus.kernels.native_call import call_native
 
 
 @njit(cache=True)
-def acceleration(addresses, sizes, settings, x, tau, want, a, lam, work, perm, facts):
-    """Write the acceleration at x = [q|v|u|t|p] to ``a`` and, if ``want``, the multipliers to ``lam``.
+def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
+    """Put the acceleration at x = [q|v|u|t|p] in the workspace ``s`` and, if ``want``, λ and Aᵀλ.
 
     The rank is at most the generic one in ``sizes``: what is redundant on the constraint manifold stays so
-    at Runge–Kutta stages beside it, however much its pivots grow there.
-    ``tau`` is an applied generalized force, or empty. ``facts`` gets (least-squares residual of
-    A a + γ, its scale, largest and smallest generic pivot, first pivot beyond the generic rank).
-    Returns the rank used, or −1 where the problem is ill posed. In ``work`` stay the native output, with
-    N v in its last nq entries, and, if ``want``, Aᵀλ at `reaction_offset`.
+    at Runge–Kutta stages beside it, however much its pivots grow there. ``tau`` is an applied generalized
+    force, or empty. Returns the rank used, or −1 where the problem is ill posed. N v stays at ws.rate.
     """
-    nq, nv, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NC]
-    out = work[: la.dynamics_size(sizes)]
-    call_native(addresses[la.DYNAMICS], x, out)
-    p0 = nv * nv
-    p1 = p0 + nv
-    p2 = p1 + nc * nv
-    mass, force, rows, gamma = out[:p0], out[p0:p1], out[p1:p2], out[p2 : p2 + nc]
-    big = max(nv, nc) + 1
-    q0 = la.dynamics_size(sizes)
-    y, step, rhs = work[q0 : q0 + big], work[q0 + big : q0 + 2 * big], work[q0 + 2 * big : q0 + 3 * big]
-    diagonal, beta = work[q0 + 3 * big : q0 + 4 * big], work[q0 + 4 * big : q0 + 5 * big]
-    beta2, norms = work[q0 + 5 * big : q0 + 6 * big], work[q0 + 6 * big : q0 + 7 * big]
-    extra, reaction = work[q0 + 7 * big : q0 + 8 * big], work[q0 + 8 * big : q0 + 9 * big]
+    nv, nc = sizes[la.NV], sizes[la.NC]
+    call_native(addresses[la.DYNAMICS], x, 0, s, ws.native)
     if sizes[la.BAUMGARTE] == 1:
-        _baumgarte(addresses, sizes, settings, x, gamma)
-    limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
-
+        _baumgarte(addresses, sizes, settings, x, s, ws)
     mode = sizes[la.ELIMINATION]
     if mode == la.NULL_SPACE:
         for i in range(tau.shape[0]):
-            force[i] += tau[i]
-        used = _null_space(
-            nv, nc, mass, force, rows, gamma, limit, cut, a, lam, want,
-            y, step, rhs, diagonal, beta, beta2, norms, perm, extra, reaction, facts,
-        )  # fmt: skip
+            s[ws.force + i] += tau[i]
+        used = _null_space(sizes, settings, want, s, perm, ws)
     else:
         if mode == la.CHOLESKY:
-            if not fa.cholesky_ltl(mass, nv):
+            if not fa.cholesky_ltl(s, ws.mass, nv):
                 return -1
-            fa.solve_l_transposed(mass, nv, force, 0)
+            fa.solve_l_transposed(s, ws.mass, nv, ws.force)
             for j in range(nc):
-                fa.solve_l_transposed(mass, nv, rows, j * nv)
+                fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
         if tau.shape[0] == nv:
             for i in range(nv):
-                step[i] = tau[i]
-            fa.solve_l_transposed(mass, nv, step, 0)
+                s[ws.step + i] = tau[i]
+            fa.solve_l_transposed(s, ws.mass, nv, ws.step)
             for i in range(nv):
-                force[i] += step[i]
-        scale = 0.0
-        for j in range(nc):
-            inner = gamma[j]
-            scale += gamma[j] * gamma[j]
-            for c in range(nv):
-                inner += rows[j * nv + c] * force[c]
-            rhs[j] = -inner
-            scale += inner * inner
-        used = fa.factor(rows, nc, nv, limit, cut, perm, diagonal, beta, norms)
-        _pivots(diagonal, min(nc, nv), sizes[la.GENERIC_RANK], facts)
-        if used < nc:
-            fa.reduce(rows, nc, nv, used, diagonal, beta2)
-        facts[0] = fa.least_squares(rows, nc, nv, used, perm, diagonal, beta, beta2, rhs, y, step)
-        facts[1] = np.sqrt(scale)
-        if want:
-            fa.multipliers(rows, nc, nv, used, perm, diagonal, beta2, y, extra, lam)
-            for i in range(nv):
-                value = 0.0
-                for k in range(i, nv):
-                    value += mass[k * nv + i] * step[k]
-                reaction[i] = value
-        for i in range(nv):
-            a[i] = force[i] + step[i]
-        fa.solve_l(mass, nv, a)
+                s[ws.force + i] += s[ws.step + i]
+        used = _project(sizes, settings, want, s, perm, ws)
+    finite = used >= 0
     for i in range(nv):
-        if not np.isfinite(a[i]):
-            return -1
+        finite = finite and np.isfinite(s[ws.a + i])
+    return used if finite else -1
+
+
+@njit(cache=True)
+def _project(sizes, settings, want, s, perm, ws):
+    """Project f̂ on the constraints and return to accelerations."""
+    nv, nc = sizes[la.NV], sizes[la.NC]
+    scale = 0.0
+    for j in range(nc):
+        inner = s[ws.bias + j]
+        scale += inner * inner
+        row = ws.rows + j * nv
+        for c in range(nv):
+            inner += s[row + c] * s[ws.force + c]
+        s[ws.rhs + j] = -inner
+        scale += inner * inner
+    limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
+    used = fa.factor(s, ws.rows, nc, nv, limit, cut, perm, ws.diagonal, ws.beta, ws.norms)
+    _pivots(s, ws, min(nc, nv), limit)
+    if used < nc:
+        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
+    s[ws.facts + la.RESIDUAL] = fa.least_squares(
+        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
+    )
+    s[ws.facts + la.SCALE] = np.sqrt(scale)
+    if want:
+        fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+        for i in range(nv):
+            s[ws.reaction + i] = 0.0
+        for k in range(nv):
+            row, weight = ws.mass + k * nv, s[ws.step + k]
+            for i in range(k + 1):
+                s[ws.reaction + i] += s[row + i] * weight
+    for i in range(nv):
+        s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
+    fa.solve_l(s, ws.mass, nv, ws.a)
     return used
 
 
 @njit(cache=True)
-def reaction_offset(sizes):
-    """Return where in the workspace `acceleration` leaves the constraint force Aᵀλ."""
-    return la.dynamics_size(sizes) + 8 * (max(sizes[la.NV], sizes[la.NC]) + 1)
-
-
-@njit(cache=True, inline="always")
-def _pivots(diagonal, steps, generic, facts):
+def _pivots(s, ws, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
-    facts[2] = abs(diagonal[0]) if steps > 0 else 0.0
-    facts[3] = abs(diagonal[generic - 1]) if 0 < generic <= steps else 0.0
-    facts[4] = abs(diagonal[generic]) if generic < steps else 0.0
+    s[ws.facts + la.LARGEST] = abs(s[ws.diagonal]) if steps > 0 else 0.0
+    s[ws.facts + la.SMALLEST] = abs(s[ws.diagonal + generic - 1]) if 0 < generic <= steps else 0.0
+    s[ws.facts + la.BEYOND] = abs(s[ws.diagonal + generic]) if generic < steps else 0.0
 
 
 @njit(cache=True)
-def _baumgarte(addresses, sizes, settings, x, gamma):
+def _baumgarte(addresses, sizes, settings, x, s, ws):
     """Add 2α ψ + β² φ to γ (Baumgarte 1972)."""
-    nh, nc = sizes[la.NH], sizes[la.NC]
+    nv, nh, nc = sizes[la.NV], sizes[la.NH], sizes[la.NC]
     alpha, beta = settings[la.ALPHA], settings[la.BETA]
-    buffer = np.empty(max(nh * (sizes[la.NV] + 2), nc * (sizes[la.NV] + 1)) + 1)
-    call_native(addresses[la.VELOCITY], x, buffer)
+    buffer = np.empty(max(nh * (nv + 2), nc * (nv + 1)) + 1)
+    call_native(addresses[la.VELOCITY], x, 0, buffer, 0)
     for j in range(nc):
-        gamma[j] += 2.0 * alpha * buffer[j]
-    call_native(addresses[la.POSITION], x, buffer)
+        s[ws.bias + j] += 2.0 * alpha * buffer[j]
+    call_native(addresses[la.POSITION], x, 0, buffer, 0)
     for j in range(nh):
-        gamma[j] += beta * beta * buffer[j]
+        s[ws.bias + j] += beta * beta * buffer[j]
 
 
 @njit(cache=True)
-def _null_space(
-    nv, nc, mass, force, rows, gamma, limit, cut, a, lam, want,
-    y, step, rhs, diagonal, beta, beta2, norms, perm, extra, reaction, facts,
-):  # fmt: skip
+def _null_space(sizes, settings, want, s, perm, ws):
     """Solve with a basis of the null space of A; M need only be positive definite on it."""
+    nv, nc = sizes[la.NV], sizes[la.NC]
     scale = 0.0
     for j in range(nc):
-        rhs[j] = -gamma[j]
-        scale += gamma[j] * gamma[j]
-    used = fa.factor(rows, nc, nv, limit, cut, perm, diagonal, beta, norms)
-    facts[2] = abs(diagonal[0]) if nc > 0 else 0.0
-    _pivots(diagonal, min(nc, nv), limit, facts)
+        s[ws.rhs + j] = -s[ws.bias + j]
+        scale += s[ws.bias + j] ** 2
+    limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
+    used = fa.factor(s, ws.rows, nc, nv, limit, cut, perm, ws.diagonal, ws.beta, ws.norms)
+    _pivots(s, ws, min(nc, nv), limit)
     if used < nc:
-        fa.reduce(rows, nc, nv, used, diagonal, beta2)
-    facts[0] = fa.least_squares(rows, nc, nv, used, perm, diagonal, beta, beta2, rhs, y, step)
-    facts[1] = np.sqrt(scale)
-    # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular).
+        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
+    s[ws.facts + la.RESIDUAL] = fa.least_squares(
+        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
+    )
+    s[ws.facts + la.SCALE] = np.sqrt(scale)
+    # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
     for i in range(nv):
-        value = force[i]
+        row = ws.mass + i * nv
+        value = s[ws.force + i]
         for j in range(nv):
-            value -= mass[i * nv + j] * step[j]
-        rhs[i] = value
-    fa.apply_q_transposed(rows, nv, used, beta, rhs)
+            value -= s[row + j] * s[ws.step + j]
+        s[ws.rhs + i] = value
+    fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.rhs)
     for i in range(nv):
-        fa.apply_q_transposed(rows, nv, used, beta, mass[i * nv : (i + 1) * nv])
+        fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.mass + i * nv)
     for j in range(nv):
         for i in range(nv):
-            extra[i] = mass[i * nv + j]
-        fa.apply_q_transposed(rows, nv, used, beta, extra[:nv])
+            s[ws.extra + i] = s[ws.mass + i * nv + j]
+        fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.extra)
         for i in range(nv):
-            mass[i * nv + j] = extra[i]
+            s[ws.mass + i * nv + j] = s[ws.extra + i]
     free = nv - used
-    reduced = np.empty(free * free + 1)
     largest = 0.0
     for i in range(free):
         for j in range(free):
-            reduced[i * free + j] = mass[(used + i) * nv + used + j]
-        largest = max(largest, reduced[i * free + i])
-    if not fa.cholesky_ltl(reduced, free):
+            s[ws.copy + i * free + j] = s[ws.mass + (used + i) * nv + used + j]
+        largest = max(largest, s[ws.copy + i * free + i])
+    if not fa.cholesky_ltl(s, ws.copy, free):
         return -1
     for i in range(free):
-        if not reduced[i * free + i] ** 2 > 1e-14 * largest:
+        if not s[ws.copy + i * free + i] ** 2 > 1e-14 * largest:
             return -1
-    z = rhs[used:]
-    fa.solve_l_transposed(reduced, free, z, 0)
-    fa.solve_l(reduced, free, z[:free])
+    z = ws.rhs + used
+    fa.solve_l_transposed(s, ws.copy, free, z)
+    fa.solve_l(s, ws.copy, free, z)
     for i in range(nv):
-        a[i] = z[i - used] if i >= used else 0.0
+        s[ws.a + i] = s[ws.rhs + i] if i >= used else 0.0
+    fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.a)
+    for i in range(nv):
+        s[ws.a + i] += s[ws.step + i]
     if want:
         # First block of Qᵀ(M a − f) = rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
         for i in range(used):
-            value = -rhs[i]
+            value = -s[ws.rhs + i]
             for j in range(free):
-                value += mass[i * nv + used + j] * z[j]
-            y[i] = value
-        fa.multipliers(rows, nc, nv, used, perm, diagonal, beta2, y, extra, lam)
+                value += s[ws.mass + i * nv + used + j] * s[z + j]
+            s[ws.y + i] = value
+        fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
         for i in range(nv):
-            reaction[i] = y[i] if i < used else 0.0
-        fa.apply_q(rows, nv, used, beta, reaction[:nv])
-    fa.apply_q(rows, nv, used, beta, a)
-    for i in range(nv):
-        a[i] += step[i]
+            s[ws.reaction + i] = s[ws.y + i] if i < used else 0.0
+        fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.reaction)
     return used

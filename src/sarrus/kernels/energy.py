@@ -7,12 +7,13 @@ from numba import njit
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.flat import flat
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import move
+from sarrus.kernels.projection import normalize
 
 
 @njit(cache=True)
-def project_with_energy(addresses, sizes, settings, x, energy, scratch, rate):
+def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
     """Project (q, v) in x on φ = 0, ψ = 0 and T + V = energy by Newton on the stacked system.
 
     Steps have minimum norm over (δq, δv) for any rank. The energy row is left out where its gradient
@@ -20,32 +21,43 @@ def project_with_energy(addresses, sizes, settings, x, energy, scratch, rate):
     """
     nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
     m, n = nh + nc + 1, 2 * nv
-    out = np.empty(m * (n + 1))
-    rhs, y, step = np.empty(m), np.empty(max(m, n)), np.empty(n)
-    diagonal, beta, beta2, norms = np.empty(m + n), np.empty(m + n), np.empty(m + n), np.empty(m)
+    big = m + n
+    rows = m
+    rhs, y, step = rows + m * n, rows + m * n + big, rows + m * n + 2 * big
+    diagonal, beta, beta2, norms = step + big, step + 2 * big, step + 3 * big, step + 4 * big
+    rate = step + 5 * big
+    storage = np.empty(rate + nq + la.input_size(sizes))
+    w, moved = flat(storage), rate + nq
     perm = np.empty(m, np.int64)
     size = max(1.0, abs(energy))
     limit = sizes[la.HOLONOMIC_RANK] + sizes[la.GENERIC_RANK] + 1
+    worst = np.inf
     for _ in range(10):
-        call_native(addresses[la.INVARIANTS], x, out)
-        out[m - 1] -= energy
+        call_native(addresses[la.INVARIANTS], x, 0, w, 0)
+        w[m - 1] -= energy
         worst = 0.0
         for j in range(m):
-            rhs[j] = -out[j]
-            worst = max(worst, abs(out[j]) / (size if j == m - 1 else 1.0))
-        rows = out[m:]
-        rank = fa.factor(rows, m, n, limit, settings[la.SINGULAR_CUT], perm, diagonal, beta, norms)
+            w[rhs + j] = -w[j]
+            worst = max(worst, abs(w[j]) / (size if j == m - 1 else 1.0))
+        rank = fa.factor(w, rows, m, n, limit, settings[la.SINGULAR_CUT], perm, diagonal, beta, norms)
         if rank < m:
-            fa.reduce(rows, m, n, rank, diagonal, beta2)
-        fa.least_squares(rows, m, n, rank, perm, diagonal, beta, beta2, rhs, y, step)
+            fa.reduce(w, rows, m, n, rank, diagonal, beta2)
+        fa.least_squares(w, rows, m, n, rank, perm, diagonal, beta, beta2, rhs, y, step)
         longest = 0.0
         for i in range(n):
-            longest = max(longest, abs(step[i]))
+            longest = max(longest, abs(w[step + i]))
         if not np.isfinite(longest):
             return False
         if worst < 1e-14 or longest < 1e-14:
             return True
-        move(addresses, sizes, x, step[:nv], scratch, rate)
+        for i in range(la.input_size(sizes)):
+            w[moved + i] = x[i]
         for i in range(nv):
-            x[nq + i] += step[nv + i]
+            w[moved + nq + i] = w[step + i]
+        call_native(addresses[la.RATE], w, moved, w, rate)
+        for i in range(nq):
+            x[i] += w[rate + i]
+        for i in range(nv):
+            x[nq + i] += w[step + nv + i]
+        normalize(sizes, x)
     return worst < 1e-9

@@ -8,7 +8,8 @@ decomposition, ibid. §5.4.7), so that
     A⁺ b = Q T⁻¹ Vᵀ Π b           least squares and minimum norm for any rank,
     (Aᵀ)⁺ g = Πᵀ V T⁻ᵀ Qᵀ g       minimum-norm multipliers.
 
-Everything is stored in place: reflector k in row k, from its diagonal on; L below the diagonal.
+Everything is stored in place: reflector k in row k, from its diagonal on; L below the diagonal. All vectors
+and matrices are parts of one flat array or view ``s`` and named by their offset in it.
 """
 
 from __future__ import annotations
@@ -19,216 +20,227 @@ from numba import njit
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
 
+# Sums may be reordered, so that they vectorise; NaN and infinity keep their meaning.
+FAST = {"reassoc", "contract", "nsz", "arcp"}
 
-@njit(cache=True, inline="never")
-def factor(w, m, n, limit, cut, perm, diagonal, beta, norms):
-    """Factor the m × n matrix in the flat row-major array ``w`` in place and return its rank.
+
+@njit(cache=True, fastmath=FAST)
+def factor(s, w, m, n, limit, cut, perm, diagonal, beta, norms):
+    """Factor the m × n row-major matrix at ``w`` in place and return its rank.
 
     ``limit`` bounds the rank, ``cut`` is the relative size of the smallest pivot kept. ``diagonal`` gets
-    the pivots |L_kk| in descending order, also the first one that was cut; zeros after it.
+    the pivots L_kk in descending size, also the first one that was cut; zeros after it.
     """
     steps = min(m, n)
     for j in range(m):
         perm[j] = j
         total = 0.0
-        for c in range(n):
-            total += w[j * n + c] * w[j * n + c]
-        norms[j] = total
+        row = w + j * n
+        for c in range(row, row + n):
+            total += s[c] * s[c]
+        s[norms + j] = total
     for k in range(steps):
-        diagonal[k] = 0.0
+        s[diagonal + k] = 0.0
     rank = 0
-    largest = 0.0
+    smallest = 0.0
     for k in range(steps):
-        pivot = k
+        pivot, largest = k, s[norms + k]
         for j in range(k + 1, m):
-            if norms[j] > norms[pivot]:
-                pivot = j
-        size = np.sqrt(norms[pivot])
+            if s[norms + j] > largest:
+                pivot, largest = j, s[norms + j]
+        size = np.sqrt(largest)
         if k == 0:
-            largest = size
-        diagonal[k] = size
-        if not size > max(cut, NOISE) * largest or k >= limit:
+            smallest = max(cut, NOISE) * size
+        s[diagonal + k] = size
+        if not size > smallest or k >= limit:
             break
+        row = w + k * n
         if pivot != k:
+            other = w + pivot * n
             for c in range(n):
-                w[k * n + c], w[pivot * n + c] = w[pivot * n + c], w[k * n + c]
+                s[row + c], s[other + c] = s[other + c], s[row + c]
             perm[k], perm[pivot] = perm[pivot], perm[k]
-            norms[pivot] = norms[k]
+            s[norms + pivot] = s[norms + k]
         # Reflector that maps row k onto the axis k; v overwrites the row, L_kk goes to the diagonal.
-        row = k * n
-        head = w[row + k]
+        head = s[row + k]
         signed = -size if head > 0.0 else size
-        w[row + k] = head - signed
-        beta[k] = 1.0 / (size * (size + abs(head)))
+        s[row + k] = head - signed
+        weight = 1.0 / (size * (size + abs(head)))
+        s[beta + k] = weight
+        s[diagonal + k] = signed
         for j in range(k + 1, m):
-            other = j * n
+            other = w + j * n
             inner = 0.0
             for c in range(k, n):
-                inner += w[row + c] * w[other + c]
-            inner *= beta[k]
+                inner += s[row + c] * s[other + c]
+            inner *= weight
+            s[other + k] -= inner * s[row + k]
             total = 0.0
-            w[other + k] -= inner * w[row + k]
             for c in range(k + 1, n):
-                value = w[other + c] - inner * w[row + c]
-                w[other + c] = value
+                value = s[other + c] - inner * s[row + c]
+                s[other + c] = value
                 total += value * value
-            norms[j] = total
-        diagonal[k] = signed
+            s[norms + j] = total
         rank = k + 1
     return rank
 
 
-@njit(cache=True)
-def reduce(w, m, n, rank, diagonal, beta2):
+@njit(cache=True, fastmath=FAST)
+def reduce(s, w, m, n, rank, diagonal, beta2):
     """Turn the trapezoid L (m × rank) into the triangle T by reflections from the left, last column first."""
     for k in range(rank - 1, -1, -1):
         below = 0.0
         for j in range(rank, m):
-            below += w[j * n + k] * w[j * n + k]
+            below += s[w + j * n + k] ** 2
         if below == 0.0:
-            beta2[k] = 0.0
+            s[beta2 + k] = 0.0
             continue
-        head = diagonal[k]
+        head = s[diagonal + k]
         size = np.sqrt(head * head + below)
         signed = -size if head > 0.0 else size
         # v = (head − signed, below…), scaled so that its head is one.
         scale = 1.0 / (head - signed)
         for j in range(rank, m):
-            w[j * n + k] *= scale
-        beta2[k] = (signed - head) / signed
-        diagonal[k] = signed
+            s[w + j * n + k] *= scale
+        weight = (signed - head) / signed
+        s[beta2 + k] = weight
+        s[diagonal + k] = signed
         for c in range(k):
-            inner = w[k * n + c]
+            inner = s[w + k * n + c]
             for j in range(rank, m):
-                inner += w[j * n + k] * w[j * n + c]
-            inner *= beta2[k]
-            w[k * n + c] -= inner
+                inner += s[w + j * n + k] * s[w + j * n + c]
+            inner *= weight
+            s[w + k * n + c] -= inner
             for j in range(rank, m):
-                w[j * n + c] -= inner * w[j * n + k]
+                s[w + j * n + c] -= inner * s[w + j * n + k]
 
 
-@njit(cache=True)
-def least_squares(w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
+@njit(cache=True, fastmath=FAST)
+def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
     for j in range(m):
-        y[j] = b[perm[j]]
+        s[y + j] = s[b + perm[j]]
+    left = 0.0
     if rank < m:
         for k in range(rank - 1, -1, -1):
-            if beta2[k] == 0.0:
+            weight = s[beta2 + k]
+            if weight == 0.0:
                 continue
-            inner = y[k]
+            inner = s[y + k]
             for j in range(rank, m):
-                inner += w[j * n + k] * y[j]
-            inner *= beta2[k]
-            y[k] -= inner
+                inner += s[w + j * n + k] * s[y + j]
+            inner *= weight
+            s[y + k] -= inner
             for j in range(rank, m):
-                y[j] -= inner * w[j * n + k]
+                s[y + j] -= inner * s[w + j * n + k]
+        for j in range(rank, m):
+            left += s[y + j] ** 2
     for k in range(rank):
-        value = y[k]
+        value = s[y + k]
+        row = w + k * n
         for c in range(k):
-            value -= w_lower(w, n, k, c) * y[c]
-        y[k] = value / diagonal[k]
-    left = 0.0
-    for j in range(rank, m):
-        left += y[j] * y[j]
-    for c in range(n):
-        x[c] = y[c] if c < rank else 0.0
-    apply_q(w, n, rank, beta, x)
+            value -= s[row + c] * s[y + c]
+        value /= s[diagonal + k]
+        s[y + k] = value
+        s[x + k] = value
+    for c in range(rank, n):
+        s[x + c] = 0.0
+    apply_q(s, w, n, rank, beta, x)
     return np.sqrt(left)
 
 
-@njit(cache=True, inline="always")
-def w_lower(w, n, k, c):
-    """Return L_kc (or T_kc), c < k."""
-    return w[k * n + c]
-
-
-@njit(cache=True)
-def apply_q(w, n, rank, beta, x):
-    """Replace x by Q x."""
+@njit(cache=True, fastmath=FAST)
+def apply_q(s, w, n, rank, beta, x):
+    """Replace the vector at x by Q x."""
     for k in range(rank - 1, -1, -1):
-        row = k * n
+        row = w + k * n
         inner = 0.0
         for c in range(k, n):
-            inner += w[row + c] * x[c]
-        inner *= beta[k]
+            inner += s[row + c] * s[x + c]
+        inner *= s[beta + k]
         for c in range(k, n):
-            x[c] -= inner * w[row + c]
+            s[x + c] -= inner * s[row + c]
 
 
-@njit(cache=True)
-def apply_q_transposed(w, n, rank, beta, x):
-    """Replace x by Qᵀ x."""
+@njit(cache=True, fastmath=FAST)
+def apply_q_transposed(s, w, n, rank, beta, x):
+    """Replace the vector at x by Qᵀ x."""
     for k in range(rank):
-        row = k * n
+        row = w + k * n
         inner = 0.0
         for c in range(k, n):
-            inner += w[row + c] * x[c]
-        inner *= beta[k]
+            inner += s[row + c] * s[x + c]
+        inner *= s[beta + k]
         for c in range(k, n):
-            x[c] -= inner * w[row + c]
+            s[x + c] -= inner * s[row + c]
 
 
-@njit(cache=True)
-def multipliers(w, m, n, rank, perm, diagonal, beta2, g, work, lam):
+@njit(cache=True, fastmath=FAST)
+def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
     for k in range(rank - 1, -1, -1):
-        value = g[k]
+        value = s[g + k]
         for j in range(k + 1, rank):
-            value -= w_lower(w, n, j, k) * work[j]
-        work[k] = value / diagonal[k]
-    for j in range(rank, m):
-        work[j] = 0.0
+            value -= s[w + j * n + k] * s[work + j]
+        s[work + k] = value / s[diagonal + k]
     if rank < m:
+        for j in range(rank, m):
+            s[work + j] = 0.0
         for k in range(rank):
-            if beta2[k] == 0.0:
+            weight = s[beta2 + k]
+            if weight == 0.0:
                 continue
-            inner = work[k]
+            inner = s[work + k]
             for j in range(rank, m):
-                inner += w[j * n + k] * work[j]
-            inner *= beta2[k]
-            work[k] -= inner
+                inner += s[w + j * n + k] * s[work + j]
+            inner *= weight
+            s[work + k] -= inner
             for j in range(rank, m):
-                work[j] -= inner * w[j * n + k]
+                s[work + j] -= inner * s[w + j * n + k]
     for j in range(m):
-        lam[perm[j]] = work[j]
+        s[lam + perm[j]] = s[work + j]
 
 
-@njit(cache=True)
-def cholesky_ltl(a, n):
-    """Factor the symmetric flat n × n matrix in place as LᵀL (L in the lower triangle); return False if not PD."""
+@njit(cache=True, fastmath=FAST)
+def cholesky_ltl(s, a, n):
+    """Factor the symmetric n × n matrix at ``a`` in place as LᵀL (L in the lower triangle); False if not PD."""
     for k in range(n - 1, -1, -1):
-        pivot = a[k * n + k]
+        row = a + k * n
+        pivot = s[row + k]
         if not pivot > 0.0:
             return False
         root = np.sqrt(pivot)
-        a[k * n + k] = root
+        s[row + k] = root
+        inverse = 1.0 / root
         for j in range(k):
-            a[k * n + j] /= root
+            s[row + j] *= inverse
         for i in range(k):
-            factor_i = a[k * n + i]
-            if factor_i != 0.0:
+            weight = s[row + i]
+            if weight != 0.0:
+                other = a + i * n
                 for j in range(i + 1):
-                    a[i * n + j] -= factor_i * a[k * n + j]
+                    s[other + j] -= weight * s[row + j]
     return True
 
 
-@njit(cache=True)
-def solve_l(a, n, x):
-    """Replace x by L⁻¹ x."""
+@njit(cache=True, fastmath=FAST)
+def solve_l(s, a, n, x):
+    """Replace the vector at x by L⁻¹ x."""
     for k in range(n):
-        value = x[k]
+        value = s[x + k]
+        row = a + k * n
         for j in range(k):
-            value -= a[k * n + j] * x[j]
-        x[k] = value / a[k * n + k]
+            value -= s[row + j] * s[x + j]
+        s[x + k] = value / s[row + k]
 
 
-@njit(cache=True)
-def solve_l_transposed(a, n, x, offset):
-    """Replace the n entries of x from ``offset`` on by L⁻ᵀ of them: a row of A becomes a row of A L⁻¹."""
+@njit(cache=True, fastmath=FAST)
+def solve_l_transposed(s, a, n, x):
+    """Replace the vector at x by L⁻ᵀ x; so a row of A becomes a row of A L⁻¹."""
     for k in range(n - 1, -1, -1):
-        value = x[offset + k] / a[k * n + k]
-        x[offset + k] = value
+        row = a + k * n
+        value = s[x + k] / s[row + k]
+        s[x + k] = value
         if value != 0.0:
             for j in range(k):
-                x[offset + j] -= a[k * n + j] * value
+                s[x + j] -= s[row + j] * value

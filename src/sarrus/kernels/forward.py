@@ -1,25 +1,42 @@
-"""Entry points that Python calls for one state: forward dynamics and the two projections."""
+"""Entry points that Python calls for one state: forward dynamics and the projections."""
 
 from __future__ import annotations
 
 from numba import njit
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import acceleration, reaction_offset
+from sarrus.kernels.acceleration import acceleration
+from sarrus.kernels.flat import flat
 from sarrus.kernels.projection import project_position, project_velocity
+
+
+# Codes that `forward` returns: the rank, plus one of these. Negative: ill posed.
+COMPLETE, SINGULAR, INCONSISTENT, STRIDE = 0, 1, 2, 1 << 20
 
 
 @njit(cache=True)
 def forward(addresses, sizes, settings, x, tau, out, work, perm):
-    """Write (a, λ, Aᵀλ, facts) at x to ``out``; return the rank, −1 where the problem is ill posed."""
-    nv, nc = sizes[la.NV], sizes[la.NC]
-    a, lam = out[:nv], out[nv : nv + nc]
-    facts = out[2 * nv + nc : 2 * nv + nc + 5]
-    rank = acceleration(addresses, sizes, settings, x, tau, True, a, lam, work, perm, facts)
-    start = reaction_offset(sizes)
+    """Write (a, λ, Aᵀλ, facts, q, v) at x to ``out``; return rank + `STRIDE` × outcome, −1 where ill posed."""
+    nq, nv, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NC]
+    ws = la.workspace(sizes)
+    s = flat(work)
+    rank = acceleration(addresses, sizes, settings, flat(x), tau, True, s, perm, ws)
+    result = flat(out)
     for i in range(nv):
-        out[nv + nc + i] = work[start + i]
-    return rank
+        result[i] = s[ws.a + i]
+        result[nv + nc + i] = s[ws.reaction + i]
+    for j in range(nc):
+        result[nv + j] = s[ws.lam + j]
+    facts = 2 * nv + nc
+    for k in range(la.N_FACTS):
+        result[facts + k] = s[ws.facts + k]
+    for i in range(nq + nv):
+        result[facts + la.N_FACTS + i] = x[i]
+    if rank < 0:
+        return -1
+    if result[facts + la.RESIDUAL] > settings[la.INCONSISTENT] * (1.0 + result[facts + la.SCALE]):
+        return rank + INCONSISTENT * STRIDE
+    return rank + (SINGULAR * STRIDE if rank < sizes[la.GENERIC_RANK] else 0)
 
 
 @njit(cache=True)
@@ -32,15 +49,14 @@ def forward_many(addresses, sizes, settings, x, tau, out, work, perm, repeats):
 
 
 @njit(cache=True)
-def project(addresses, sizes, settings, x, work, perm, scratch, rate, positions, velocities):
-    """Project x in place; return (converged, closure residual, Newton iterations, rank)."""
-    converged, residual, iterations, rank = True, 0.0, 0, 0
+def project(addresses, sizes, settings, x, work, perm, positions):
+    """Project v in x in place, and q before it if ``positions``; return (converged, residual, rank)."""
+    ws = la.workspace(sizes)
+    converged, residual, rank = True, 0.0, 0
     fresh = False
     if positions and sizes[la.NH] > 0:
-        converged, residual, iterations = project_position(
-            addresses, sizes, settings, x, work, perm, scratch, rate
-        )
+        converged, residual, _ = project_position(addresses, sizes, settings, flat(x), flat(work), perm, ws)
         fresh = converged
-    if velocities and sizes[la.NC] > 0:
-        rank = project_velocity(addresses, sizes, settings, x, work, perm, fresh)
-    return converged, residual, iterations, rank
+    if sizes[la.NC] > 0:
+        rank = project_velocity(addresses, sizes, settings, flat(x), flat(work), perm, ws, fresh)
+    return converged, residual, rank

@@ -6,6 +6,8 @@ dimensions and modes; ``settings`` the tolerances. A missing function has addres
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numba import njit
 
 # addresses
@@ -49,22 +51,65 @@ BETA = 3
 EVENT_TOLERANCE = 4  # [s]
 ACCEPTED_RESIDUAL = 5  # a projected step may leave this residual where Newton stagnates
 NEAR = 6  # relative pivot below which the stages of a step are projected too
-N_SETTINGS = 7
+INCONSISTENT = 7  # relative residual of A a + γ above which a solve is inconsistent
+N_SETTINGS = 8
+
+
+class Workspace(NamedTuple):
+    """Offsets of the vectors in the flat workspace of one thread.
+
+    ``native`` receives the output of native functions; the dynamics lie at mass (nv²), force (nv), rows
+    (nc × nv), bias (nc) and rate (nq), which start there. ``copy`` (nc × nv) is for factoring; the vectors of
+    length max(nv, nc) + 1 follow. After an acceleration, a, lam and reaction (Aᵀλ) hold its results and facts
+    the numbers of `FACTS`. ``x`` and ``rate`` serve the projection.
+    """
+
+    native: int
+    mass: int
+    force: int
+    rows: int
+    bias: int
+    rate: int
+    copy: int
+    y: int
+    step: int
+    rhs: int
+    diagonal: int
+    beta: int
+    beta2: int
+    norms: int
+    extra: int
+    a: int
+    lam: int
+    reaction: int
+    facts: int
+    x: int
+    size: int
+
+
+# facts of an acceleration: norm and scale of the residual A a + γ; largest pivot, smallest at the generic rank,
+# first beyond it
+RESIDUAL, SCALE, LARGEST, SMALLEST, BEYOND, N_FACTS = 0, 1, 2, 3, 4, 5
 
 
 @njit(cache=True)
-def dynamics_size(sizes):
-    """Return the length of the output of the native dynamics."""
-    nq, nv, nc = sizes[NQ], sizes[NV], sizes[NC]
-    return nv * nv + nv + nc * nv + nc + nq
-
-
-@njit(cache=True)
-def work_size(sizes):
-    """Return the length of the float workspace of one acceleration or projection."""
-    nv, nc = sizes[NV], sizes[NC]
+def workspace(sizes):
+    """Return the offsets of the vectors in the workspace; ``size`` is its length."""
+    nq, nv, nh, nc = sizes[NQ], sizes[NV], sizes[NH], sizes[NC]
     big = max(nv, nc) + 1
-    return dynamics_size(sizes) + nc * nv + nc + nv * nv + 12 * big
+    force = nv * nv
+    rows = force + nv
+    bias = rows + nc * nv
+    rate = bias + nc
+    copy = max(rate + nq, nh * (nv + 2), nc * (nv + 1), nq) + 1
+    y = copy + max(nc * nv, nv * nv)
+    facts = y + 11 * big
+    x = facts + N_FACTS
+    return Workspace(
+        0, 0, force, rows, bias, rate, copy,
+        y, y + big, y + 2 * big, y + 3 * big, y + 4 * big, y + 5 * big, y + 6 * big, y + 7 * big,
+        y + 8 * big, y + 9 * big, y + 10 * big, facts, x, x + input_size(sizes) + nq + 1,
+    )  # fmt: skip
 
 
 @njit(cache=True)

@@ -9,46 +9,55 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from sarrus.kernels.flat import FlatType, data_pointer
+
 
 @intrinsic
-def call_native(typing_context: Any, address: Any, inputs: Any, outputs: Any) -> Any:
-    """Call the function at ``address`` on the data of two arrays: ``call_native(address, inputs, outputs)``.
+def call_native(
+    typing_context: Any, address: Any, inputs: Any, first_input: Any, outputs: Any, first_output: Any
+) -> Any:
+    """Call the function at ``address`` on parts of two arrays.
 
-    For use inside functions compiled by Numba. The address is a run-time value, so callers can be cached on
-    disk and serve any model. Neither sizes nor the address are checked: a wrong one corrupts memory or ends
-    the process.
+    ``call_native(address, inputs, first_input, outputs, first_output)`` reads from ``inputs[first_input]`` on and
+    writes from ``outputs[first_output]`` on. For use inside functions compiled by Numba. The address is a run-time
+    value, so callers can be cached on disk and serve any model. Neither sizes nor the address are checked: a
+    wrong one corrupts memory or ends the process. Offsets instead of slices keep Numba's reference counts out
+    of the inner loops.
 
     Parameters
     ----------
     address : int64
         `sarrus.codegen.NativeFunction.address`; the owner of the function must be kept alive.
-    inputs : array of float64, C-contiguous
-        At least as long as the function's input; a slice ``x[a:b]`` is contiguous too.
-    outputs : array of float64, C-contiguous
-        At least as long as the function's output; must not overlap ``inputs``.
+    inputs, outputs : arrays of float64, C-contiguous, or `flat` views
+        The parts read and written must not overlap.
+    first_input, first_output : int64
 
     Raises
     ------
     numba.core.errors.TypingError
         An argument has another type; raised when the caller is compiled.
     """
-    if not isinstance(address, types.Integer):
-        raise TypingError(f"call_native: the address must be an integer, not {address}")
+    for name, number in (("address", address), ("first_input", first_input), ("first_output", first_output)):
+        if not isinstance(number, types.Integer):
+            raise TypingError(f"call_native: {name} must be an integer, not {number}")
     for name, array in (("inputs", inputs), ("outputs", outputs)):
-        if not isinstance(array, types.Array) or array.dtype != types.float64 or array.layout != "C":
+        flat = isinstance(array, FlatType)
+        if not flat and not (
+            isinstance(array, types.Array) and array.dtype == types.float64 and array.layout == "C"
+        ):
             raise TypingError(f"call_native: {name} must be a C-contiguous float64 array, not {array}")
-    if not outputs.mutable:
+    if isinstance(outputs, types.Array) and not outputs.mutable:
         raise TypingError("call_native: outputs must be writable")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = ir.PointerType()
         function_type = ir.FunctionType(ir.VoidType(), [pointer, pointer])
-        data = [
-            builder.bitcast(context.make_array(kind)(context, builder, value).data, pointer)
-            for kind, value in zip(signature.args[1:], arguments[1:], strict=True)
-        ]
+        data = []
+        for k in (1, 3):
+            first = data_pointer(context, builder, signature.args[k], arguments[k])
+            data.append(builder.bitcast(builder.gep(first, [arguments[k + 1]]), pointer))
         function = builder.inttoptr(arguments[0], function_type.as_pointer())
         builder.call(function, data)
         return context.get_dummy_value()
 
-    return types.void(types.int64, inputs, outputs), generate
+    return types.void(types.int64, inputs, types.int64, outputs, types.int64), generate

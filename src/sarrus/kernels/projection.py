@@ -27,47 +27,41 @@ def normalize(sizes, x):
 
 
 @njit(cache=True)
-def move(addresses, sizes, x, step, scratch, rate):
-    """Replace q in x by q ⊕ step: along N(q) step, quaternions back to unit length."""
+def move(addresses, sizes, x, s, ws, step):
+    """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length."""
     nq, nv = sizes[la.NQ], sizes[la.NV]
     if sizes[la.SIMPLE_RATE] == 1:
         for i in range(nq):
-            x[i] += step[i]
+            x[i] += s[step + i]
         return
-    for i in range(x.shape[0]):
-        scratch[i] = x[i]
+    for i in range(la.input_size(sizes)):
+        s[ws.x + i] = x[i]
     for i in range(nv):
-        scratch[nq + i] = step[i]
-    call_native(addresses[la.RATE], scratch, rate)
+        s[ws.x + nq + i] = s[step + i]
+    rate = ws.x + la.input_size(sizes)
+    call_native(addresses[la.RATE], s, ws.x, s, rate)
     for i in range(nq):
-        x[i] += rate[i]
+        x[i] += s[rate + i]
     normalize(sizes, x)
 
 
 @njit(cache=True)
-def project_position(addresses, sizes, settings, x, work, perm, scratch, rate):
+def project_position(addresses, sizes, settings, x, s, perm, ws):
     """Project q in x on φ(q, t) = 0. Returns (converged, residual, iterations).
 
-    On return φ, A and b at the final q lie in the front of ``work``. Where redundant rows contradict each
-    other by rounding of the data, Newton stagnates at the least-squares point, which counts as converged
-    while the residual is accepted.
+    On return φ, A and b at the final q lie at ws.native. Where redundant rows contradict each other by
+    rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
+    residual is accepted.
     """
     nv, nh = sizes[la.NV], sizes[la.NH]
-    size = nh * (nv + 2)
-    out = work[:size]
-    big = max(nv, sizes[la.NC]) + 1
-    copy = work[size : size + nh * nv]
-    q0 = size + nh * nv
-    y, step, rhs = work[q0 : q0 + big], work[q0 + big : q0 + 2 * big], work[q0 + 2 * big : q0 + 3 * big]
-    diagonal, beta = work[q0 + 3 * big : q0 + 4 * big], work[q0 + 4 * big : q0 + 5 * big]
-    beta2, norms = work[q0 + 5 * big : q0 + 6 * big], work[q0 + 6 * big : q0 + 7 * big]
+    limit, cut = sizes[la.HOLONOMIC_RANK], settings[la.SINGULAR_CUT]
     residual = np.inf
     stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
-        call_native(addresses[la.POSITION], x, out)
+        call_native(addresses[la.POSITION], x, 0, s, ws.native)
         residual = 0.0
         for j in range(nh):
-            value = abs(out[j])
+            value = abs(s[ws.native + j])
             if not value <= residual:
                 residual = value
         if residual <= settings[la.POSITION_TOLERANCE]:
@@ -76,67 +70,60 @@ def project_position(addresses, sizes, settings, x, work, perm, scratch, rate):
             return False, residual, iteration
         if stagnant or iteration == MAX_ITERATIONS:
             break
+        rows = ws.native + nh
         for k in range(nh * nv):
-            copy[k] = out[nh + k]
+            s[ws.copy + k] = s[rows + k]
         for j in range(nh):
-            rhs[j] = -out[j]
-        rank = fa.factor(
-            copy, nh, nv, sizes[la.HOLONOMIC_RANK], settings[la.SINGULAR_CUT], perm, diagonal, beta, norms
-        )
-        if rank < nh:
-            fa.reduce(copy, nh, nv, rank, diagonal, beta2)
-        fa.least_squares(copy, nh, nv, rank, perm, diagonal, beta, beta2, rhs, y, step)
+            s[ws.rhs + j] = -s[ws.native + j]
+        correct(nh, nv, limit, cut, s, perm, ws)
         longest = 0.0
         for i in range(nv):
-            longest = max(longest, abs(step[i]))
-        move(addresses, sizes, x, step, scratch, rate)
+            longest = max(longest, abs(s[ws.step + i]))
+        move(addresses, sizes, x, s, ws, ws.step)
         stagnant = longest < 1e-13
     return residual <= settings[la.ACCEPTED_RESIDUAL], residual, MAX_ITERATIONS
 
 
 @njit(cache=True)
-def project_velocity(addresses, sizes, settings, x, work, perm, fresh):
+def correct(m, n, limit, cut, s, perm, ws):
+    """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank."""
+    rank = fa.factor(s, ws.copy, m, n, limit, cut, perm, ws.diagonal, ws.beta, ws.norms)
+    if rank < m:
+        fa.reduce(s, ws.copy, m, n, rank, ws.diagonal, ws.beta2)
+    fa.least_squares(s, ws.copy, m, n, rank, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step)
+    return rank
+
+
+@njit(cache=True)
+def project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
-    ``fresh`` says that φ, A and b at this q lie in the front of ``work``, as `project_position` leaves
-    them. Nonholonomic rows may be nonlinear in v; Newton then iterates.
+    ``fresh`` says that φ, A and b at this q lie at ws.native, as `project_position` leaves them.
+    Nonholonomic rows may be nonlinear in v; Newton then iterates.
     """
     nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
-    v = x[nq : nq + nv]
-    big = max(nv, nc) + 1
     rounds = 1 if nc == nh else 8
     rank = 0
     for _ in range(rounds):
-        if nc == nh:
-            if not fresh:
-                call_native(addresses[la.POSITION], x, work[: nh * (nv + 2)])
-            rows, offset = work[nh : nh + nh * nv], nh * (nv + 1)
-            q0 = nh * (nv + 2)
-        else:
-            call_native(addresses[la.VELOCITY], x, work[: nc * (nv + 1)])
-            rows, offset = work[nc : nc + nc * nv], 0
-            q0 = nc * (nv + 1)
-        y, step, rhs = work[q0 : q0 + big], work[q0 + big : q0 + 2 * big], work[q0 + 2 * big : q0 + 3 * big]
-        diagonal, beta = work[q0 + 3 * big : q0 + 4 * big], work[q0 + 4 * big : q0 + 5 * big]
-        beta2, norms = work[q0 + 5 * big : q0 + 6 * big], work[q0 + 6 * big : q0 + 7 * big]
+        if nc > nh:
+            call_native(addresses[la.VELOCITY], x, 0, s, ws.native)
+        elif not fresh:
+            call_native(addresses[la.POSITION], x, 0, s, ws.native)
+        rows = ws.native + nc
+        for k in range(nc * nv):
+            s[ws.copy + k] = s[rows + k]
         largest = 0.0
         for j in range(nc):
+            value = s[ws.native + j]
             if nc == nh:
-                value = -work[offset + j]
+                value = -s[rows + nh * nv + j]
                 for c in range(nv):
-                    value += rows[j * nv + c] * v[c]
-            else:
-                value = work[j]
-            rhs[j] = -value
+                    value += s[rows + j * nv + c] * x[nq + c]
+            s[ws.rhs + j] = -value
             largest = max(largest, abs(value))
-        rank = fa.factor(
-            rows, nc, nv, sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT], perm, diagonal, beta, norms
-        )
-        if rank < nc:
-            fa.reduce(rows, nc, nv, rank, diagonal, beta2)
-        fa.least_squares(rows, nc, nv, rank, perm, diagonal, beta, beta2, rhs, y, step)
+        rank = correct(nc, nv, sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT], s, perm, ws)
         for i in range(nv):
-            v[i] += step[i]
+            x[nq + i] += s[ws.step + i]
         if largest < 1e-13:
             break
     return rank

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from sarrus.kernels import layout as la
+from sarrus.kernels.flat import flat
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.stepping import CONSTRAINTS, error_norm, finish, slope, stages
 
@@ -32,7 +33,7 @@ SPLIT_PIVOT = 1e-13
 
 
 @njit(cache=True)
-def record(addresses, sizes, settings, x, k, lam, rank, facts, row, work):
+def record(addresses, sizes, x, rank, row, s, ws):
     """Fill one row: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NU], sizes[la.NH], sizes[la.NC]
     n = nq + nv
@@ -42,32 +43,32 @@ def record(addresses, sizes, settings, x, k, lam, rank, facts, row, work):
         row[at + i] = x[i]
     at += n
     for i in range(nv):
-        row[at + i] = k[nq + i]
+        row[at + i] = s[ws.a + i]
     at += nv
     for i in range(nu):
         row[at + i] = x[n + i]
     at += nu
     for j in range(nc):
-        row[at + j] = lam[j]
+        row[at + j] = s[ws.lam + j]
     at += nc
-    call_native(addresses[la.ENERGY], x, row[at + ENERGY : at + ENERGY + 1])
+    call_native(addresses[la.ENERGY], x, 0, row, at + ENERGY)
     row[at + RANK] = rank
-    row[at + LARGEST] = facts[2]
-    row[at + SMALLEST] = facts[3]
+    row[at + LARGEST] = s[ws.facts + la.LARGEST]
+    row[at + SMALLEST] = s[ws.facts + la.SMALLEST]
     residual = 0.0
     if nh > 0:
-        call_native(addresses[la.POSITION], x, work)
+        call_native(addresses[la.POSITION], x, 0, s, ws.native)
         for j in range(nh):
-            residual = max(residual, abs(work[j]))
+            residual = max(residual, abs(s[ws.native + j]))
     row[at + RESIDUAL] = residual
 
 
 @njit(cache=True)
 def advance(
     addresses, sizes, settings, bounds, a, b, c, errors, exponent, rtol, atol, h_max, h_min,
-    x, tau, end, every, project, project_every, state, records, event_modes, event_values, event_log,
+    state_vector, tau, end, every, project, project_every, state, records, event_modes, event_values, event_log,
 ):  # fmt: skip
-    """Advance x to time ``end`` or until the records are full; returns (status, rows written).
+    """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
 
     ``state`` persists between calls (see the module's constants). With ``errors`` empty the steps are
     state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
@@ -79,32 +80,31 @@ def advance(
     time = n + nu
     s = b.shape[0]
     adaptive = errors.shape[0] > 0
-    slopes = np.zeros((s + 1, n))
-    new, scratch, rate = np.empty_like(x), np.empty(x.shape[0] + nq + nv + nu), np.empty(nq + 1)
-    lam = np.zeros(sizes[la.NC])
-    work = np.empty(la.work_size(sizes) + 2 * (sizes[la.NC] + 1) * (nv + 2))
+    ws = la.workspace(sizes)
+    size_x = la.input_size(sizes)
+    storage = np.zeros(ws.size + (s + 1) * n + 2 * size_x)
+    work = flat(storage)
+    slopes, new, trial = flat(storage[ws.size :]), flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
+    x = flat(state_vector)
     perm = np.empty(sizes[la.NC] + 1, np.int64)
-    facts = np.zeros(5)
     n_events = sizes[la.N_EVENTS]
     values = np.empty(n_events + 1)
     rows = 0
 
-    rank = slope(
-        addresses, sizes, settings, bounds, x, tau, True, slopes[0], lam, work, perm, facts, scratch
-    )
+    rank = slope(addresses, sizes, settings, bounds, x, tau, True, slopes, 0, work, perm, ws)
     if rank < 0:
         return ILL_POSED, rows
     if state[UNRECORDED] < 0.0:
-        record(addresses, sizes, settings, x, slopes[0], lam, rank, facts, records[rows], work)
+        record(addresses, sizes, x, rank, records[rows], work, ws)
         rows += 1
         state[UNRECORDED] = 0.0
         if n_events:
-            call_native(addresses[la.EVENTS], x, event_values)
+            call_native(addresses[la.EVENTS], x, 0, event_values, 0)
 
     while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
         t = x[time]
         last = False
-        size, speed = _approach(facts, state)
+        size, speed = _approach(work, ws, state)
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
         if adaptive:
@@ -129,9 +129,9 @@ def advance(
             near = project > 0 and (near or size < 2.0 * speed * h)
         good = stages(
             addresses, sizes, settings, bounds, a, b, c, adaptive, near,
-            x, h, tau, slopes, new, lam, work, perm, facts, scratch, rate,
+            x, h, tau, slopes, new, work, perm, ws,
         )  # fmt: skip
-        if project > 0 and not near and facts[4] > SPLIT_PIVOT * facts[2]:
+        if project > 0 and not near and work[ws.facts + la.BEYOND] > SPLIT_PIVOT * work[ws.facts + la.LARGEST]:
             # Redundant rows contradict each other beside the constraints: from now on stages are projected.
             state[SPLIT] = 1.0
         if adaptive:
@@ -170,7 +170,7 @@ def advance(
         else:
             new[time] = t + h if adaptive else target
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
-        if not finish(addresses, sizes, settings, new, what, state[TARGET_ENERGY], work, perm, scratch, rate):
+        if not finish(addresses, sizes, settings, new, what, state[TARGET_ENERGY], work, perm, ws):
             if adaptive and h > 2 * h_min:
                 state[REJECTED] += 1.0
                 state[STEP] = 0.25 * h
@@ -181,23 +181,21 @@ def advance(
             return PROJECTION_FAILED, rows
         stop = False
         if n_events:
-            call_native(addresses[la.EVENTS], new, values)
+            call_native(addresses[la.EVENTS], new, 0, values, 0)
             stop = _locate(
-                addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, lam, work, perm,
-                facts, scratch, rate, what, state, event_modes, event_values, values, event_log,
+                addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, trial, work, perm, ws, what,
+                state, event_modes, event_values, values, event_log,
             )  # fmt: skip
-        for i in range(x.shape[0]):
+        for i in range(la.input_size(sizes)):
             x[i] = new[i]
-        rank = slope(
-            addresses, sizes, settings, bounds, x, tau, True, slopes[0], lam, work, perm, facts, scratch
-        )
+        rank = slope(addresses, sizes, settings, bounds, x, tau, True, slopes, 0, work, perm, ws)
         state[STEPS] += 1.0
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
         if stop or x[time] >= end or state[UNRECORDED] >= every:
-            record(addresses, sizes, settings, x, slopes[0], lam, rank, facts, records[rows], work)
+            record(addresses, sizes, x, rank, records[rows], work, ws)
             rows += 1
             state[UNRECORDED] = 0.0
         if stop:
@@ -206,12 +204,13 @@ def advance(
 
 
 @njit(cache=True)
-def _approach(facts, state):
+def _approach(s, ws, state):
     """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
-    state[LARGEST_PIVOT] = max(state[LARGEST_PIVOT], facts[3])
+    smallest = s[ws.facts + la.SMALLEST]
+    state[LARGEST_PIVOT] = max(state[LARGEST_PIVOT], smallest)
     if state[LARGEST_PIVOT] == 0.0:
         return 1.0, 0.0
-    size = facts[3] / state[LARGEST_PIVOT]
+    size = smallest / state[LARGEST_PIVOT]
     speed = (state[LAST_PIVOT] - size) / state[LAST_STEP] if state[LAST_STEP] > 0.0 else 0.0
     state[NEXT_PIVOT] = size
     return size, speed
@@ -229,8 +228,8 @@ def _crossing(before, after, direction):
 
 @njit(cache=True)
 def _locate(
-    addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, lam, work, perm,
-    facts, scratch, rate, what, state, modes, before, after, log,
+    addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, trial, work, perm, ws, what,
+    state, modes, before, after, log,
 ):  # fmt: skip
     """Find crossings within the step by repeating it with a shorter h (Illinois method), and log them.
 
@@ -238,7 +237,9 @@ def _locate(
     """
     count = before.shape[0]
     energy = state[TARGET_ENERGY]
-    trial, values, found = new.copy(), np.empty(count + 1), np.full(count, np.inf)
+    values, found = np.empty(count + 1), np.full(count, np.inf)
+    for i in range(la.input_size(sizes)):
+        trial[i] = new[i]
     clock = sizes[la.NQ] + sizes[la.NV] + sizes[la.NU]
     earliest, stop = h, False
     for k in range(count):
@@ -253,10 +254,10 @@ def _locate(
             middle = min(max(middle, low + margin), high - margin)
             if not stages(
                 addresses, sizes, settings, bounds, a, b, c, False, near,
-                x, middle, tau, slopes, trial, lam, work, perm, facts, scratch, rate,
-            ) or not finish(addresses, sizes, settings, trial, what, energy, work, perm, scratch, rate):  # fmt: skip
+                x, middle, tau, slopes, trial, work, perm, ws,
+            ) or not finish(addresses, sizes, settings, trial, what, energy, work, perm, ws):  # fmt: skip
                 break
-            call_native(addresses[la.EVENTS], trial, values)
+            call_native(addresses[la.EVENTS], trial, 0, values, 0)
             if _crossing(before[k], values[k], modes[k, 0]):
                 high, f_high, f_low = middle, values[k], 0.5 * f_low
             else:
@@ -267,10 +268,10 @@ def _locate(
     if stop:
         stages(
             addresses, sizes, settings, bounds, a, b, c, False, near,
-            x, earliest, tau, slopes, new, lam, work, perm, facts, scratch, rate,
+            x, earliest, tau, slopes, new, work, perm, ws,
         )  # fmt: skip
-        finish(addresses, sizes, settings, new, what, energy, work, perm, scratch, rate)
-        call_native(addresses[la.EVENTS], new, after)
+        finish(addresses, sizes, settings, new, what, energy, work, perm, ws)
+        call_native(addresses[la.EVENTS], new, 0, after, 0)
     for k in range(count):
         before[k] = after[k]
         if found[k] <= earliest:

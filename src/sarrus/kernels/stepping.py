@@ -16,79 +16,73 @@ NOTHING, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2
 
 
 @njit(cache=True)
-def set_control(addresses, sizes, bounds, x, scratch):
+def set_control(addresses, sizes, bounds, x, s, ws):
     """Write u = control(q, v, t) to x, clipped to the actuators' limits (rows of ``bounds``)."""
     nu = sizes[la.NU]
     if addresses[la.CONTROL] == 0 or nu == 0:
         return
     first = sizes[la.NQ] + sizes[la.NV]
-    call_native(addresses[la.CONTROL], x, scratch[:nu])
+    call_native(addresses[la.CONTROL], x, 0, s, ws.x)
     for k in range(nu):
-        x[first + k] = min(max(scratch[k], bounds[0, k]), bounds[1, k])
+        x[first + k] = min(max(s[ws.x + k], bounds[0, k]), bounds[1, k])
 
 
 @njit(cache=True)
-def slope(addresses, sizes, settings, bounds, x, tau, want, k, lam, work, perm, facts, scratch):
-    """Write (q̇, v̇) at x to ``k``. Returns the rank used, −1 where the problem is ill posed."""
+def slope(addresses, sizes, settings, bounds, x, tau, want, slopes, stage, s, perm, ws):
+    """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
     nq, nv = sizes[la.NQ], sizes[la.NV]
-    set_control(addresses, sizes, bounds, x, scratch)
-    used = acceleration(
-        addresses, sizes, settings, x, tau, want, k[nq : nq + nv], lam, work, perm, facts
-    )
-    end = la.dynamics_size(sizes)
+    n = nq + nv
+    set_control(addresses, sizes, bounds, x, s, ws)
+    used = acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws)
     for i in range(nq):
-        k[i] = work[end - nq + i]
+        slopes[stage * n + i] = s[ws.rate + i]
+    for i in range(nv):
+        slopes[stage * n + nq + i] = s[ws.a + i]
     return used
 
 
 @njit(cache=True)
 def stages(
-    addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, tau, slopes, new, lam, work, perm, facts,
-    scratch, rate,
+    addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, tau, slopes, new, s, perm, ws
 ):  # fmt: skip
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
-    ``extra`` asks for the slope at the end too, in slopes[s], which the error estimate needs. ``near`` a
+    ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
     singular configuration the slopes are those at the projections of the stages on the constraints: off
     them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
     the smooth field f∘π, which is f on the constraints.
     """
     n = sizes[la.NQ] + sizes[la.NV]
     time = n + sizes[la.NU]
-    s = b.shape[0]
-    for i in range(x.shape[0]):
+    count = b.shape[0]
+    for i in range(la.input_size(sizes)):
         new[i] = x[i]
-    for stage in range(1, s):
+    for stage in range(1, count):
         for i in range(n):
             new[i] = x[i]
         for j in range(stage):
             weight = h * a[stage, j]
             if weight != 0.0:
                 for i in range(n):
-                    new[i] += weight * slopes[j, i]
+                    new[i] += weight * slopes[j * n + i]
         new[time] = x[time] + c[stage] * h
-        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, work, perm, scratch, rate):
+        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, s, perm, ws):
             return False
-        if not slope(
-            addresses, sizes, settings, bounds, new, tau, False, slopes[stage], lam, work, perm, facts, scratch
-        ) >= 0:  # fmt: skip
+        if slope(addresses, sizes, settings, bounds, new, tau, False, slopes, stage, s, perm, ws) < 0:
             return False
     for i in range(n):
         new[i] = x[i]
-    for j in range(s):
+    for j in range(count):
         weight = h * b[j]
         if weight != 0.0:
             for i in range(n):
-                new[i] += weight * slopes[j, i]
+                new[i] += weight * slopes[j * n + i]
     new[time] = x[time] + h
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
-        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, work, perm, scratch, rate):
+        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, s, perm, ws):
             return False
-        used = slope(
-            addresses, sizes, settings, bounds, new, tau, False, slopes[s], lam, work, perm, facts, scratch
-        )
-        return used >= 0
+        return slope(addresses, sizes, settings, bounds, new, tau, False, slopes, count, s, perm, ws) >= 0
     return True
 
 
@@ -99,10 +93,10 @@ def error_norm(errors, slopes, x, new, h, n, rtol, atol):
     for i in range(n):
         scale = atol + rtol * max(abs(x[i]), abs(new[i]))
         e = g = 0.0
-        for j in range(slopes.shape[0]):
-            e += errors[0, j] * slopes[j, i]
+        for j in range(errors.shape[1]):
+            e += errors[0, j] * slopes[j * n + i]
             if errors.shape[0] == 2:
-                g += errors[1, j] * slopes[j, i]
+                g += errors[1, j] * slopes[j * n + i]
         first += (e / scale) ** 2
         second += (g / scale) ** 2
     if errors.shape[0] == 1:
@@ -113,7 +107,7 @@ def error_norm(errors, slopes, x, new, h, n, rtol, atol):
 
 
 @njit(cache=True)
-def finish(addresses, sizes, settings, x, what, energy, work, perm, scratch, rate):
+def finish(addresses, sizes, settings, x, what, energy, s, perm, ws):
     """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
     for i in range(sizes[la.NQ] + sizes[la.NV]):
         if not np.isfinite(x[i]):
@@ -123,12 +117,11 @@ def finish(addresses, sizes, settings, x, what, energy, work, perm, scratch, rat
         return True
     fresh = False
     if sizes[la.NH] > 0:
-        converged, _, _ = project_position(addresses, sizes, settings, x, work, perm, scratch, rate)
-        if not converged:
+        fresh, _, _ = project_position(addresses, sizes, settings, x, s, perm, ws)
+        if not fresh:
             return False
-        fresh = True
     if sizes[la.NC] > 0:
-        project_velocity(addresses, sizes, settings, x, work, perm, fresh)
+        project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh)
     if what == CONSTRAINTS_AND_ENERGY:
-        return project_with_energy(addresses, sizes, settings, x, energy, scratch, rate)
+        return project_with_energy(addresses, sizes, settings, x, energy, s, ws)
     return True

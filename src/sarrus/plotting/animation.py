@@ -84,8 +84,8 @@ def animate(
         for line, k in zip(tails, moving):
             line.set_data(*paper[tail, k].T)
         move_pose(bodies, skeleton, paper[frame])
-        note = "singular   " if near[frame] else ""
-        clock.set(text=f"{note}t = {times[frame]:.2f} s", color=_WARNING if near[frame] else INK)
+        note = "   singular" if near[frame] else ""
+        clock.set(text=f"t = {times[frame]:.2f} s{note}", color=_WARNING if near[frame] else INK)
         for artist in artists:
             axes.draw_artist(artist)
         return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
@@ -99,7 +99,7 @@ def animate(
 def _palette(picture: Image.Image) -> Image.Image:
     """Return a palette image of a few colours, its lightest one pure white."""
     colours = np.array(picture.quantize(_COLOURS).getpalette(), dtype=int).reshape(-1, 3)
-    colours[colours.min(axis=1) > 248] = 255
+    colours[colours.min(axis=1) > 240] = 255
     palette = Image.new("P", (1, 1))
     palette.putpalette(colours.ravel().tolist())
     return palette

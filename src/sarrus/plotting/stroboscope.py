@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _TRACE_SAMPLES = 1200
 _LONG_SIDE = 7.0  # of the drawing [inch]
+_SLIMMEST = 0.35  # least ratio of its short to its long side
 
 
 def draw_stroboscope(
@@ -67,12 +68,14 @@ def stage(traces: Array, view: View) -> tuple[Figure, Axes]:
     """Return a figure whose axes, of equal aspect, hold all points (frames, n, 2) with a margin."""
     used = traces.reshape(-1, 2)
     low, high = used.min(axis=0), used.max(axis=0)
-    margin = 0.07 * max(float((high - low).max()), 1e-3)
-    low, high = low - margin, high + margin
-    size = (high - low) / (high - low).max() * _LONG_SIDE
-    figure = new_figure(max(size[0], 3.0) + 0.8, max(size[1], 2.2) + 0.8)
+    longest = max(float((high - low).max()), 1e-3)
+    half = np.maximum(0.5 * (high - low), _SLIMMEST * 0.5 * longest) + 0.07 * longest
+    centre = 0.5 * (low + high)
+    low, high = centre - half, centre + half
+    size = half / half.max() * _LONG_SIDE
+    figure = new_figure(size[0] + 0.8, size[1] + 0.8)
     axes = figure.subplots()
-    axes.set_aspect("equal", adjustable="datalim" if min(size) < 2.2 else "box")
+    axes.set_aspect("equal")
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     dress(axes)
@@ -142,9 +145,11 @@ def draw_ground(axes: Axes, skeleton: Skeleton, pose: Array) -> None:
 
 
 def caption(axes: Axes, name: str, text: str) -> Text:
-    """Write the name of the system and a line of text above the drawing; returns the latter."""
-    axes.set_title(name.replace("_", " "), loc="left", size=12, color=INK, weight="bold")
-    return axes.set_title(text, loc="right", size=9, color=INK)
+    """Write the name of the system and a line of text above the drawing; returns that line."""
+    axes.set_title(name.replace("_", " "), loc="left", size=12, color=INK, weight="bold", pad=20)
+    return axes.annotate(
+        text, (0, 1), xycoords="axes fraction", xytext=(0, 7), textcoords="offset points", size=9, color=INK
+    )
 
 
 def _pose_times(trajectory: Trajectory, frames: int | ArrayLike) -> Array:

@@ -35,7 +35,8 @@ def assemble_equations(
 ) -> Equations:
     """Take the equations of motion M(q) a + h(q, v) = k + S u + τ + Aᵀλ as given; v may be quasi-velocities.
 
-    Arguments that `sarrus.lagrangian.derive` has too mean the same, with forces of nv entries that are dual to v (power k·v).
+    Arguments that `sarrus.lagrangian.derive` has too mean the same. Forces have nv entries, dual to v: their
+    power is k·v.
 
     Parameters
     ----------
@@ -68,15 +69,15 @@ def assemble_equations(
         ca.SX(0) if potential_energy is None else trace.scalar("potential_energy", potential_energy, "q")
     )
     around = Surroundings(
-        holonomic,
-        velocity,
-        generalized_force,
-        inputs,
-        non_ideal,
-        coordinate_names,
-        velocity_names,
-        actuator_names,
-        constraint_names,
+        holonomic=holonomic,
+        velocity=velocity,
+        generalized_force=generalized_force,
+        inputs=inputs,
+        non_ideal=non_ideal,
+        coordinate_names=coordinate_names,
+        velocity_names=velocity_names,
+        actuator_names=actuator_names,
+        constraint_names=constraint_names,
     )
     return complete(trace, mass, trace.column("bias", bias, "qv", nv), q_rate, potential, around)
 
@@ -97,7 +98,7 @@ def _linear_rate(trace: Tracer, function: UserFunction) -> ca.SX:
     matrix = ca.jacobian(rate, trace.v)
     if ca.depends_on(matrix, trace.v) or not trace.vanishes(rate - matrix @ trace.v, rate):
         raise ArgumentError(
-            f"{trace.name}: rate must be linear in v, q̇ = N(q) v; motion at v = 0 belongs in rheonomic constraints",
+            f"{trace.name}: rate must be linear in v, q̇ = N(q) v, and finite",
             element="rate",
         )
     return rate

@@ -186,7 +186,7 @@ class _Run:
                 "make it admissible with system.project_velocity(q, v)",
                 element="v",
             )
-        s.ensure_generic_rank(q0, t0, renew=True)
+        s.ensure_generic_rank(q0, t0, x[s.nq : s.nq + s.nv], renew=True)
         if s.nc:
             s._project(x)
         self.x = x

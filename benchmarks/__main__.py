@@ -1,0 +1,53 @@
+"""Run benchmarks, print tables, write ``build/bench.json`` and ``build/bench.md``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from time import perf_counter
+
+from rich.console import Console
+
+from benchmarks import accuracy, cost, dynamics, start_up, step
+from benchmarks.models import ROOT
+from benchmarks.rows import Row, write_json
+from benchmarks.tables import markdown, print_tables, replace_in_readme
+
+BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
+    "step": step.rows,
+    "forward_dynamics": dynamics.python_rows,
+    "kernel": dynamics.kernel_rows,
+    "accuracy": accuracy.rows,
+    "cost": cost.rows,
+    "start_up": start_up.rows,
+}
+
+
+def main() -> None:
+    """Run the benchmarks that are named, all by default."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Sarrus against its peers.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(BENCHMARKS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="few repeats, no first run with empty caches")
+    parser.add_argument("--readme", action="store_true", help="put the tables between the markers of README.md")
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"unknown benchmark {', '.join(unknown)}. Known: {', '.join(BENCHMARKS)}")
+    console = Console()
+    rows: list[Row] = []
+    for name in arguments.names or BENCHMARKS:
+        began = perf_counter()
+        rows += BENCHMARKS[name](arguments.quick)
+        console.print(f"{name}: {perf_counter() - began:.1f} s", style="dim")
+    print_tables(rows, console)
+    build = ROOT / "build"
+    write_json(rows, build / "bench.json")
+    text = markdown(rows)
+    (build / "bench.md").write_text(text, encoding="utf-8")
+    console.print(f"written: {build / 'bench.json'}, {build / 'bench.md'}")
+    if arguments.readme and not replace_in_readme(text, ROOT / "README.md"):
+        parser.error("README.md has no markers <!-- bench:start --> and <!-- bench:end -->")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What a new model costs: seconds to trace and compile it, instructions, peak memory. One process per model."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from time import perf_counter
+from typing import Any
+
+from benchmarks.models import BUILDERS, ROOT
+from benchmarks.rows import Row, conditions
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return seconds from a mechanism to its first acceleration, without and with the disk cache."""
+    found = []
+    for name in list(BUILDERS)[:1] if quick else BUILDERS:
+        with tempfile.TemporaryDirectory() as directory:
+            for label in ("cold", "warm"):
+                facts = _probe_in_process(name, directory)
+                found.append(
+                    Row(
+                        name=f"compile, {label} cache",
+                        model=name,
+                        ours_us=1e6 * facts.pop("seconds"),
+                        conditions=conditions(note="System(mechanism), assemble, forward_dynamics; Numba's cache warm"),
+                        extra=facts,
+                    )
+                )
+    return found
+
+
+def _probe_in_process(name: str, directory: str) -> dict[str, Any]:
+    environment = os.environ | {"SARRUS_CACHE_DIR": directory}
+    command = [sys.executable, "-m", "benchmarks.cost", name]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def probe(name: str) -> dict[str, Any]:
+    """Build a model in this process and tell what it took."""
+    import sarrus as sr
+
+    mechanism, guess = BUILDERS[name]()
+    sr.System(sr.load(ROOT / "models" / "five_bar.xml")).mass_matrix([0.0] * 4)  # libraries loaded beforehand
+    baseline = _peak_mb()
+    began = perf_counter()
+    system = sr.System(mechanism)
+    q = system.assemble(guess).q
+    system.forward_dynamics(q, [0.0] * system.nv)
+    seconds = perf_counter() - began
+    functions = system.compiled.compiled.values()
+    return {
+        "seconds": seconds,
+        "native_seconds": sum(f.compile_seconds for f in functions),
+        "instructions_dynamics": system.compiled.function("dynamics").n_instructions,
+        "instructions": sum(f.n_instructions for f in functions),
+        "peak_memory_mb": _peak_mb(),
+        "model_memory_mb": _peak_mb() - baseline,
+    }
+
+
+def _peak_mb() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024.0**2 if sys.platform == "darwin" else 1024.0)
+
+
+if __name__ == "__main__":
+    print(json.dumps(probe(sys.argv[1])))

@@ -1,0 +1,107 @@
+"""Constrained forward dynamics against Pinocchio: as called from Python, and inside the compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pinocchio as pin
+
+from benchmarks.kernel import kernel_batch
+from benchmarks.models import BUILDERS, Case, case
+from benchmarks.pinocchio_twin import PinocchioTwin
+from benchmarks.rows import Row, conditions
+from benchmarks.timing import batch, interleave, summarize
+
+AGREEMENT = 1e-8
+
+
+def python_rows(quick: bool) -> list[Row]:
+    """Return `System.forward_dynamics` and its accelerations, read, against the calls of Pinocchio."""
+    repeats = 11 if quick else 61
+    found = []
+    for name in BUILDERS:
+        c = case(name)
+        tau = np.zeros(c.system.nv)
+        plain = batch(lambda c=c: c.system.forward_dynamics(c.q, c.v).a)
+        forced = batch(lambda c=c, tau=tau: c.system.forward_dynamics(c.q, c.v, tau=tau).a)
+        call, note = peer_call(name)
+        for label, ours in (("forward_dynamics", plain), ("forward_dynamics, τ given", forced)):
+            result = interleave(ours, batch(call), repeats)
+            found.append(
+                Row(
+                    name=label,
+                    model=name,
+                    ours_us=result.ours_us,
+                    peer="Pinocchio constraintDynamics",
+                    peer_us=result.peer_us,
+                    ratio=result.ratio,
+                    conditions=conditions("pin", note=note, repeats=repeats),
+                    at_least=1.0,
+                )
+            )
+    return found
+
+
+def kernel_rows(quick: bool) -> list[Row]:
+    """Return one evaluation in the kernel against Pinocchio's call, and what of that is the way through Python.
+
+    The share of Python is estimated by `pin.integrate`, which hands over two vectors and returns one, and
+    whose own work on these models is a fraction of it: the bound that it gives for Pinocchio is a low one.
+    """
+    repeats = 11 if quick else 61
+    found = []
+    for name in BUILDERS:
+        c = case(name)
+        call, note = peer_call(name)
+        kernel = kernel_batch(c.system, c.q, c.v, 2000)
+        peer, binding = batch(call), batch(_cheap_call(c))
+        kernel(), peer(), binding()
+        taken = [(kernel(), peer(), binding()) for _ in range(repeats)]
+        ours, theirs, cheap = zip(*taken)
+        result = summarize(ours, theirs)
+        inside = summarize(ours, [max(t - b, 1e-9) for t, b in zip(theirs, cheap)])
+        overhead = summarize(ours, cheap).peer_us
+        note += f"; of Pinocchio's time about {overhead:.2f} µs is the call from Python (pin.integrate, same model)"
+        found.append(
+            Row(
+                name="kernel evaluation",
+                model=name,
+                ours_us=result.ours_us,
+                peer="Pinocchio constraintDynamics",
+                peer_us=result.peer_us,
+                ratio=result.ratio,
+                conditions=conditions("pin", note=note, repeats=repeats),
+                at_least=4.0,
+                extra={"peer_call_us": overhead, "ratio_without_call": inside.ratio},
+            )
+        )
+    return found
+
+
+@cache
+def peer_call(name: str) -> tuple[Callable[[], object], str]:
+    """Return Pinocchio's call with its cheapest proximal settings whose accelerations equal those of sarrus."""
+    c = case(name)
+    ours = c.system.forward_dynamics(c.q, c.v).a
+    scale = 1.0 + np.abs(ours).max()
+    twin = PinocchioTwin(c.mechanism)
+    for iterations in (1, 2, 3, 5, 10):
+        for mu in (1e-14, 1e-12, 1e-10, 1e-8):
+            call = twin.forward_dynamics(c.q, c.v, mu, iterations)
+            difference = np.abs(twin.acceleration(c.q, c.v, call()) - ours).max() / scale
+            if difference < AGREEMENT:
+                note = (
+                    f"same mechanism and state, accelerations agree to {difference:.0e} relative; Pinocchio with mu {mu:g}, "
+                    f"{iterations} proximal iteration{'s' * (iterations > 1)}, {twin.n_rows} rows for {c.system.nc} of sarrus"
+                )
+                return call, note
+    raise RuntimeError(f"{name}: Pinocchio and sarrus disagree at all proximal settings")
+
+
+def _cheap_call(c: Case) -> Callable[[], object]:
+    twin = PinocchioTwin(c.mechanism)
+    model, q, v = twin.model, twin.q(c.q), twin.v(c.q, c.v)
+    integrate = pin.integrate
+    return lambda: integrate(model, q, v)

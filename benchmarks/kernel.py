@@ -1,0 +1,31 @@
+"""The one place that knows how the compiled kernel is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+import sarrus as sr
+from sarrus.kernels.forward import forward_many
+from sarrus.mechanism.pose import Array
+
+
+def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:
+    """Return a function that evaluates a, λ and Aᵀλ ``repeats`` times in the kernel; seconds per evaluation."""
+    addresses = system.load_functions("dynamics", "position", "velocity")
+    system.ensure_generic_rank(q)
+    sizes, settings, x, tau = system.sizes(), system.settings(), system.pack(q, v), np.zeros(0)
+    out, work = np.empty(system._out_size), np.zeros(system.workspace_size())
+    perm = np.zeros(system.nc + 1, np.int64)
+
+    def run() -> float:
+        began = perf_counter()
+        forward_many(addresses, sizes, settings, x, tau, out, work, perm, repeats)
+        return (perf_counter() - began) / repeats
+
+    run()
+    if not np.allclose(out[: system.nv], system.forward_dynamics(q, v).a, rtol=1e-12, atol=1e-12):
+        raise RuntimeError(f"{system.name}: the kernel and forward_dynamics differ")
+    return run

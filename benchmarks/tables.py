@@ -1,0 +1,123 @@
+"""The results as tables: in the terminal, as Markdown, and between two markers of the README."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.rows import Row
+
+START, END = "<!-- bench:start -->", "<!-- bench:end -->"
+Cells = tuple[str, ...]
+
+
+def duration(microseconds: float) -> str:
+    """Return a time with its unit, three significant digits."""
+    for limit, factor, unit in ((1e3, 1.0, "µs"), (1e6, 1e-3, "ms")):
+        if microseconds < limit:
+            return f"{_digits(microseconds * factor)} {unit}"
+    return f"{_digits(1e-6 * microseconds)} s"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def verdict(row: Row) -> str:
+    """Return the target and whether it is met."""
+    return "" if row.met is None else f"{row.target}: {'met' if row.met else 'MISSED'}"
+
+
+def sections(rows: Sequence[Row]) -> list[tuple[str, Cells, list[Cells]]]:
+    """Return (title, header, lines) of the tables: speed against peers, accuracy, compilation, start-up."""
+    accuracy = [r for r in rows if "peer_gap_m" in r.extra]
+    speed = [r for r in rows if r.peer is not None and r not in accuracy]
+    cost = [r for r in rows if "peak_memory_mb" in r.extra]
+    start = [r for r in rows if r.peer is None and r not in cost]
+    tables = [
+        (
+            "Speed",
+            ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"),
+            [
+                (r.name, r.model, duration(r.ours_us), r.peer or "", duration(r.peer_us or 0), f"{r.ratio:.2f}", verdict(r))
+                for r in speed
+            ],
+        ),
+        (
+            "Accuracy after 10 s at 1 ms through singular configurations",
+            ("what", "peer", "angle error, sarrus", "of peer", "loop gap, sarrus", "of peer", "step, sarrus", "of peer"),
+            [
+                (
+                    r.name.partition(", ")[2],
+                    r.peer or "",
+                    f"{r.extra['ours_angle_error_rad']:.1e} rad",
+                    f"{r.extra['peer_angle_error_rad']:.2g} rad",
+                    f"{r.extra['ours_gap_m']:.0e} m",
+                    f"{1e3 * r.extra['peer_gap_m']:.2g} mm",
+                    duration(r.ours_us),
+                    duration(r.peer_us or 0),
+                )
+                for r in accuracy
+            ],
+        ),
+        (
+            "Cost of a new model",
+            ("what", "model", "first acceleration", "instructions", "memory of the model", "peak of the process"),
+            [
+                (
+                    r.name,
+                    r.model,
+                    duration(r.ours_us),
+                    str(r.extra["instructions"]),
+                    f"{r.extra['model_memory_mb']:.0f} MB",
+                    f"{r.extra['peak_memory_mb']:.0f} MB",
+                )
+                for r in cost
+            ],
+        ),
+        ("Start-up", ("what", "time", "target"), [(r.name, duration(r.ours_us), verdict(r)) for r in start]),
+    ]
+    return [table for table in tables if table[2]]
+
+
+def print_tables(rows: Sequence[Row], console: Console) -> None:
+    """Print the tables, missed targets in red."""
+    for title, header, lines in sections(rows):
+        table = Table(*header, title=title, title_justify="left")
+        for line in lines:
+            table.add_row(*line, style="red" if line[-1].endswith("MISSED") else None)
+        console.print(table)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return the tables in Markdown, with the conditions that all rows share."""
+    blocks = []
+    for title, header, lines in sections(rows):
+        table = [header, tuple("---" for _ in header), *lines]
+        blocks.append(f"**{title}**\n\n" + "\n".join("| " + " | ".join(cells) + " |" for cells in table))
+    packages: dict[str, None] = {}
+    for row in rows:
+        machine, versions, *_ = row.conditions.split("; ")
+        packages |= dict.fromkeys(versions.split(", "))
+    if rows:
+        blocks.append(
+            f"Measured by `make bench`: {machine}; {', '.join(packages)}. Ratios above 1: sarrus is faster. Both sides "
+            "take turns in one process; ratios are medians over neighbouring pairs. Details: `build/bench.json`."
+        )
+    return "\n\n".join(blocks) + "\n"
+
+
+def replace_in_readme(text: str, path: Path) -> bool:
+    """Replace what stands between the markers of the README; False where there are no markers."""
+    if not path.exists():
+        return False
+    content = path.read_text(encoding="utf-8")
+    before, start, rest = content.partition(START)
+    _, end, after = rest.partition(END)
+    if not (start and end):
+        return False
+    path.write_text(f"{before}{START}\n{text}{END}{after}", encoding="utf-8")
+    return True
