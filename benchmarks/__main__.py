@@ -28,7 +28,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Sarrus against its peers.")
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(BENCHMARKS)}; default: all")
     parser.add_argument("--quick", action="store_true", help="few repeats, no first run with empty caches")
-    parser.add_argument("--readme", action="store_true", help="put the tables between the markers of README.md")
+    parser.add_argument(
+        "--readme", action="store_true", help="put the tables between the markers of README.md"
+    )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(BENCHMARKS))
     if unknown:

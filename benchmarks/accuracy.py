@@ -35,7 +35,9 @@ def rows(quick: bool) -> list[Row]:
         angle, gap = _mujoco_motion(model)
         result = interleave(_sarrus_batch(system), _mujoco_batch(model), repeats)
         setting = f'solref="{solref}"' if solref else "default solref"
-        note = f"RK4, dt 1 ms, 10 s, {len(ours.passages)} singular configurations, the same MJCF on both sides"
+        note = (
+            f"RK4, dt 1 ms, 10 s, {len(ours.passages)} singular configurations, the same MJCF on both sides"
+        )
         found.append(
             Row(
                 name=f"accuracy, slider {slider:g} kg",

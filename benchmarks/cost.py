@@ -8,17 +8,23 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from benchmarks.models import BUILDERS, ROOT
+import numpy as np
+
+import sarrus as sr
+from benchmarks.models import MODELS, ROOT
 from benchmarks.rows import Row, conditions
+from examples import slider_crank
+from sarrus.mechanism.pose import Array
 
 
 def rows(quick: bool) -> list[Row]:
     """Return seconds from a mechanism to its first acceleration, without and with the disk cache."""
     found = []
-    for name in list(BUILDERS)[:1] if quick else BUILDERS:
+    for name in list(MODELS)[:1] if quick else MODELS:
         with tempfile.TemporaryDirectory() as directory:
             for label in ("cold", "warm"):
                 facts = _probe_in_process(name, directory)
@@ -27,7 +33,9 @@ def rows(quick: bool) -> list[Row]:
                         name=f"compile, {label} cache",
                         model=name,
                         ours_us=1e6 * facts.pop("seconds"),
-                        conditions=conditions(note="System(mechanism), assemble, forward_dynamics; Numba's cache warm"),
+                        conditions=conditions(
+                            note="System(mechanism), assemble, forward_dynamics; Numba's cache warm"
+                        ),
                         extra=facts,
                     )
                 )
@@ -42,16 +50,12 @@ def _probe_in_process(name: str, directory: str) -> dict[str, Any]:
 
 
 def probe(name: str) -> dict[str, Any]:
-    """Build a model in this process and tell what it took."""
-    import sarrus as sr
-
-    mechanism, guess = BUILDERS[name]()
-    sr.System(sr.load(ROOT / "models" / "five_bar.xml")).mass_matrix([0.0] * 4)  # libraries loaded beforehand
+    """Build a model in this process and tell what it took. Another model loads the libraries beforehand."""
+    _first_acceleration(slider_crank.build(), lambda system: system.neutral())
+    mechanism = MODELS[name].build()
     baseline = _peak_mb()
     began = perf_counter()
-    system = sr.System(mechanism)
-    q = system.assemble(guess).q
-    system.forward_dynamics(q, [0.0] * system.nv)
+    system = _first_acceleration(mechanism, MODELS[name].guess)
     seconds = perf_counter() - began
     functions = system.compiled.compiled.values()
     return {
@@ -59,9 +63,16 @@ def probe(name: str) -> dict[str, Any]:
         "native_seconds": sum(f.compile_seconds for f in functions),
         "instructions_dynamics": system.compiled.function("dynamics").n_instructions,
         "instructions": sum(f.n_instructions for f in functions),
+        "libraries_memory_mb": baseline,
         "peak_memory_mb": _peak_mb(),
-        "model_memory_mb": _peak_mb() - baseline,
     }
+
+
+def _first_acceleration(mechanism: sr.Mechanism, guess: Callable[[sr.System], Array]) -> sr.System:
+    system = sr.System(mechanism)
+    q = system.assemble(guess(system)).q
+    system.forward_dynamics(q, np.zeros(system.nv))
+    return system
 
 
 def _peak_mb() -> float:

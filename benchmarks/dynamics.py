@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks.kernel import kernel_batch
-from benchmarks.models import BUILDERS, Case, case
+from benchmarks.models import MODELS, Case, case
 from benchmarks.pinocchio_twin import PinocchioTwin
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, interleave, summarize
@@ -21,7 +21,7 @@ def python_rows(quick: bool) -> list[Row]:
     """Return `System.forward_dynamics` and its accelerations, read, against the calls of Pinocchio."""
     repeats = 11 if quick else 61
     found = []
-    for name in BUILDERS:
+    for name in MODELS:
         c = case(name)
         tau = np.zeros(c.system.nv)
         plain = batch(lambda c=c: c.system.forward_dynamics(c.q, c.v).a)
@@ -52,7 +52,7 @@ def kernel_rows(quick: bool) -> list[Row]:
     """
     repeats = 11 if quick else 61
     found = []
-    for name in BUILDERS:
+    for name in MODELS:
         c = case(name)
         call, note = peer_call(name)
         kernel = kernel_batch(c.system, c.q, c.v, 2000)

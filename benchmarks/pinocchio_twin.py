@@ -144,7 +144,9 @@ class PinocchioTwin:
 
     def _contact(self, closure: Closure) -> pin.RigidConstraintModel:
         if closure.kind not in _CONTACTS:
-            raise ValueError(f"closure {closure.name!r}: Pinocchio has no counterpart of kind {closure.kind!r}")
+            raise ValueError(
+                f"closure {closure.name!r}: Pinocchio has no counterpart of kind {closure.kind!r}"
+            )
         sides = []
         for body, frame in ((closure.body1, closure.pose1), (closure.body2, closure.pose2)):
             node, pose = self._location[body]

@@ -23,7 +23,12 @@ def rows(quick: bool) -> list[Row]:
     repeats = 2 if quick else 5
     found = [
         _row("import sarrus", median(_import_seconds("import sarrus") for _ in range(repeats)), 0.7, repeats),
-        _row("import and name load, System, simulate", median(_import_seconds(_USE) for _ in range(repeats)), None, repeats),
+        _row(
+            "import and name load, System, simulate",
+            median(_import_seconds(_USE) for _ in range(repeats)),
+            None,
+            repeats,
+        ),
     ]
     _process_seconds(_COMMAND)
     warm = median(_process_seconds(_COMMAND) for _ in range(repeats))
@@ -31,7 +36,9 @@ def rows(quick: bool) -> list[Row]:
     if not quick:
         with tempfile.TemporaryDirectory() as directory:
             fresh = {"SARRUS_CACHE_DIR": directory, "NUMBA_CACHE_DIR": f"{directory}/numba"}
-            found.append(_row("sarrus simulate, 5 s, first run ever", _process_seconds(_COMMAND, fresh), 20.0, 1))
+            found.append(
+                _row("sarrus simulate, 5 s, first run ever", _process_seconds(_COMMAND, fresh), 20.0, 1)
+            )
     return found
 
 
@@ -40,7 +47,9 @@ def _row(name: str, seconds: float, target: float | None, repeats: int) -> Row:
         name=name,
         model="" if "import" in name else "five_bar",
         ours_us=1e6 * seconds,
-        conditions=conditions(note=f"median of {repeats} processes" if repeats > 1 else "one process, empty caches"),
+        conditions=conditions(
+            note=f"median of {repeats} processes" if repeats > 1 else "one process, empty caches"
+        ),
         within_us=None if target is None else 1e6 * target,
     )
 

@@ -21,7 +21,10 @@ def rows(quick: bool) -> list[Row]:
     found = []
     for name, duration in (("step", 0.5), ("step, 3 singular passages", 5.0)):
         steps = round(duration / DT)
-        for peer, settings in (("MuJoCo RK4", "as in the model file"), ("MuJoCo RK4, tuned", "PGS, no contacts")):
+        for peer, settings in (
+            ("MuJoCo RK4", "as in the model file"),
+            ("MuJoCo RK4, tuned", "PGS, no contacts"),
+        ):
             theirs = _mujoco_batch(steps, tuned=peer.endswith("tuned"))
             result = interleave(_sarrus_batch(duration, steps), theirs, repeats)
             note = (

@@ -13,35 +13,44 @@ SHAPES = [(1, 1), (1, 5), (5, 1), (4, 4), (3, 7), (7, 3), (12, 12), (20, 6), (6,
 
 
 class Factored:
-    """A factored copy of a matrix, with the workspaces that the kernels ask for."""
+    """A factored copy of a matrix: everything lies in one flat array, as the kernels want it."""
 
     def __init__(self, matrix: Array, limit: int | None = None, cut: float = CUT) -> None:
-        self.m, self.n = matrix.shape
-        big = max(self.m, self.n) + 1
-        self.w = np.ascontiguousarray(matrix, dtype=float).ravel().copy()
-        self.perm = np.zeros(self.m, np.int64)
-        self.diagonal, self.beta, self.beta2 = np.zeros(big), np.zeros(big), np.zeros(big)
-        limit = min(self.m, self.n) if limit is None else limit
-        self.rank = fa.factor(self.w, self.m, self.n, limit, cut, self.perm, self.diagonal, self.beta, np.zeros(big))
-        if self.rank < self.m:
-            fa.reduce(self.w, self.m, self.n, self.rank, self.diagonal, self.beta2)
+        self.m, self.n = m, n = matrix.shape
+        big = max(m, n) + 1
+        # matrix, diagonal, beta, beta2, norms, and three vectors for the solves
+        self.w, self.diagonal, self.beta, self.beta2, self.norms, self.one, self.two, self.three = (
+            [0] + [m * n + k * big for k in range(7)]
+        )
+        self.s = np.full(m * n + 7 * big, np.nan)
+        self.s[: m * n] = np.ravel(matrix)
+        self.perm = np.zeros(m, np.int64)
+        limit = min(m, n) if limit is None else limit
+        self.rank = fa.factor(
+            self.s, 0, m, n, limit, cut, self.perm, self.diagonal, self.beta, self.norms
+        )
+        self.pivots = np.abs(self.s[self.diagonal :][: min(m, n)])
+        if self.rank < m:
+            fa.reduce(self.s, 0, m, n, self.rank, self.diagonal, self.beta2)
 
     def solve(self, b: Array) -> tuple[Array, float]:
         """A⁺ b and the least-squares residual."""
-        x, y = np.zeros(self.n), np.zeros(max(self.m, self.n) + 1)
+        self.s[self.one :][: self.m] = b
         left = fa.least_squares(
-            self.w, self.m, self.n, self.rank, self.perm, self.diagonal, self.beta, self.beta2, b.copy(), y, x
-        )
-        return x, left
+            self.s, 0, self.m, self.n, self.rank, self.perm, self.diagonal, self.beta, self.beta2, self.one,
+            self.two, self.three,
+        )  # fmt: skip
+        return self.s[self.three :][: self.n].copy(), left
 
     def transposed_solve(self, g: Array) -> Array:
         """(Aᵀ)⁺ g."""
-        turned, work, lam = g.copy(), np.zeros(self.m + 1), np.full(self.m, np.nan)
-        fa.apply_q_transposed(self.w, self.n, self.rank, self.beta, turned)
+        self.s[self.one :][: self.n] = g
+        fa.apply_q_transposed(self.s, 0, self.n, self.rank, self.beta, self.one)
         fa.multipliers(
-            self.w, self.m, self.n, self.rank, self.perm, self.diagonal, self.beta2, turned, work, lam
-        )
-        return lam
+            self.s, 0, self.m, self.n, self.rank, self.perm, self.diagonal, self.beta2, self.one, self.two,
+            self.three,
+        )  # fmt: skip
+        return self.s[self.three :][: self.m].copy()
 
 
 def check_against_svd(matrix: Array, rank: int, tolerance: float, limit: int | None = None) -> None:
@@ -98,8 +107,7 @@ def test_graded_rows_keep_their_rank(seed: int) -> None:
     matrix = np.diag(10.0 ** -np.arange(6)) @ rng.standard_normal((6, 9))
     factored = Factored(matrix[rng.permutation(6)])
     assert factored.rank == 6
-    pivots = np.abs(factored.diagonal[:6])
-    assert (np.diff(pivots) <= 0.0).all()
+    assert (np.diff(factored.pivots) <= 0.0).all()
     b = matrix @ rng.standard_normal(9)
     x, residual = Factored(matrix).solve(b)
     np.testing.assert_allclose(matrix @ x, b, rtol=1e-9)
@@ -137,20 +145,19 @@ def test_cholesky(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((n, n + 3))
     mass = root @ root.T
-    flat = mass.ravel().copy()
-    assert fa.cholesky_ltl(flat, n)
-    lower = np.tril(flat.reshape(n, n))
+    s = np.concatenate([mass.ravel(), np.zeros(n)])
+    assert fa.cholesky_ltl(s, 0, n)
+    lower = np.tril(s[: n * n].reshape(n, n))
     np.testing.assert_allclose(lower.T @ lower, mass, rtol=1e-12, atol=1e-12)
-    b = rng.standard_normal(n + 2)
-    x = b.copy()
-    fa.solve_l_transposed(flat, n, x, 2)
-    np.testing.assert_allclose(lower.T @ x[2:], b[2:], rtol=1e-9, atol=1e-11)
-    np.testing.assert_array_equal(x[:2], b[:2])
-    y = b[:n].copy()
-    fa.solve_l(flat, n, y)
-    np.testing.assert_allclose(lower @ y, b[:n], rtol=1e-9, atol=1e-11)
+    b = rng.standard_normal(n)
+    s[n * n :] = b
+    fa.solve_l_transposed(s, 0, n, n * n)
+    np.testing.assert_allclose(lower.T @ s[n * n :], b, rtol=1e-9, atol=1e-11)
+    s[n * n :] = b
+    fa.solve_l(s, 0, n, n * n)
+    np.testing.assert_allclose(lower @ s[n * n :], b, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("bad", [np.diag([1.0, -1.0]), np.diag([0.0, 1.0]), [[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0], [0, 1]]])
+@pytest.mark.parametrize("bad", [[[1, 0], [0, -1]], [[0, 0], [0, 1]], [[1, 2], [2, 1]], [[np.nan, 0], [0, 1]]])
 def test_cholesky_says_no(bad: Array) -> None:
-    assert not fa.cholesky_ltl(np.asarray(bad, dtype=float).ravel().copy(), 2)
+    assert not fa.cholesky_ltl(np.ravel(bad).astype(float), 0, 2)

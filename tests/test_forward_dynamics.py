@@ -13,24 +13,25 @@ from sarrus import compiled
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
+from sarrus.mechanism.pose import Array, Pose
 from sarrus.solves import ForwardDynamics
 from sarrus.status import Status
 from sarrus.system import System
 
-# Closures of a random mechanism, which leave between 2 and 14 of its 19 degrees of freedom.
+# Closures of random mechanisms with 19 degrees of freedom in the tree, and seeds of independent and redundant ones.
 SETS = {
-    "few": ("distance", "point_on_plane", "universal"),
-    "many": ("revolute", "screw", "cylindrical", "point_on_line", "distance"),
-    "redundant": ("planar", "weld", "prismatic", "point", "weld", "weld"),
+    "few": (0, ("distance", "point_on_plane", "universal")),
+    "many": (12, ("revolute", "screw", "point_on_line")),
+    "redundant": (9, ("planar", "weld", "prismatic", "point", "weld", "weld")),
 }
 
 
 @lru_cache
 def random_loops(which: str, mode: str) -> tuple[System, Array, Array]:
-    plan = random_tree(len(which))
+    seed, kinds = SETS[which]
+    plan = random_tree(seed)
     q = random_coordinates(plan)
-    mechanism = close_loops(plan, q, SETS[which])
+    mechanism = close_loops(plan, q, kinds)
     mechanism.add_actuator("motor", "j0", gear=2.0)
     system = system_in_mode(mechanism, mode)
     return system, q, system.project_velocity(q, random_state(system, 1)[1])
@@ -151,24 +152,60 @@ def test_inconsistent_rows_are_met_in_the_least_squares_sense() -> None:
     np.testing.assert_allclose(result.a, [0.0, -9.81], atol=1e-14)
 
 
-def test_singular_configuration_loses_a_direction() -> None:
-    """Equal-link slider-crank, folded: the rank drops from 1 to 0; beside it the multiplier is determined."""
+def equal_links() -> System:
+    """Slider-crank whose rod can fold back over the crank, where its only row vanishes."""
     mechanism = Mechanism("slider_crank", gravity=(0, -9.81, 0))
     for name, parent, at in (("crank", "world", 0.0), ("rod", "crank", 1.0)):
         mechanism.add_body(name, 1.0, com=(1, 0, 0))
         mechanism.add_joint(name, "revolute", parent, name, parent_pose=(at, 0, 0))
     mechanism.add_closure("slider", "point_on_plane", "world", "rod", axis=(0, 1, 0), pose2=(1, 0, 0))
-    system = System(mechanism)
-    for distance in (1e-2, 1e-5, 1e-7):
-        q1 = np.pi / 2 + distance
-        result = check(system, np.array([q1, np.pi - 2 * distance]), np.zeros(2), 1, 1e-12 / distance**2)
-        assert result.status is Status.OK
-    result = system.forward_dynamics([np.pi / 2, np.pi], [0.0, 0.0])
+    return System(mechanism)
+
+
+@pytest.mark.parametrize("distance", [1e-1, 1e-3, 1e-5])
+def test_approach_of_a_singular_configuration(distance: float) -> None:
+    q = np.array([np.pi / 2 + distance, np.pi - 2 * distance])
+    result = check(equal_links(), q, np.array([3.0, -6.0]), 1, 1e-14 / distance**2)
+    assert result.status is Status.OK
+    assert result.determined.all()
+    assert result.a[1] == pytest.approx(-2 * result.a[0], abs=1e-12 / distance**2)
+
+
+def test_singular_configuration_loses_a_direction() -> None:
+    """The row is zero but for rounding: no constraint, no multiplier, and no velocity is taken away."""
+    system, q = equal_links(), np.array([np.pi / 2, np.pi])
+    result = system.forward_dynamics(q, [0.0, 0.0])
     assert (result.status, result.rank, result.dof) == (Status.SINGULAR, 0, 2)
     assert result.status.ok
-    np.testing.assert_allclose(result.multipliers, 0.0)
     assert result.redundant == ("slider.height",)
-    np.testing.assert_allclose(result.constraint_force, 0.0)
+    np.testing.assert_array_equal(result.multipliers, 0.0)
+    np.testing.assert_array_equal(result.constraint_force, 0.0)
+    np.testing.assert_array_equal(system.project_velocity(q, [8.0, -16.0]), [8.0, -16.0])
+
+
+@pytest.mark.parametrize("kind", ["point_on_line", "point", "weld"])
+def test_flattened_parallelogram(kind: str) -> None:
+    """All links on one line: of two independent rows one is left, and rows out of the plane stay redundant."""
+    mechanism = Mechanism("parallelogram", gravity=(0, -9.81, 0))
+    for name, parent, at in (("crank", "world", 0.0), ("coupler", "crank", 0.5), ("rocker", "coupler", 1.0)):
+        mechanism.add_body(name, 1.0, (0.25, 0, 0), (0.01, 0.02, 0.02))
+        mechanism.add_joint(name, "revolute", parent, name, parent_pose=(at, 0, 0))
+    if kind == "weld":  # the rocker's last turn is free in a chain of four
+        mechanism.add_body("pin")
+        mechanism.add_joint("pin", "revolute", "rocker", "pin", parent_pose=(0.5, 0, 0), armature=0.1)
+        mechanism.add_closure("ground", kind, "world", "pin", pose1=(1.0, 0, 0))
+    else:
+        mechanism.add_closure("ground", kind, "world", "rocker", pose1=(1.0, 0, 0), pose2=(0.5, 0, 0))
+    system = System(mechanism)
+    flat = np.array([0.0, 0.0, np.pi, np.pi][: system.nq])
+    generic = 3 if kind == "weld" else 2
+    result = check(system, flat, np.zeros(system.nv), generic - 1)
+    assert result.status is Status.SINGULAR
+    angle = 0.7
+    moved = np.array([angle, -angle, angle + np.pi, np.pi - angle][: system.nq])
+    assert np.abs(system.constraint_residual(moved)).max() < 1e-12
+    result = check(system, moved, np.zeros(system.nv), generic)
+    assert result.status is Status.OK
 
 
 def test_answer_does_not_depend_on_earlier_calls() -> None:
@@ -208,3 +245,123 @@ def test_options_take_effect() -> None:
     system.options.singular_cut = 0.99
     result = system.forward_dynamics(q, np.zeros(3))
     assert (result.rank, result.status, result.tolerance) == (1, Status.SINGULAR, 0.99)
+    system.options.singular_cut, system.options.inconsistent = 1e-9, -1.0
+    assert system.forward_dynamics(q, np.zeros(3)).status is Status.INCONSISTENT
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_forces_at_a_closure_hold_a_weight(turned: bool) -> None:
+    """A body hung by a weld: force and torque that the support exerts on it, in the documented frames."""
+    mechanism = Mechanism("weight", gravity=(0, 0, -10.0))
+    mechanism.add_body("b", 2.0, (0.3, 0, 0), (0.1, 0.1, 0.1))
+    mechanism.add_joint("free", "free", "world", "b")
+    frame = Pose.of((1, 2, 3), rpy=(0, 0, np.pi / 2) if turned else (0, 0, 0))
+    mechanism.add_closure("hook", "weld", "world", "b", pose1=frame, pose2=Pose())
+    system = System(mechanism)
+    q = np.array([*frame.position, *frame.quaternion])
+    found = system.forward_dynamics(q, np.zeros(6))
+    np.testing.assert_allclose(found.a, 0.0, atol=1e-12)
+    rows = found.closure_force("hook")
+    # Force in world axes; torque about the frame's origin in axes of frame 2: 0.3 m × 20 N about −y of the body.
+    expected = {"x": 0, "y": 0, "z": 20, "rx": 0, "ry": -6, "rz": 0}
+    assert rows == {f"hook.{row}": pytest.approx(value, abs=1e-10) for row, value in expected.items()}
+    swapped = Mechanism("swapped", gravity=(0, 0, -10.0))
+    swapped.add_body("b", 2.0, (0.3, 0, 0), (0.1, 0.1, 0.1))
+    swapped.add_joint("free", "free", "world", "b")
+    swapped.add_closure("hook", "point", "b", "world", pose2=frame)
+    spin = np.array([0, 0, 0, 0.0, -6.0, 0])
+    opposite = System(swapped).forward_dynamics(q, np.zeros(6), tau=spin).closure_force("hook")
+    assert opposite["hook.z"] == pytest.approx(-20, abs=1e-10)
+
+
+def test_rod_and_rail_forces() -> None:
+    """A rod in compression has positive thrust; a rail pushes along the directions fixed to body 1."""
+    mechanism = Mechanism("props", gravity=(0, 0, -10.0))
+    for name, x in (("on_rod", 0.0), ("on_rail", 5.0)):
+        mechanism.add_body(name, 1.0, inertia=(0.1, 0.1, 0.1))
+        mechanism.add_joint(name, "free", "world", name, parent_pose=(x, 0, 2))
+    mechanism.add_closure("rod", "distance", "world", "on_rod", length=2.0)
+    mechanism.add_closure("rail", "prismatic", "world", "on_rail", pose1=(5, 0, 2), axis=(0, 1, 0))
+    found = System(mechanism)
+    result = found.forward_dynamics(found.neutral(), np.zeros(12))
+    assert result.closure_force("rod")["rod.length"] == pytest.approx(10.0)
+    rail = result.closure_force("rail")
+    assert sorted([abs(rail["rail.p1"]), abs(rail["rail.p2"])]) == pytest.approx([0.0, 10.0], abs=1e-10)
+    with pytest.raises(ArgumentError, match=r"unknown closure 'rial'. Did you mean 'rail'\? Known: 'rod', 'rail'"):
+        result.closure_force("rial")
+
+
+def test_massless_body_that_can_move_is_ill_posed() -> None:
+    mechanism = Mechanism("loose")
+    for name, mass in (("a", 1.0), ("b", 0.0)):
+        mechanism.add_body(name, mass, (1, 0, 0))
+        mechanism.add_joint(name, "revolute", "world", name, axis=(0, 1, 0))
+    system = System(mechanism)
+    with pytest.raises(SolveError, match="loose: the mass matrix is not positive definite on the motions"):
+        system.forward_dynamics([0, 0], [0, 0])
+    assert system.forward_dynamics([0, 0], [0, 0], throw=False).status is Status.ILL_POSED
+    mechanism.add_closure("tie", "weld", "a", "b")
+    assert System(mechanism).forward_dynamics([0, 0], [0, 0]).a == pytest.approx([9.81, 9.81])
+
+
+@pytest.mark.parametrize("name", ["q", "v", "u", "tau", "t"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, "length", "text", "missing", "matrix"])
+def test_bad_arguments_are_named(name: str, bad: float | str) -> None:
+    """Never NaN in silence: one error that says which argument and what it should be."""
+    mechanism = Mechanism("cart", gravity=(0, 0, 0))
+    mechanism.add_body("b", 1.0)
+    mechanism.add_joint("slide", "prismatic", "world", "b")
+    mechanism.add_actuator("push", "slide")
+    value: object = {"length": [1.0, 2.0], "text": ["fast"], "missing": 0.5, "matrix": [[1.0]]}.get(str(bad), [bad])
+    if name == "t":
+        value = {"length": [1.0, 2.0], "missing": None}.get(str(bad), bad)
+    arguments: dict[str, object] = {"q": [0.0], "v": [0.0], "u": [0.0], "tau": [0.0], "t": 0.0, name: value}
+    sizes = "must be (a )?finite|must have 1 entries"
+    system = System(mechanism)
+    for _ in range(2):  # before and after the first compilation
+        with pytest.raises(ArgumentError, match=f"cart: {name} ({sizes})"):
+            system.forward_dynamics(**arguments)  # type: ignore[arg-type]
+        assert system.forward_dynamics([0.0], [0.0]).a == pytest.approx([0.0])
+
+
+def test_equations_that_are_not_numbers() -> None:
+    """A constraint or a force outside its domain is a status, not a number that looks right."""
+
+    def build(**extra: object) -> System:
+        return System.from_lagrangian(nq=2, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2 - 9.81 * q[1], **extra)
+
+    for system in (
+        build(holonomic=lambda q, t: ca.sqrt(q[0]) - 1),
+        build(generalized_force=lambda q, v, t: ca.vertcat(0, ca.log(q[0]))),
+    ):
+        for _ in range(2):
+            with pytest.raises(SolveError, match=Status.NOT_FINITE.diagnosis):
+                system.forward_dynamics([-1.0, 0.0], [0.0, 0.0])
+            assert system.forward_dynamics([-1.0, 0.0], [0.0, 0.0], throw=False).status is Status.NOT_FINITE
+            assert system.forward_dynamics([1.0, 0.0], [0.0, 0.0]).status is Status.OK
+
+
+def test_constraint_nonlinear_in_velocity() -> None:
+    """Constant speed by ψ = v·v − 1: λ along the velocity (Appell and Chetaev)."""
+    system = System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2 - 9.81 * q[1],
+        velocity=lambda q, v, t: ca.sumsqr(v) - 1,
+    )
+    v = np.array([0.6, 0.8])
+    result = check(system, np.zeros(2), v, 1)
+    assert result.status is Status.OK
+    assert v @ result.a == pytest.approx(0.0, abs=1e-13)
+    np.testing.assert_allclose(system.project_velocity([0, 0], 2 * v), v, atol=1e-12)
+
+
+def test_results_are_read_only_and_their_own() -> None:
+    """A later call does not change an earlier result."""
+    system, q, v = random_loops("redundant", "traced")
+    result = system.forward_dynamics(q, v)
+    kept = {name: getattr(result, name).copy() for name in ("a", "multipliers", "constraint_force", "determined")}
+    system.forward_dynamics(*random_state(system, 5))
+    for name, value in kept.items():
+        np.testing.assert_array_equal(getattr(result, name), value)
+    with pytest.raises(ValueError, match="read-only"):
+        result.a[0] = 1.0

@@ -149,7 +149,7 @@ def _mobility(system: System) -> Table:
         table.add_row("closure residual", f"{closed.residual:.3g}")
     if closed.status is Status.NOT_CLOSED:
         table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
-    elif (generic := nearby_rank(system, np.asarray(closed.q), holonomic=False)) > rank:
+    elif (generic := nearby_rank(system, np.asarray(closed.q))) > rank:
         table.add_row(
             "[yellow]singular[/]", f"the rank is {generic} nearby: {system.nv - generic} degrees of freedom"
         )

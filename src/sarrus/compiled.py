@@ -91,6 +91,11 @@ class CompiledEquations:
         """The functions compiled so far, with their sizes and compile seconds."""
         return dict(self._functions)
 
+    @property
+    def mass_is_singular(self) -> bool:
+        """Whether M is singular, so that only the null-space method solves the dynamics."""
+        return self.mode == la.NULL_SPACE
+
     def sizes(self) -> np.ndarray:
         """Return the integer description for the kernels; ranks are to be filled in."""
         e = self.equations

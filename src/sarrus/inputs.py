@@ -74,8 +74,7 @@ def with_force(system: System, force: InputFunction) -> System:
     e = system.equations
     value = trace_function(system, force, system.nv, "force")
     driven = Class.from_symbolic(replace(e, passive_force=e.passive_force + value, conservative=False))
-    driven.mechanism, driven.joint_names = system.mechanism, system.joint_names
-    driven.options, driven.parameters = system.options, system.parameters
+    driven.adopt(system)
     return driven
 
 

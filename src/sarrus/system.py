@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -15,7 +15,7 @@ from sarrus.compiled import CompiledEquations
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.kernels import layout as la
-from sarrus.kernels.forward import INCONSISTENT, STRIDE, forward, project
+from sarrus.kernels.forward import INCONSISTENT, SINGULAR, STRIDE, forward, project
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import body_placements, trace
@@ -28,11 +28,11 @@ _NO_FORCE = np.zeros(0)
 
 @dataclass
 class Options:
-    """Tolerances of the constrained solves.
+    """Tolerances of the constrained solves; an assignment takes effect at the next solve.
 
-    singular_cut : a pivot of A below this multiple of the largest one is singular. Redundant rows are cut by
-        the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the rounding of
-        a model's data (printed digits close loops to 1e-8).
+    singular_cut : a pivot of A below this multiple of the largest one nearby is singular. Redundant rows are cut
+        by the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the rounding
+        of a model's data (printed digits close loops to 1e-8).
     near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects the
         Runge–Kutta stages too.
     inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
@@ -43,6 +43,12 @@ class Options:
     near_singular: float = 0.2
     inconsistent: float = 1e-6
     position_tolerance: float = 1e-14
+    on_change: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name != "on_change" and getattr(self, "on_change", None) is not None:
+            self.on_change()  # type: ignore[misc]
 
 
 class System:
@@ -95,7 +101,7 @@ class System:
         self.mechanism = mechanism
         self.equations = e
         self.compiled = CompiledEquations(e)
-        self.options = Options()
+        self.options = Options(on_change=self._renew_settings)
         self.parameters = ParameterValues(e.name, e.parameter_values)
         self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
         self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
@@ -108,6 +114,7 @@ class System:
         self._addresses = np.zeros(la.N_ADDRESSES, np.int64)
         self._x = np.zeros(la.input_size(self._sizes))
         self._work = np.zeros(self.workspace_size())
+        self._scales = 0.0, 0.0
         self._settings = self.settings()
         self._perm = np.zeros(self.nc + 1, np.int64)
         self._out_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
@@ -283,10 +290,11 @@ class System:
     ) -> int:
         """Find, once, the rank that A has at generic closed configurations near q; the kernels never exceed it."""
         if not self._generic_known or renew:
-            holonomic = assembly.nearby_rank(self, q, t)
-            everything = holonomic if self.nc == self.nh else assembly.nearby_rank(self, q, t, v, holonomic=False)
-            self._sizes[la.HOLONOMIC_RANK] = holonomic
-            self._sizes[la.GENERIC_RANK] = everything
+            near = assembly.survey(self, q, t, v)
+            self._sizes[la.HOLONOMIC_RANK] = near.holonomic_rank
+            self._sizes[la.GENERIC_RANK] = near.rank
+            self._scales = near.scale, near.weighted_scale
+            self._settings = self.settings()
             self._generic_known = True
             self._ready = False
         return int(self._sizes[la.GENERIC_RANK])
@@ -344,18 +352,13 @@ class System:
         """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
         x, facts = self._x, out[2 * self.nv + self.nc :]
         outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-        if outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]:
-            # The generic rank may be higher on this part of the configuration space, if the loops are closed.
-            q = np.array(x[self._q_part])
-            if np.abs(self.constraint_residual(q, t)).max(initial=0.0) < 1e-8:
-                before = self._sizes[la.GENERIC_RANK]
-                if self.ensure_generic_rank(self.normalized(q), t, np.array(x[self._v_part]), renew=True) > before:
-                    self._ready = False
-                    self._prepare(q, x[self._v_part], t)
-                    code = forward(
-                        self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm
-                    )
-                    outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+        if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
+            # The rank nearby may differ from where it was found: look again, here.
+            q, v, before = np.array(x[self._q_part]), np.array(x[self._v_part]), self._sizes[la.GENERIC_RANK]
+            if self.ensure_generic_rank(self.normalized(q), t, v, renew=True) != before:
+                self._prepare(q, v, t)
+                code = forward(self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm)
+                outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome < 0:
@@ -396,9 +399,19 @@ class System:
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
         settings[la.INCONSISTENT] = self.options.inconsistent
         settings[la.NEAR] = self.options.near_singular
+        settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = self._scales
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
         return settings
+
+    def _renew_settings(self) -> None:
+        self._settings = self.settings()
+
+    def adopt(self, other: System) -> None:
+        """Take over mechanism, options and parameters of a system with the same coordinates."""
+        self.mechanism, self.joint_names, self.parameters = other.mechanism, other.joint_names, other.parameters
+        self.options = replace(other.options, on_change=self._renew_settings)
+        self._renew_settings()
 
     def sizes(self) -> np.ndarray:
         """Return a copy of the dimensions, modes and ranks for the kernels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,7 @@ def assemble(
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
     else:
-        status = Status.SINGULAR if rank < nearby_rank(system, best, t) else Status.OK
+        status = Status.SINGULAR if rank < survey(system, best, t).holonomic_rank else Status.OK
     phi = system.constraint_residual(best, t)
     gaps = {name: float(np.abs(phi[rows]).max()) for name, rows in system.closure_rows.items() if rows.stop <= system.nh}
     result = Assembly(read_only(best), error, iterations, rank, status, gaps)
@@ -68,35 +69,76 @@ def numerical_rank(jacobian: Array, tolerance: float = 1e-6) -> int:
     return int(np.count_nonzero(values > tolerance * values[0])) if values[0] > 0.0 else 0
 
 
-def nearby_rank(
-    system: System, q: Array, t: float = 0.0, v: Array | None = None, *, holonomic: bool = True
-) -> int:
-    """Return the rank that A has at generic closed configurations near q: the largest of q and three neighbours.
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What the constraints are like at generic closed configurations near one.
 
-    Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
-    the rank there is lower; where redundant rows separate off the manifold, it is the rank on it.
-    ``v`` matters for constraints nonlinear in the velocity; the neighbours' velocities are seeded steps too.
+    ``holonomic_rank`` and ``rank`` of A (all rows); ``scale`` is the largest singular value of A there and
+    ``weighted_scale`` that of A M^(−1/2), against which a pivot counts as singular.
     """
-    rows = slice(0, system.nh if holonomic else system.nc)
+
+    holonomic_rank: int
+    rank: int
+    scale: float
+    weighted_scale: float
+
+
+def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
+    """Return the largest rank and scale of A at q and, where rows may be redundant, at three neighbours.
+
+    The loops are closed first if they are open at q: beside the constraints redundant rows separate.
+    Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
+    the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the neighbours'
+    velocities are seeded steps too.
+    """
     start = np.zeros(system.nv) if v is None else v
-    jacobian = system.constraint_jacobian(q, t, start)[rows]
-    rank = numerical_rank(jacobian)
-    if rank == min(jacobian.shape):
-        return rank
+    everything = np.ones(system.nv)
+    if _residual(system, q, t) > TOLERANCE:
+        closed, _ = _descend(system, q, t, everything)
+        q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
+    found = _look(system, q, t, start)
+    if found.rank == system.nc:
+        return found
     rng = np.random.default_rng(2)
     kicks = np.random.default_rng(3).standard_normal((3, system.nv))
     kicks *= 0.03 * (1.0 + float(np.linalg.norm(start)))
-    everything = np.ones(system.nv)
-    _, values, right = np.linalg.svd(jacobian)
-    tangent = right[int(np.count_nonzero(values > 1e-6 * max(values[0], 1e-300))) :]
+    _, values, right = np.linalg.svd(system.constraint_jacobian(q, t, start)[: system.nh])
+    largest = float(values.max(initial=0.0))
+    tangent = right[int(np.count_nonzero(values > 1e-6 * max(largest, 1e-300))) :]
     for kick in kicks:
         near = q
         if len(tangent):
             step = tangent.T @ rng.standard_normal(len(tangent))
             near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
         if _residual(system, near, t) <= DATA_TOLERANCE:
-            rank = max(rank, numerical_rank(system.constraint_jacobian(near, t, start + kick)[rows]))
-    return rank
+            other = _look(system, near, t, start + kick)
+            found = Neighbourhood(
+                max(found.holonomic_rank, other.holonomic_rank),
+                max(found.rank, other.rank),
+                max(found.scale, other.scale),
+                max(found.weighted_scale, other.weighted_scale),
+            )
+    return found
+
+
+def _look(system: System, q: Array, t: float, v: Array) -> Neighbourhood:
+    """Return rank and scale of A at one configuration."""
+    jacobian = system.constraint_jacobian(q, t, v)
+    if jacobian.size == 0:
+        return Neighbourhood(0, 0, 0.0, 0.0)
+    scale = float(np.linalg.norm(jacobian, 2))
+    rank = numerical_rank(jacobian)
+    holonomic = rank if system.nc == system.nh else numerical_rank(jacobian[: system.nh])
+    weighted = scale
+    if not system.compiled.mass_is_singular:
+        factor = np.linalg.cholesky(system.mass_matrix(q))
+        weighted = float(np.linalg.norm(np.linalg.solve(factor, jacobian.T), 2))
+    return Neighbourhood(holonomic, rank, scale, weighted)
+
+
+def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
+    """Return the rank that A has at generic closed configurations near q; see `survey`."""
+    return survey(system, q, t, v).rank
 
 
 def _residual(system: System, q: Array, t: float) -> float:

@@ -69,7 +69,8 @@ def _project(sizes, settings, want, s, perm, ws):
         s[ws.rhs + j] = -inner
         scale += inner * inner
     limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
-    used = fa.factor(s, ws.rows, nc, nv, limit, cut, perm, ws.diagonal, ws.beta, ws.norms)
+    size = settings[la.SCALE_OF_WEIGHTED_ROWS]
+    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
     _pivots(s, ws, min(nc, nv), limit)
     if used < nc:
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
@@ -122,7 +123,8 @@ def _null_space(sizes, settings, want, s, perm, ws):
         s[ws.rhs + j] = -s[ws.bias + j]
         scale += s[ws.bias + j] ** 2
     limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
-    used = fa.factor(s, ws.rows, nc, nv, limit, cut, perm, ws.diagonal, ws.beta, ws.norms)
+    size = settings[la.SCALE_OF_ROWS]
+    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
     _pivots(s, ws, min(nc, nv), limit)
     if used < nc:
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)

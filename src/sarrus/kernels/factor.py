@@ -25,11 +25,12 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, fastmath=FAST)
-def factor(s, w, m, n, limit, cut, perm, diagonal, beta, norms):
+def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     """Factor the m × n row-major matrix at ``w`` in place and return its rank.
 
-    ``limit`` bounds the rank, ``cut`` is the relative size of the smallest pivot kept. ``diagonal`` gets
-    the pivots L_kk in descending size, also the first one that was cut; zeros after it.
+    ``limit`` bounds the rank; a pivot is kept while it is above ``cut`` times the largest one or ``scale``, the
+    size that pivots have elsewhere, whichever is more. ``diagonal`` gets the pivots L_kk in descending
+    size, also the first one that was cut; zeros after it.
     """
     steps = min(m, n)
     for j in range(m):
@@ -50,7 +51,7 @@ def factor(s, w, m, n, limit, cut, perm, diagonal, beta, norms):
                 pivot, largest = j, s[norms + j]
         size = np.sqrt(largest)
         if k == 0:
-            smallest = max(cut, NOISE) * size
+            smallest = max(cut, NOISE) * max(size, scale)
         s[diagonal + k] = size
         if not size > smallest or k >= limit:
             break

@@ -52,7 +52,9 @@ EVENT_TOLERANCE = 4  # [s]
 ACCEPTED_RESIDUAL = 5  # a projected step may leave this residual where Newton stagnates
 NEAR = 6  # relative pivot below which the stages of a step are projected too
 INCONSISTENT = 7  # relative residual of A a + γ above which a solve is inconsistent
-N_SETTINGS = 8
+SCALE_OF_ROWS = 8  # largest singular value of A nearby, and of A M^(−1/2)
+SCALE_OF_WEIGHTED_ROWS = 9
+N_SETTINGS = 10
 
 
 class Workspace(NamedTuple):

@@ -54,7 +54,7 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
     residual is accepted.
     """
     nv, nh = sizes[la.NV], sizes[la.NH]
-    limit, cut = sizes[la.HOLONOMIC_RANK], settings[la.SINGULAR_CUT]
+    limit = sizes[la.HOLONOMIC_RANK]
     residual = np.inf
     stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
@@ -75,7 +75,7 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
             s[ws.copy + k] = s[rows + k]
         for j in range(nh):
             s[ws.rhs + j] = -s[ws.native + j]
-        correct(nh, nv, limit, cut, s, perm, ws)
+        correct(nh, nv, limit, settings, s, perm, ws)
         longest = 0.0
         for i in range(nv):
             longest = max(longest, abs(s[ws.step + i]))
@@ -85,9 +85,10 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
 
 
 @njit(cache=True)
-def correct(m, n, limit, cut, s, perm, ws):
+def correct(m, n, limit, settings, s, perm, ws):
     """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank."""
-    rank = fa.factor(s, ws.copy, m, n, limit, cut, perm, ws.diagonal, ws.beta, ws.norms)
+    cut, size = settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS]
+    rank = fa.factor(s, ws.copy, m, n, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
     if rank < m:
         fa.reduce(s, ws.copy, m, n, rank, ws.diagonal, ws.beta2)
     fa.least_squares(s, ws.copy, m, n, rank, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step)
@@ -121,7 +122,7 @@ def project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh):
                     value += s[rows + j * nv + c] * x[nq + c]
             s[ws.rhs + j] = -value
             largest = max(largest, abs(value))
-        rank = correct(nc, nv, sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT], s, perm, ws)
+        rank = correct(nc, nv, sizes[la.GENERIC_RANK], settings, s, perm, ws)
         for i in range(nv):
             x[nq + i] += s[ws.step + i]
         if largest < 1e-13:

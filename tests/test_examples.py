@@ -1,0 +1,33 @@
+"""Every example runs, keeps its own assertions, and ends with one JSON object."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from conftest import EXAMPLES, load_example
+
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+REQUIRED = {
+    "particle_on_circle", "slider_crank", "five_bar", "parallelogram", "two_mass_spring", "two_arms",
+    "three_leg_platform", "front_loader", "four_bar_chain", "bricard", "bennett", "stewart", "quadruped",
+    "leg_four_bar",
+}  # fmt: skip
+
+
+def test_all_models_ship():
+    assert set(NAMES) >= REQUIRED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_keeps_its_claims(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [name])
+    load_example(name).main()
+    figures = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    assert isinstance(figures, dict)
+    assert figures
+    for key, value in figures.items():
+        if isinstance(value, float):
+            assert math.isfinite(value), key
