@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from time import perf_counter
 
@@ -35,7 +36,7 @@ def main() -> None:
     unknown = sorted(set(arguments.names) - set(BENCHMARKS))
     if unknown:
         parser.error(f"unknown benchmark {', '.join(unknown)}. Known: {', '.join(BENCHMARKS)}")
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 140)
     rows: list[Row] = []
     for name in arguments.names or BENCHMARKS:
         began = perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -78,19 +79,19 @@ def exact_angle(slider: float) -> float:
 def _document(slider: float, solref: str | None) -> str:
     """Return the model with another mass of the slider and stiffness of the closure."""
     root = ET.parse(MODEL).getroot()
-    inertial, closure = root.find(".//body[@name='slider']/inertial"), root.find(".//connect")
-    assert inertial is not None and closure is not None
-    inertial.set("mass", repr(slider))
-    if solref:
-        closure.set("solref", solref)
+    for inertial in root.iterfind(".//body[@name='slider']/inertial"):
+        inertial.set("mass", repr(slider))
+    for closure in root.iterfind(".//connect"):
+        if solref:
+            closure.set("solref", solref)
     return ET.tostring(root, encoding="unicode")
 
 
 def _system(xml: str) -> sr.System:
-    path = Path("build") / "slider_crank.xml"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(xml)
-    return sr.System(sr.load(path))
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / MODEL.name
+        path.write_text(xml)
+        return sr.System(sr.load(path))
 
 
 def _sarrus_batch(system: sr.System) -> Callable[[], float]:

@@ -13,6 +13,7 @@ from benchmarks.models import MODELS, Case, case
 from benchmarks.pinocchio_twin import PinocchioTwin
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, interleave, summarize
+from sarrus.mechanism.pose import Array
 
 AGREEMENT = 1e-8
 
@@ -23,9 +24,8 @@ def python_rows(quick: bool) -> list[Row]:
     found = []
     for name in MODELS:
         c = case(name)
-        tau = np.zeros(c.system.nv)
-        plain = batch(lambda c=c: c.system.forward_dynamics(c.q, c.v).a)
-        forced = batch(lambda c=c, tau=tau: c.system.forward_dynamics(c.q, c.v, tau=tau).a)
+        plain = batch(_call(c, None))
+        forced = batch(_call(c, np.zeros(c.system.nv)))
         call, note = peer_call(name)
         for label, ours in (("forward_dynamics", plain), ("forward_dynamics, τ given", forced)):
             result = interleave(ours, batch(call), repeats)
@@ -45,7 +45,7 @@ def python_rows(quick: bool) -> list[Row]:
 
 
 def kernel_rows(quick: bool) -> list[Row]:
-    """Return one evaluation in the kernel against Pinocchio's call, and what of that is the way through Python.
+    """Return one evaluation in the kernel against Pinocchio's call, and the share of Python in that.
 
     The share of Python is estimated by `pin.integrate`, which hands over two vectors and returns one, and
     whose own work on these models is a fraction of it: the bound that it gives for Pinocchio is a low one.
@@ -63,7 +63,7 @@ def kernel_rows(quick: bool) -> list[Row]:
         result = summarize(ours, theirs)
         inside = summarize(ours, [max(t - b, 1e-9) for t, b in zip(theirs, cheap)])
         overhead = summarize(ours, cheap).peer_us
-        note += f"; of Pinocchio's time about {overhead:.2f} µs is the call from Python (pin.integrate, same model)"
+        note += f"; Pinocchio's time holds a Python call, about {overhead:.2f} µs (pin.integrate, same model)"
         found.append(
             Row(
                 name="kernel evaluation",
@@ -82,7 +82,7 @@ def kernel_rows(quick: bool) -> list[Row]:
 
 @cache
 def peer_call(name: str) -> tuple[Callable[[], object], str]:
-    """Return Pinocchio's call with its cheapest proximal settings whose accelerations equal those of sarrus."""
+    """Return Pinocchio's call at its cheapest proximal settings that give the accelerations of sarrus."""
     c = case(name)
     ours = c.system.forward_dynamics(c.q, c.v).a
     scale = 1.0 + np.abs(ours).max()
@@ -93,11 +93,19 @@ def peer_call(name: str) -> tuple[Callable[[], object], str]:
             difference = np.abs(twin.acceleration(c.q, c.v, call()) - ours).max() / scale
             if difference < AGREEMENT:
                 note = (
-                    f"same mechanism and state, accelerations agree to {difference:.0e} relative; Pinocchio with mu {mu:g}, "
-                    f"{iterations} proximal iteration{'s' * (iterations > 1)}, {twin.n_rows} rows for {c.system.nc} of sarrus"
+                    f"same mechanism and state, accelerations agree to {difference:.0e} relative; "
+                    f"Pinocchio: mu {mu:g}, proximal iterations {iterations}, rows {twin.n_rows}; "
+                    f"sarrus: rows {c.system.nc}"
                 )
                 return call, note
     raise RuntimeError(f"{name}: Pinocchio and sarrus disagree at all proximal settings")
+
+
+def _call(c: Case, tau: Array | None) -> Callable[[], object]:
+    forward_dynamics, q, v = c.system.forward_dynamics, c.q, c.v
+    if tau is None:
+        return lambda: forward_dynamics(q, v).a
+    return lambda: forward_dynamics(q, v, tau=tau).a
 
 
 def _cheap_call(c: Case) -> Callable[[], object]:

@@ -13,7 +13,7 @@ from sarrus.mechanism.pose import Array
 
 
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:
-    """Return a function that evaluates a, λ and Aᵀλ ``repeats`` times in the kernel; seconds per evaluation."""
+    """Return a function that evaluates a, λ, Aᵀλ ``repeats`` times in the kernel: seconds per evaluation."""
     expected = system.forward_dynamics(q, v).a
     addresses = system.load_functions("dynamics")
     sizes, settings, x, tau = system.sizes(), system.settings(), system.pack(q, v), np.zeros(0)

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from examples import quadruped, three_leg_platform
 
 import sarrus as sr
-from examples import quadruped, three_leg_platform
 from sarrus.mechanism.pose import Array
 
 ROOT = Path(__file__).parent.parent

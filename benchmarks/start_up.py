@@ -26,7 +26,7 @@ def rows(quick: bool) -> list[Row]:
         _row(
             "import and name load, System, simulate",
             median(_import_seconds(_USE) for _ in range(repeats)),
-            None,
+            0.7,
             repeats,
         ),
     ]

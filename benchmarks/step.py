@@ -16,7 +16,7 @@ DT = 1e-3
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return the time of a step on a regular stretch and on a motion through three singular configurations."""
+    """Return the time of a step on a regular stretch and through three singular configurations."""
     repeats = 7 if quick else 41
     found = []
     for name, duration in (("step", 0.5), ("step, 3 singular passages", 5.0)):
@@ -28,8 +28,8 @@ def rows(quick: bool) -> list[Row]:
             theirs = _mujoco_batch(steps, tuned=peer.endswith("tuned"))
             result = interleave(_sarrus_batch(duration, steps), theirs, repeats)
             note = (
-                f"dt 1 ms, {steps} steps from rest at 'symmetric' in one call each (sr.simulate with every={steps}; "
-                f"mj_step with nstep={steps}, as fast as mujoco.rollout and faster than a Python loop); "
+                f"dt 1 ms, {steps} steps in one call, from rest at 'symmetric'; sr.simulate with "
+                f"every={steps}, mj_step with nstep={steps} (as fast as mujoco.rollout, faster than a Python loop); "
                 f"MuJoCo options: {settings}"
             )
             found.append(

@@ -12,6 +12,7 @@ from benchmarks.rows import Row
 
 START, END = "<!-- bench:start -->", "<!-- bench:end -->"
 Cells = tuple[str, ...]
+Section = tuple[str, Cells, list[Cells]]  # title, header, lines
 
 
 def duration(microseconds: float) -> str:
@@ -31,73 +32,55 @@ def verdict(row: Row) -> str:
     return "" if row.met is None else f"{row.target}: {'met' if row.met else 'MISSED'}"
 
 
-def sections(rows: Sequence[Row]) -> list[tuple[str, Cells, list[Cells]]]:
-    """Return (title, header, lines) of the tables: speed against peers, accuracy, compilation, start-up."""
+def sections(rows: Sequence[Row]) -> list[Section]:
+    """Return the tables that have lines: speed against peers, accuracy, cost of a new model, start-up."""
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
-    speed = [r for r in rows if r.peer is not None and r not in accuracy]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
+    speed = [r for r in rows if r.peer is not None and r not in accuracy]
     start = [r for r in rows if r.peer is None and r not in cost]
-    tables = [
-        (
-            "Speed",
-            ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"),
-            [
-                (
-                    r.name,
-                    r.model,
-                    duration(r.ours_us),
-                    r.peer or "",
-                    duration(r.peer_us or 0),
-                    f"{r.ratio:.2f}",
-                    verdict(r),
-                )
-                for r in speed
-            ],
-        ),
-        (
-            "Accuracy after 10 s at 1 ms through singular configurations",
-            (
-                "what",
-                "peer",
-                "angle error, sarrus",
-                "of peer",
-                "loop gap, sarrus",
-                "of peer",
-                "step, sarrus",
-                "of peer",
-            ),
-            [
-                (
-                    r.name.partition(", ")[2],
-                    r.peer or "",
-                    f"{r.extra['ours_angle_error_rad']:.1e} rad",
-                    f"{r.extra['peer_angle_error_rad']:.2g} rad",
-                    f"{r.extra['ours_gap_m']:.0e} m",
-                    f"{1e3 * r.extra['peer_gap_m']:.2g} mm",
-                    duration(r.ours_us),
-                    duration(r.peer_us or 0),
-                )
-                for r in accuracy
-            ],
-        ),
-        (
-            "Cost of a new model",
-            ("what", "model", "first acceleration", "instructions", "peak memory", "of it libraries"),
-            [
-                (
-                    r.name,
-                    r.model,
-                    duration(r.ours_us),
-                    str(r.extra["instructions"]),
-                    f"{r.extra['peak_memory_mb']:.0f} MB",
-                    f"{r.extra['libraries_memory_mb']:.0f} MB",
-                )
-                for r in cost
-            ],
-        ),
-        ("Start-up", ("what", "time", "target"), [(r.name, duration(r.ours_us), verdict(r)) for r in start]),
-    ]
+    tables = (_speed(speed), _accuracy(accuracy), _cost(cost), _start(start))
     return [table for table in tables if table[2]]
+
+
+def _speed(rows: Sequence[Row]) -> Section:
+    lines: list[Cells] = []
+    for r in rows:
+        peer = (r.peer or "", duration(r.peer_us or 0.0), f"{r.ratio:.2f}")
+        lines.append((r.name, r.model, duration(r.ours_us), *peer, verdict(r)))
+    return "Speed", ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"), lines
+
+
+def _accuracy(rows: Sequence[Row]) -> Section:
+    header = (
+        "slider",
+        "peer",
+        "angle error, sarrus",
+        "of peer",
+        "loop gap, sarrus",
+        "of peer",
+        "step, sarrus",
+        "of peer",
+    )
+    lines: list[Cells] = []
+    for r in rows:
+        angles = f"{r.extra['ours_angle_error_rad']:.1e} rad", f"{r.extra['peer_angle_error_rad']:.2g} rad"
+        gaps = f"{r.extra['ours_gap_m']:.0e} m", f"{r.extra['peer_gap_m']:.1e} m"
+        what = r.name.rpartition("slider ")[2]
+        lines.append((what, r.peer or "", *angles, *gaps, duration(r.ours_us), duration(r.peer_us or 0.0)))
+    return "Slider-crank after 10 s at 1 ms through its singular configurations", header, lines
+
+
+def _cost(rows: Sequence[Row]) -> Section:
+    header = ("what", "model", "first acceleration", "instructions", "peak memory", "of it libraries")
+    lines: list[Cells] = []
+    for r in rows:
+        memory = f"{r.extra['peak_memory_mb']:.0f} MB", f"{r.extra['libraries_memory_mb']:.0f} MB"
+        lines.append((r.name, r.model, duration(r.ours_us), str(r.extra["instructions"]), *memory))
+    return "Cost of a new model", header, lines
+
+
+def _start(rows: Sequence[Row]) -> Section:
+    return "Start-up", ("what", "time", "target"), [(r.name, duration(r.ours_us), verdict(r)) for r in rows]
 
 
 def print_tables(rows: Sequence[Row], console: Console) -> None:
@@ -121,8 +104,9 @@ def markdown(rows: Sequence[Row]) -> str:
         packages |= dict.fromkeys(versions.split(", "))
     if rows:
         blocks.append(
-            f"Measured by `make bench`: {machine}; {', '.join(packages)}. Ratios above 1: sarrus is faster. Both sides "
-            "take turns in one process; ratios are medians over neighbouring pairs. Details: `build/bench.json`."
+            f"Measured by `make bench`: {machine}; {', '.join(packages)}. Ratios above 1: sarrus is faster. "
+            "Both sides take turns in one process; ratios are medians over neighbouring pairs. "
+            "Details: `build/bench.json`."
         )
     return "\n\n".join(blocks) + "\n"
 

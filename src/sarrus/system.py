@@ -231,23 +231,32 @@ class System:
             x[self.nq : n] = self._vector(v, self.nv, "v")
         if u is not None:
             x[n:m] = self._vector(u, self.nu, "u")
-        x[m] = t
+        x[m] = self._time(t)
         if self.parameters:
             x[m + 1 :] = list(self.parameters.values())
         return x
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
-        array = np.asarray(value, dtype=float)
+        names = {"q": self.coordinate_names, "u": self.actuator_names}.get(what, self.velocity_names)
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            array = np.empty((0, 0))
         if array.shape != (size,):
-            names = {"q": self.coordinate_names, "v": self.velocity_names, "u": self.actuator_names}[what]
+            given = f"shape {array.shape}" if array.ndim < 2 or array.size else repr(value)
             raise ArgumentError(
-                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), got shape {array.shape}",
+                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), got {given}",
                 element=what,
                 valid=names,
             )
         if not np.isfinite(array).all():
             raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
         return array
+
+    def _time(self, t: float) -> float:
+        if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):
+            raise ArgumentError(f"{self.name}: t must be a finite number [s], got {t!r}", element="t")
+        return float(t)
 
     # --- configuration -----------------------------------------------------------------------------
 
@@ -321,16 +330,20 @@ class System:
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
         x = self._x
-        if len(q) != self.nq or len(v) != self.nv:  # type: ignore[arg-type]
-            self.pack(q, v)
-        x[self._q_part] = q
-        x[self._v_part] = v
-        x[self._t_index] = t
+        try:
+            if len(q) != self.nq or len(v) != self.nv:  # type: ignore[arg-type]
+                self.pack(q, v, u, t)
+            x[self._q_part] = q
+            x[self._v_part] = v
+            x[self._t_index] = t
+        except (TypeError, ValueError):
+            self.pack(q, v, u, t)
+            raise
         if self.nu or u is not None:
             x[self._u_part] = 0.0 if u is None else self._vector(u, self.nu, "u")
         if self.parameters:
             x[self._t_index + 1 :] = list(self.parameters.values())
-        force = _NO_FORCE if tau is None else np.array(self._vector(tau, self.nv, "v"))
+        force = _NO_FORCE if tau is None else np.array(self._vector(tau, self.nv, "tau"))
         if not self._ready:
             self._prepare(q, v, t)
         out = np.empty(self._out_size)
@@ -362,7 +375,7 @@ class System:
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome < 0:
-            self.pack(x[self._q_part], x[self._v_part])
+            self.pack(x[self._q_part], x[self._v_part], x[self._u_part], float(x[self._t_index]))
             if throw:
                 raise SolveError(f"{self.name}: {Status.ILL_POSED.diagnosis}. {Status.ILL_POSED.remedy}")
             return ForwardDynamics(self, out, rank, Status.ILL_POSED, t)

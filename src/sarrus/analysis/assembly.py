@@ -46,45 +46,47 @@ def assemble(
         iterations += more
         if _residual(system, trial, t) < error:
             best, error = trial, _residual(system, trial, t)
-    rank = numerical_rank(system.constraint_jacobian(best, t)[: system.nh])
+    near = survey(system, best, t)
     if error > DATA_TOLERANCE:
         status = Status.NOT_CLOSED
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
     else:
-        status = Status.SINGULAR if rank < survey(system, best, t).holonomic_rank else Status.OK
+        status = Status.SINGULAR if near.here < near.holonomic_rank else Status.OK
     phi = system.constraint_residual(best, t)
     gaps = {name: float(np.abs(phi[rows]).max()) for name, rows in system.closure_rows.items() if rows.stop <= system.nh}
-    result = Assembly(read_only(best), error, iterations, rank, status, gaps)
+    result = Assembly(read_only(best), error, iterations, near.here, status, gaps)
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
     return result
 
 
-def numerical_rank(jacobian: Array, tolerance: float = 1e-6) -> int:
-    """Return the number of singular values above ``tolerance`` times the largest one."""
+def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:
+    """Return the number of singular values above ``tolerance`` times the largest one, or ``scale`` if larger."""
     if jacobian.size == 0:
         return 0
     values = np.linalg.svd(jacobian, compute_uv=False)
-    return int(np.count_nonzero(values > tolerance * values[0])) if values[0] > 0.0 else 0
+    return int(np.count_nonzero(values > tolerance * max(values[0], scale)))
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
     """What the constraints are like at generic closed configurations near one.
 
-    ``holonomic_rank`` and ``rank`` of A (all rows); ``scale`` is the largest singular value of A there and
-    ``weighted_scale`` that of A M^(−1/2), against which a pivot counts as singular.
+    ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
+    itself. ``scale`` is the largest singular value of A nearby and ``weighted_scale`` that of A M^(−1/2):
+    pivots count as singular against these.
     """
 
     holonomic_rank: int
     rank: int
+    here: int
     scale: float
     weighted_scale: float
 
 
 def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
-    """Return the largest rank and scale of A at q and, where rows may be redundant, at three neighbours.
+    """Return the largest rank and scale of A at q and at three closed configurations nearby.
 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
     Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
@@ -93,47 +95,47 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     """
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
+    if system.nc == 0:
+        return Neighbourhood(0, 0, 0, 0.0, 0.0)
     if _residual(system, q, t) > TOLERANCE:
         closed, _ = _descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
-    found = _look(system, q, t, start)
-    if found.rank == system.nc:
-        return found
     rng = np.random.default_rng(2)
     kicks = np.random.default_rng(3).standard_normal((3, system.nv))
     kicks *= 0.03 * (1.0 + float(np.linalg.norm(start)))
-    _, values, right = np.linalg.svd(system.constraint_jacobian(q, t, start)[: system.nh])
-    largest = float(values.max(initial=0.0))
-    tangent = right[int(np.count_nonzero(values > 1e-6 * max(largest, 1e-300))) :]
+    samples = [(q, start)]
+    tangent = _tangent(system.constraint_jacobian(q, t, start)[: system.nh])
     for kick in kicks:
         near = q
         if len(tangent):
             step = tangent.T @ rng.standard_normal(len(tangent))
             near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
         if _residual(system, near, t) <= DATA_TOLERANCE:
-            other = _look(system, near, t, start + kick)
-            found = Neighbourhood(
-                max(found.holonomic_rank, other.holonomic_rank),
-                max(found.rank, other.rank),
-                max(found.scale, other.scale),
-                max(found.weighted_scale, other.weighted_scale),
-            )
-    return found
-
-
-def _look(system: System, q: Array, t: float, v: Array) -> Neighbourhood:
-    """Return rank and scale of A at one configuration."""
-    jacobian = system.constraint_jacobian(q, t, v)
-    if jacobian.size == 0:
-        return Neighbourhood(0, 0, 0.0, 0.0)
-    scale = float(np.linalg.norm(jacobian, 2))
-    rank = numerical_rank(jacobian)
-    holonomic = rank if system.nc == system.nh else numerical_rank(jacobian[: system.nh])
+            samples.append((near, start + kick))
+    jacobians = [system.constraint_jacobian(position, t, velocity) for position, velocity in samples]
+    scale = max(_largest(jacobian) for jacobian in jacobians)
     weighted = scale
     if not system.compiled.mass_is_singular:
-        factor = np.linalg.cholesky(system.mass_matrix(q))
-        weighted = float(np.linalg.norm(np.linalg.solve(factor, jacobian.T), 2))
-    return Neighbourhood(holonomic, rank, scale, weighted)
+        weighted = max(_largest(_weighted(system, x, jacobian)) for (x, _), jacobian in zip(samples, jacobians))
+    holonomic = [numerical_rank(jacobian[: system.nh], scale=scale) for jacobian in jacobians]
+    ranks = [numerical_rank(jacobian, scale=scale) for jacobian in jacobians]
+    return Neighbourhood(max(holonomic), max(ranks), holonomic[0], scale, weighted)
+
+
+def _largest(matrix: Array) -> float:
+    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+
+
+def _weighted(system: System, q: Array, jacobian: Array) -> Array:
+    """Return A L⁻ᵀ with M = L Lᵀ, which has the singular values of A M^(−1/2)."""
+    return np.linalg.solve(np.linalg.cholesky(system.mass_matrix(q)), jacobian.T).T
+
+
+def _tangent(jacobian: Array) -> Array:
+    """Return an orthonormal basis, by rows, of the motions that the rows leave."""
+    _, values, right = np.linalg.svd(jacobian)
+    largest = float(values.max(initial=0.0))
+    return np.asarray(right[int(np.count_nonzero(values > 1e-6 * max(largest, 1e-300))) :])
 
 
 def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:

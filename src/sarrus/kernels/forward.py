@@ -30,9 +30,12 @@ def forward(addresses, sizes, settings, x, tau, out, work, perm):
     facts = 2 * nv + nc
     for k in range(la.N_FACTS):
         result[facts + k] = s[ws.facts + k]
-    for i in range(nq + nv):
-        result[facts + la.N_FACTS + i] = x[i]
-    if rank < 0:
+    wrong = 0.0
+    for i in range(la.input_size(sizes)):
+        if i < nq + nv:
+            result[facts + la.N_FACTS + i] = x[i]
+        wrong += 0.0 * x[i]
+    if rank < 0 or wrong != 0.0:  # NaN is unequal to everything
         return -1
     if result[facts + la.RESIDUAL] > settings[la.INCONSISTENT] * (1.0 + result[facts + la.SCALE]):
         return rank + INCONSISTENT * STRIDE

@@ -1,0 +1,104 @@
+"""The benchmarks' own arithmetic and output. What they measure is not tested: times depend on the machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks import tables
+from benchmarks.rows import KEYS, Row, write_json
+from benchmarks.timing import batch, interleave, summarize
+
+SPEED = Row("step", "five_bar", 2.0, "a machine; a version; once", "peer", 9.0, 4.5, at_least=4.0)
+SLOW = Row("call", "platform", 4.0, "a machine; a version; once", "peer", 3.0, 0.75, at_least=1.0)
+START = Row("import", "", 3e5, "a machine; a version", within_us=7e5)
+
+
+def test_ratio_is_the_median_over_pairs() -> None:
+    """A slow spell that covers a pair changes the times but not the ratio."""
+    result = summarize(ours=[1e-6, 1e-6, 9e-6], peer=[4e-6, 4e-6, 36e-6])
+    assert result.ratio == pytest.approx(4.0)
+    assert (result.ours_us, result.peer_us) == pytest.approx((1.0, 4.0))
+    assert result.repeats == 3
+    uneven = summarize(ours=[1.0, 2.0, 4.0], peer=[8.0, 2.0, 12.0])
+    assert uneven.ratio == pytest.approx(3.0)  # of 8, 1 and 3; the ratio of the medians is 4
+
+
+@pytest.mark.parametrize(
+    ("ours", "peer", "message"),
+    [([], [], "paired times"), ([1.0], [1.0, 2.0], "paired times"), ([0.0], [1.0], "positive")],
+)
+def test_times_that_cannot_be_compared(ours: list[float], peer: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        summarize(ours, peer)
+
+
+def test_interleave_takes_turns() -> None:
+    turns: list[str] = []
+
+    def side(name: str, seconds: float) -> float:
+        turns.append(name)
+        return seconds
+
+    result = interleave(lambda: side("ours", 1e-6), lambda: side("peer", 3e-6), repeats=2)
+    assert turns == ["ours", "peer"] * 3  # one pair to warm up
+    assert result.ratio == pytest.approx(3.0)
+
+
+def test_batch_calls_and_divides() -> None:
+    calls: list[int] = []
+    run = batch(lambda: calls.append(1), seconds=1e-4)
+    before = len(calls)
+    assert run() > 0.0
+    assert len(calls) - before >= 10
+
+
+def test_json_has_the_common_keys(tmp_path: Path) -> None:
+    path = tmp_path / "build" / "bench.json"
+    extra = Row("a", "b", 1.0, "c", extra={"gap_m": 0.5})
+    write_json([SPEED, START, extra], path)
+    speed, start, more = json.loads(path.read_text())
+    assert tuple(speed)[: len(KEYS)] == KEYS
+    assert (speed["ours_us"], speed["peer_us"], speed["ratio"]) == (2.0, 9.0, 4.5)
+    assert (speed["target"], speed["met"]) == ("≥ 4 ×", True)
+    assert (start["peer"], start["ratio"], start["target"], start["met"]) == (None, None, "< 0.7 s", True)
+    assert (more["gap_m"], more["target"], more["met"]) == (0.5, None, None)
+
+
+def test_json_refuses_what_it_cannot_say(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json([Row("a", "b", float("nan"), "c")], tmp_path / "bench.json")
+    with pytest.raises(ValueError, match="'ratio'"):
+        write_json([Row("a", "b", 1.0, "c", extra={"ratio": 2.0})], tmp_path / "bench.json")
+
+
+def test_markdown_says_what_was_missed() -> None:
+    text = tables.markdown([SPEED, SLOW, START])
+    assert "| step | five_bar | 2 µs | peer | 9 µs | 4.50 | ≥ 4 ×: met |" in text
+    assert "| call | platform | 4 µs | peer | 3 µs | 0.75 | ≥ 1 ×: MISSED |" in text
+    assert "| import | 300 ms | < 0.7 s: met |" in text
+    assert "a machine; a version." in text
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "text"),
+    [(0.3333, "0.333 µs"), (999.0, "999 µs"), (84200.0, "84.2 ms"), (2.22e7, "22.2 s")],
+)
+def test_durations(microseconds: float, text: str) -> None:
+    assert tables.duration(microseconds) == text
+
+
+def test_readme_is_changed_between_the_markers_only(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    assert not tables.replace_in_readme("new\n", readme)
+    readme.write_text("before")
+    assert not tables.replace_in_readme("new\n", readme)
+    readme.write_text(f"before\n{tables.START}\nold\n{tables.END}\nafter\n")
+    for _ in range(2):
+        assert tables.replace_in_readme("new\n", readme)
+        assert readme.read_text() == f"before\n{tables.START}\nnew\n{tables.END}\nafter\n"
