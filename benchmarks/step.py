@@ -28,9 +28,9 @@ def rows(quick: bool) -> list[Row]:
             theirs = _mujoco_batch(steps, tuned=peer.endswith("tuned"))
             result = interleave(_sarrus_batch(duration, steps), theirs, repeats)
             note = (
-                f"dt 1 ms, {steps} steps in one call, from rest at 'symmetric'; sr.simulate with "
-                f"every={steps}, mj_step with nstep={steps} (as fast as mujoco.rollout, faster than a Python loop); "
-                f"MuJoCo options: {settings}"
+                f"dt 1 ms, {steps} steps in one call, from rest at 'symmetric': "
+                f"sr.simulate with every={steps}, mj_step with nstep={steps}, its fastest way "
+                f"(mujoco.rollout alike, a Python loop slower); MuJoCo options: {settings}"
             )
             found.append(
                 Row(

@@ -270,6 +270,8 @@ class _Run:
                 return
             if code != run.RUNNING:
                 self.status = Status(code)
+                if self.status is Status.ILL_POSED and np.isfinite(self.x).all():
+                    self.status = s.diagnose(self.x)
 
     def _collect_events(self) -> None:
         logged = int(self.state[run.LOGGED])

@@ -356,7 +356,10 @@ class System:
         """Compile what forward dynamics needs and find the generic rank."""
         self.load_functions("dynamics", "position", "velocity")
         self.pack(q, v)
-        self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
+        try:
+            self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
+        except SolveError:
+            return  # the constraints are not numbers here, which the status of the solve will say
         # An ordinary answer has this code; a non-ideal force needs a second look at every answer.
         self._complete = -2 if self._non_ideal else int(self._sizes[la.GENERIC_RANK])
         self._ready = True
@@ -375,11 +378,19 @@ class System:
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome < 0:
-            self.pack(x[self._q_part], x[self._v_part], x[self._u_part], float(x[self._t_index]))
+            status = self.diagnose(x)
             if throw:
-                raise SolveError(f"{self.name}: {Status.ILL_POSED.diagnosis}. {Status.ILL_POSED.remedy}")
-            return ForwardDynamics(self, out, rank, Status.ILL_POSED, t)
+                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
+            return ForwardDynamics(self, out, rank, status, t)
         return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
+
+    def diagnose(self, x: Array) -> Status:
+        """Say why there is no acceleration at x = [q|v|u|t|p]: NOT_FINITE or ILL_POSED; bad input is an error."""
+        q, v, u, t = x[self._q_part], x[self._v_part], x[self._u_part], float(x[self._t_index])
+        self.pack(q, v, u, t)
+        names = ("mass_matrix", "bias_force", "passive_force", "non_ideal", "jacobian", "constraint_bias")
+        numbers = all(np.isfinite(self.compiled.function(name)(x)).all() for name in names)
+        return Status.ILL_POSED if numbers else Status.NOT_FINITE
 
     def inverse_dynamics(
         self,

@@ -35,6 +35,8 @@ def assemble(
     """
     free = _free_velocities(system, locked)
     start = system.normalized(q)
+    if not np.isfinite(_residual(system, start, t)):
+        raise ArgumentError(f"{system.name}: q lies where the constraints are not finite numbers", element="q")
     rng = np.random.default_rng(1)
     best, iterations = _descend(system, start, t, free)
     error = _residual(system, best, t)
@@ -91,12 +93,14 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
     Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
     the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the neighbours'
-    velocities are seeded steps too.
+    velocities are seeded steps too. Where A is not finite, the ranks are those that its shape allows.
     """
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0)
+    if not np.isfinite(system.constraint_jacobian(q, t, start)).all():
+        return Neighbourhood(min(system.nh, system.nv), min(system.nc, system.nv), 0, 0.0, 0.0)
     if _residual(system, q, t) > TOLERANCE:
         closed, _ = _descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
@@ -104,7 +108,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     kicks = np.random.default_rng(3).standard_normal((3, system.nv))
     kicks *= 0.03 * (1.0 + float(np.linalg.norm(start)))
     samples = [(q, start)]
-    tangent = _tangent(system.constraint_jacobian(q, t, start)[: system.nh])
+    tangent = _tangent(finite_jacobian(system, q, t, start)[: system.nh])
     for kick in kicks:
         near = q
         if len(tangent):
@@ -112,7 +116,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
             near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
         if _residual(system, near, t) <= DATA_TOLERANCE:
             samples.append((near, start + kick))
-    jacobians = [system.constraint_jacobian(position, t, velocity) for position, velocity in samples]
+    jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     scale = max(_largest(jacobian) for jacobian in jacobians)
     weighted = scale
     if not system.compiled.mass_is_singular:
@@ -120,6 +124,16 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     holonomic = [numerical_rank(jacobian[: system.nh], scale=scale) for jacobian in jacobians]
     ranks = [numerical_rank(jacobian, scale=scale) for jacobian in jacobians]
     return Neighbourhood(max(holonomic), max(ranks), holonomic[0], scale, weighted)
+
+
+def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
+    """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
+    jacobian = system.constraint_jacobian(q, t, v)
+    bad = ~np.isfinite(jacobian).all(axis=1)
+    if bad.any():
+        name = system.constraint_names[int(np.argmax(bad))]
+        raise SolveError(f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name)
+    return jacobian
 
 
 def _largest(matrix: Array) -> float:
@@ -162,7 +176,7 @@ def _descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, in
         slope = left.T @ phi
         improved = False
         for _ in range(12):
-            step = -right.T @ (values * slope / (values**2 + scale * size**2))
+            step = -free * (right.T @ (values * slope / (values**2 + scale * size**2)))
             step /= max(1.0, float(np.abs(step).max(initial=0.0)))
             trial = system.move(q, step)
             value = system.constraint_residual(trial, t)

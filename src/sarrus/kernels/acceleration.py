@@ -71,6 +71,8 @@ def _project(sizes, settings, want, s, perm, ws):
     limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
     size = settings[la.SCALE_OF_WEIGHTED_ROWS]
     used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    if used < 0:
+        return -1
     _pivots(s, ws, min(nc, nv), limit)
     if used < nc:
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
@@ -125,6 +127,8 @@ def _null_space(sizes, settings, want, s, perm, ws):
     limit, cut = sizes[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
     size = settings[la.SCALE_OF_ROWS]
     used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    if used < 0:
+        return -1
     _pivots(s, ws, min(nc, nv), limit)
     if used < nc:
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)

@@ -40,6 +40,8 @@ def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
             w[rhs + j] = -w[j]
             worst = max(worst, abs(w[j]) / (size if j == m - 1 else 1.0))
         rank = fa.factor(w, rows, m, n, limit, settings[la.SINGULAR_CUT], 0.0, perm, diagonal, beta, norms)
+        if rank < 0:
+            return False
         if rank < m:
             fa.reduce(w, rows, m, n, rank, diagonal, beta2)
         fa.least_squares(w, rows, m, n, rank, perm, diagonal, beta, beta2, rhs, y, step)

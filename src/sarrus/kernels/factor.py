@@ -30,7 +30,7 @@ def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
 
     ``limit`` bounds the rank; a pivot is kept while it is above ``cut`` times the largest one or ``scale``, the
     size that pivots have elsewhere, whichever is more. ``diagonal`` gets the pivots L_kk in descending
-    size, also the first one that was cut; zeros after it.
+    size, also the first one that was cut; zeros after it. Returns −1 where the matrix is not finite.
     """
     steps = min(m, n)
     for j in range(m):
@@ -53,6 +53,8 @@ def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
         if k == 0:
             smallest = max(cut, NOISE) * max(size, scale)
         s[diagonal + k] = size
+        if not np.isfinite(size):
+            return -1
         if not size > smallest or k >= limit:
             break
         row = w + k * n

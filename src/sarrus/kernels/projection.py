@@ -86,9 +86,13 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
 
 @njit(cache=True)
 def correct(m, n, limit, settings, s, perm, ws):
-    """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank."""
+    """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank, −1 where it is not finite."""
     cut, size = settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS]
     rank = fa.factor(s, ws.copy, m, n, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    if rank < 0:
+        for i in range(n):
+            s[ws.step + i] = np.nan
+        return -1
     if rank < m:
         fa.reduce(s, ws.copy, m, n, rank, ws.diagonal, ws.beta2)
     fa.least_squares(s, ws.copy, m, n, rank, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step)
