@@ -1,9 +1,9 @@
 """Bennett's linkage: four hinges in space, the loop of least joints that moves though it should not.
 
-Opposite links are equal, with hinge distance a and twist α, b and β, where a sin β = b sin α. Closing the loop
-takes three equations away from four hinges although Grübler's count says six: the weld that closes it has rank 3,
-the revolute closure of the same loop rank 2 of 5. The half angles obey
-tan(θ₁/2) tan(θ₂/2) = −sin((α + β)/2) / sin((α − β)/2), θ₃ = −θ₁, θ₄ = −θ₂.
+Opposite links are equal, with hinge distance a and twist α, b and β, where a sin β = b sin α. Closing the
+loop takes three equations away from four hinges although Grübler's count says six: the weld that closes it
+has rank 3, the revolute closure of the same loop rank 2 of 5. The half angles obey tan(θ₁/2) tan(θ₂/2) =
+−sin((α + β)/2) / sin((α − β)/2), θ₃ = −θ₁, θ₄ = −θ₂.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ ALPHA = np.pi / 3
 BETA = np.arcsin(B * np.sin(ALPHA) / A)
 LINKS = ((A, ALPHA), (B, BETA), (A, ALPHA), (B, BETA))
 # θ₂ by θ₁, from the closed form at 25 digits
-ANGLES = {0.5: -3.05055235406942413, 1.0: -2.94729144418771744, 2.0: -2.59959622363646592, 3.0: -0.756727705258351727}
+ANGLES = {
+    0.5: -3.05055235406942413,
+    1.0: -2.94729144418771744,
+    2.0: -2.59959622363646592,
+    3.0: -0.756727705258351727,
+}
 
 
 def build(closure: str = "revolute") -> sr.Mechanism:

@@ -1,9 +1,9 @@
 """Bricard's linkage: six hinges in a loop that should be rigid on paper, and yet it moves.
 
-Five uniform rods join the corners P1…P6 of the Petrie hexagon of a unit cube; hinges stand at every corner, the
-first and the last on the ground. Grübler's count is zero, the mobility is one. Built in two ways: as a tree of
-five hinges that one revolute closure ends (5 rows of rank 4), and as five free bodies with six revolute closures
-(30 rows of rank 29). It starts at rest; gravity −y.
+Five uniform rods join the corners P1…P6 of the Petrie hexagon of a unit cube; hinges stand at every corner,
+the first and the last on the ground. Grübler's count is zero, the mobility is one. Built in two ways: as a
+tree of five hinges that one revolute closure ends (5 rows of rank 4), and as five free bodies with six
+revolute closures (30 rows of rank 29). It starts at rest; gravity −y.
 (Problem A04 of the IFToMM benchmark library; the reference is the closed form sin q₂ = −sin q₁ / (1 + sin q₁)
 integrated at 20 digits.)
 """
@@ -25,8 +25,8 @@ P3_AT_10_S = np.array([0.99973098730383535, -0.99999996382581727, -2.68976512249
 def build(free: bool = False) -> sr.Mechanism:
     """Return the linkage as a tree with one revolute closure, or as free bodies with six.
 
-    Every rod's frame is parallel to the world at the start and stands at its first corner, or with ``free`` at its
-    centre of mass.
+    Every rod's frame is parallel to the world at the start and stands at its first corner, or with ``free``
+    at its centre of mass.
     """
     mechanism = sr.Mechanism("bricard_free" if free else "bricard", gravity=(0.0, -9.81, 0.0))
     names = ["world", *(f"rod{k + 1}" for k in range(5)), "world"]
@@ -47,7 +47,13 @@ def build(free: bool = False) -> sr.Mechanism:
             )
         else:
             mechanism.add_joint(
-                f"hinge{k + 1}", "revolute", names[k], names[k + 1], parent_pose=before, child_pose=after, axis=axis
+                f"hinge{k + 1}",
+                "revolute",
+                names[k],
+                names[k + 1],
+                parent_pose=before,
+                child_pose=after,
+                axis=axis,
             )
     return mechanism
 

@@ -1,9 +1,11 @@
 """Planar five-bar that falls through its singular configurations.
 
-Two chains in the x-z plane, left (link1, link2) and right (link4, link3), hang on pivots 1 m apart; the tips of
-link2 and link3 are pinned together. Angles lift +x towards +z, elbows are relative to the link before. The loop
-loses its rank where the two long links lie on one line; what the motion does beyond is decided by continuity.
-(Mechanism: Spencer, Applications of the local state-space form of constrained mechanical systems, section 3.2.)
+Two chains in the x-z plane, left (link1, link2) and right (link4, link3), hang on pivots 1 m apart; the tips
+of link2 and link3 are pinned together. Angles lift +x towards +z, elbows are relative to the link before. The
+loop loses its rank where the two long links lie on one line; what the motion does beyond is decided by
+continuity.
+(Mechanism: Spencer, Applications of the local state-space form of constrained mechanical systems, section
+3.2.)
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A chain of N parallel four-bars: at every half turn all links lie on one line and the rank drops by N.
 
-N + 1 cranks stand on ground pivots 1 m apart and are joined at their tips by N couplers: 2 N + 1 uniform rods of
-1 m and 1 kg in the x-y plane, gravity along −y. It starts upright, the tips at 1 m/s. As long as the cranks stay
-parallel the crank angle θ from the vertical is that of a pendulum, θ″ = κ sin θ with
-κ = 3 (3 N + 1) / (2 (4 N + 1)) g, and the first tip is (sin θ, cos θ), θ = 2 am(t/2 | −4 κ).
-(Problem A02 of the IFToMM benchmark library; González, Dopico, Pastorino and Cuadrado, Nonlinear Dynamics 85, 2016.)
+N + 1 cranks stand on ground pivots 1 m apart and are joined at their tips by N couplers: 2 N + 1 uniform rods
+of 1 m and 1 kg in the x-y plane, gravity along −y. It starts upright, the tips at 1 m/s. As long as the
+cranks stay parallel the crank angle θ from the vertical is that of a pendulum, θ″ = κ sin θ with κ = 3 (3 N +
+1) / (2 (4 N + 1)) g, and the first tip is (sin θ, cos θ), θ = 2 am(t/2 | −4 κ).
+(Problem A02 of the IFToMM benchmark library; González, Dopico, Pastorino and Cuadrado, Nonlinear Dynamics 85,
+2016.)
 """
 
 from __future__ import annotations
@@ -26,22 +27,36 @@ TIP = {
 def build(n: int = 2) -> sr.Mechanism:
     """Return the chain of n four-bars: n + 1 cranks and n couplers, 2 n closure rows.
 
-    Crank k turns on the ground at x = k, at zero it stands upright, positive angles lean it towards +x. Coupler k
-    hangs on the tip of crank k − 1, its angle is relative to that crank, and is pinned to the tip of crank k.
+    Crank k turns on the ground at x = k, at zero it stands upright, positive angles lean it towards +x.
+    Coupler k hangs on the tip of crank k − 1, its angle is relative to that crank, and is pinned to the tip
+    of crank k.
     """
     mechanism = sr.Mechanism(f"four_bar_chain_{n}", gravity=(0.0, -9.81, 0.0))
     rod = {"mass": 1.0, "inertia": (0.0, 1 / 12, 1 / 12)}
     for k in range(n + 1):
         mechanism.add_body(f"crank{k}", 1.0, com=(0, 0.5, 0), inertia=(1 / 12, 0.0, 1 / 12))
-        mechanism.add_joint(f"crank{k}", "revolute", "world", f"crank{k}", axis=(0, 0, -1), parent_pose=(k, 0, 0))
+        mechanism.add_joint(
+            f"crank{k}", "revolute", "world", f"crank{k}", axis=(0, 0, -1), parent_pose=(k, 0, 0)
+        )
         if k < n:
             mechanism.add_body(f"coupler{k + 1}", com=(0.5, 0, 0), **rod)
             mechanism.add_joint(
-                f"coupler{k + 1}", "revolute", f"crank{k}", f"coupler{k + 1}", axis=(0, 0, -1), parent_pose=(0, 1, 0)
+                f"coupler{k + 1}",
+                "revolute",
+                f"crank{k}",
+                f"coupler{k + 1}",
+                axis=(0, 0, -1),
+                parent_pose=(0, 1, 0),
             )
     for k in range(1, n + 1):
         mechanism.add_closure(
-            f"pin{k}", "point_on_line", f"crank{k}", f"coupler{k}", axis=(0, 0, 1), pose1=(0, 1, 0), pose2=(1, 0, 0)
+            f"pin{k}",
+            "point_on_line",
+            f"crank{k}",
+            f"coupler{k}",
+            axis=(0, 0, 1),
+            pose1=(0, 1, 0),
+            pose2=(1, 0, 0),
         )
     return mechanism
 
@@ -66,7 +81,8 @@ def main() -> None:
         assert motion.residual.max() < 1e-13
         assert motion.energy_drift < 1e-5
         # Two singular configurations per turn, with all links on one line.
-        assert len(motion.passages) == {2: 10, 40: 2}[n] and all(p.crossed for p in motion.passages)
+        assert len(motion.passages) == {2: 10, 40: 2}[n]
+        assert all(p.crossed for p in motion.passages)
         figures |= {
             f"tip_error_{n}": error,
             f"passages_{n}": len(motion.passages),

@@ -1,8 +1,9 @@
-"""Front loader with Z-bar linkage: eight bodies, three loops, two degrees of freedom, two hydraulic cylinders.
+"""Front loader with Z-bar linkage: eight bodies, three loops, two hydraulic cylinders.
 
 The lift cylinder raises the boom. The tilt cylinder turns the bellcrank on the boom, which turns the bucket
 through a link. Dimensions and masses are those of a wheel loader of the 20 t class, rounded.
-(Topology: Spencer, Applications of the local state-space form of constrained mechanical systems, section 4.5.)
+(Topology: Spencer, Applications of the local state-space form of constrained mechanical systems, section
+4.5.)
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ CLOSURES = {
 
 
 def build() -> sr.Mechanism:
-    """Return the loader: angles [rad] and cylinder lengths lift, tilt [m], six closure rows, two cylinder forces [N].
+    """Return the loader: angles [rad], cylinder lengths lift and tilt [m], a force on each cylinder [N].
 
     Positive angles lift +x towards +z and are relative to the parent. Cylinders lie along their own x axis.
     """
@@ -88,7 +89,12 @@ def main() -> None:
     assert len(system.mechanism.closures) == 3
     work_error = length_error = 0.0
     forces = {}
-    for label, boom, bucket in (("dig", -0.70, 0.0), ("carry", -0.55, 0.7), ("level", 0.0, 0.3), ("dump", 0.7, -0.7)):
+    for label, boom, bucket in (
+        ("dig", -0.70, 0.0),
+        ("carry", -0.55, 0.7),
+        ("level", 0.0, 0.3),
+        ("dump", 0.7, -0.7),
+    ):
         q, rest = pose(system, boom, bucket), np.zeros(8)
         forward = system.forward_dynamics(q, rest)
         assert (forward.rank, forward.dof) == (6, 2)

@@ -1,8 +1,8 @@
-"""Leg with a four-bar knee: the knee's motor sits near the hip and drives the shank through a crank and a rod.
+"""Leg with a four-bar knee: a motor near the hip drives the shank through a crank and a rod.
 
-The trunk slides on a vertical guide and the foot is pinned to the ground, so the leg squats with one degree of
-freedom. Moments about crank and knee are as the distances of the rod's line from the two axes, which gives the
-knee's gear ratio in closed form.
+The trunk slides on a vertical guide and the foot is pinned to the ground, so the leg squats with one degree
+of freedom. Moments about crank and knee are as the distances of the rod's line from the two axes, which gives
+the knee's gear ratio in closed form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROD = float(np.hypot(THIGH - DROP, CRANK - ROCKER))
 
 
 def build() -> sr.Mechanism:
-    """Return the leg in the x-z plane: coordinates guide [m], hip, crank, rod and knee [rad], one motor on the crank.
+    """Return the leg in the x-z plane: coordinates guide [m], hip, crank, rod, knee [rad], motor on the crank.
 
     Positive angles swing a hanging link forwards; thigh, rod and shank hang straight at zero.
     """

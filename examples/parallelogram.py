@@ -1,10 +1,11 @@
-"""Parallel four-bar robot: two driven links on one base axis, closed to a parallelogram of two degrees of freedom.
+"""Parallel four-bar robot: a parallelogram of two degrees of freedom, driven at one base axis.
 
-Links 1 and 2 turn on the origin; link 3 (as long as link 1) hangs on link 2, link 4 (as long as link 2) on link 3,
-and its end is pinned to that of link 1. The loop is q₃ = q₁ − q₂, q₄ = q₂ − q₁ − π. When links 1 and 2 lie on one
-line the constraints lose their rank and the antiparallelogram branches off; continuity keeps the parallelogram,
-whose motion is that of two absolute angles, the reference here.
-(Mechanism: Spencer, Applications of the local state-space form of constrained mechanical systems, section 2.4.1.)
+Links 1 and 2 turn on the origin; link 3 (as long as link 1) hangs on link 2, link 4 (as long as link 2) on
+link 3, and its end is pinned to that of link 1. The loop is q₃ = q₁ − q₂, q₄ = q₂ − q₁ − π. When links 1 and
+2 lie on one line the constraints lose their rank and the antiparallelogram branches off; continuity keeps the
+parallelogram, whose motion is that of two absolute angles, the reference here.
+(Mechanism: Spencer, Applications of the local state-space form of constrained mechanical systems, section
+2.4.1.)
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ M1, M2, M3, M4 = 1.0, 1.5, 1.0, 1.5  # uniform rods of 2.5 kg/m
 
 
 def build() -> sr.Mechanism:
-    """Return the mechanism in the x-y plane: coordinates q1…q4 [rad], two closure rows, motors on q1 and q2."""
+    """Return the mechanism in the x-y plane: coordinates q1…q4 [rad], two rows, motors on q1, q2."""
     mechanism = sr.Mechanism("parallelogram", gravity=(0.0, -GRAVITY, 0.0))
     for k, (length, mass) in enumerate(((L1, M1), (L2, M2), (L1, M3), (L2, M4)), start=1):
         moment = mass * length**2 / 12
@@ -67,7 +68,8 @@ def main() -> None:
     expected = angles(0.3, -1.2, motion.t)
     error = float(np.abs(motion.q[:, :2] - expected).max())
     branch = float(np.abs(motion.q - np.apply_along_axis(lambda a: closed(*a), 1, motion.q[:, :2])).max())
-    assert len(motion.passages) == 10 and all(p.crossed for p in motion.passages)
+    assert len(motion.passages) == 10
+    assert all(p.crossed for p in motion.passages)
     assert branch < 1e-9
     assert error < 1e-5, error
     assert motion.energy_drift < 1e-4
@@ -76,7 +78,9 @@ def main() -> None:
     # Every force that holds it still is the slope of the potential energy along the two free directions.
     q = closed(0.3, -1.2)
     hold = system.inverse_dynamics(q, np.zeros(4), np.zeros(4))
-    weight = GRAVITY * np.array([L1 * ((M1 + M3) / 2 + M4) * np.cos(q[0]), L2 * ((M2 + M4) / 2 + M3) * np.cos(q[1])])
+    weight = GRAVITY * np.array(
+        [L1 * ((M1 + M3) / 2 + M4) * np.cos(q[0]), L2 * ((M2 + M4) / 2 + M3) * np.cos(q[1])]
+    )
     assert np.allclose(hold.u, weight, rtol=0, atol=1e-12)
     figures = {
         "angle_error": error,

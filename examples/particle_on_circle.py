@@ -40,7 +40,10 @@ def main() -> None:
     """Swing for ten seconds with the fixed-step and with the adaptive method."""
     system = sr.System(build())
     figures = {}
-    for name, choice, allowed in (("rk4", {"dt": 1e-3}, 1e-8), ("dop853", {"rtol": 1e-12, "atol": 1e-13}, 1e-10)):
+    for name, choice, allowed in (
+        ("rk4", {"dt": 1e-3}, 1e-8),
+        ("dop853", {"rtol": 1e-12, "atol": 1e-13}, 1e-10),
+    ):
         motion = sr.simulate(system, [-1.0, 0.0], duration=10.0, **choice)
         error = float(np.abs(motion.q - exact(motion.t)).max())
         print(motion)

@@ -1,8 +1,8 @@
 """Quadruped standing on point feet: a free trunk, four legs of three motors, every foot pinned to the ground.
 
-18 velocities less 12 closure rows leave the six motions of the trunk; twelve motors drive them, so that standing
-torques are not unique. Those of least norm are asked for, and the ground forces that belong to them carry the
-weight.
+18 velocities less 12 closure rows leave the six motions of the trunk; twelve motors drive them, so that
+standing torques are not unique. Those of least norm are asked for, and the ground forces that belong to them
+carry the weight.
 """
 
 from __future__ import annotations
@@ -30,7 +30,15 @@ def build() -> sr.Mechanism:
     mechanism.add_joint("trunk", "free", "world", "trunk", parent_pose=(0, 0, HEIGHT))
     for leg, (front, left) in LEGS.items():
         parts = (
-            ("hip", "roll", "trunk", (0.25 * front, 0.1 * left, 0), (1, 0, 0), HIP, (0, 0.5 * OFFSET * left, 0)),
+            (
+                "hip",
+                "roll",
+                "trunk",
+                (0.25 * front, 0.1 * left, 0),
+                (1, 0, 0),
+                HIP,
+                (0, 0.5 * OFFSET * left, 0),
+            ),
             ("thigh", "pitch", f"{leg}_hip", (0, OFFSET * left, 0), (0, 1, 0), THIGH, (0, 0, -0.3 * LENGTH)),
             ("shank", "knee", f"{leg}_thigh", (0, 0, -LENGTH), (0, 1, 0), SHANK, (0, 0, -0.5 * LENGTH)),
         )
@@ -38,9 +46,13 @@ def build() -> sr.Mechanism:
             rod = mass * LENGTH**2 / 12
             inertia = (rod, rod, 0.1 * rod) if part != "hip" else (0.1 * rod, 0.1 * rod, 0.1 * rod)
             mechanism.add_body(f"{leg}_{part}", mass, com=com, inertia=inertia)
-            mechanism.add_joint(f"{leg}_{joint}", "revolute", parent, f"{leg}_{part}", axis=axis, parent_pose=at)
+            mechanism.add_joint(
+                f"{leg}_{joint}", "revolute", parent, f"{leg}_{part}", axis=axis, parent_pose=at
+            )
         ground = (0.25 * front, (0.1 + OFFSET) * left, 0)
-        mechanism.add_closure(f"{leg}_foot", "point", "world", f"{leg}_shank", pose1=ground, pose2=(0, 0, -LENGTH))
+        mechanism.add_closure(
+            f"{leg}_foot", "point", "world", f"{leg}_shank", pose1=ground, pose2=(0, 0, -LENGTH)
+        )
     for leg in LEGS:
         for joint in ("roll", "pitch", "knee"):
             mechanism.add_actuator(f"{leg}_{joint}", f"{leg}_{joint}")

@@ -23,17 +23,29 @@ TOP_POINTS = 0.6 * np.stack([np.cos(TOP), np.sin(TOP), 0 * TOP], axis=1)
 POSE = sr.Pose.of((0.05, -0.08, 1.1), rpy=(0.1, -0.2, 0.3))
 # At this pose: lengths of the legs [m], pushing forces [N] and determinant of the rows [l, (R v) × l].
 LENGTHS = (
-    1.231980409854062, 1.446584288617969, 1.333914955991942, 1.356909747560444, 1.07176680972992, 1.380748272936653,
-)  # fmt: skip
-PUSH = (25.1039139293236, 17.5396316671842, 19.4252916525094, 11.3341606432489, 31.3399450706504, 10.156339477801)
+    1.231980409854062,
+    1.446584288617969,
+    1.333914955991942,
+    1.356909747560444,
+    1.07176680972992,
+    1.380748272936653,
+)
+PUSH = (
+    25.1039139293236,
+    17.5396316671842,
+    19.4252916525094,
+    11.3341606432489,
+    31.3399450706504,
+    10.156339477801,
+)
 DETERMINANT = -0.781310757772818
 
 
 def build() -> sr.Mechanism:
     """Return the platform: coordinates platform (7), then hip (2) and cylinder (1) of every leg.
 
-    A leg points along its own z; its hip angles are zero where it points straight up. cylinder k is the length of
-    leg k, and push k the force that lengthens it [N].
+    A leg points along its own z; its hip angles are zero where it points straight up. cylinder k is the
+    length of leg k, and push k the force that lengthens it [N].
     """
     mechanism = sr.Mechanism("stewart", gravity=(0.0, 0.0, -GRAVITY))
     mass = WEIGHT / GRAVITY
@@ -63,7 +75,7 @@ def configuration(pose: sr.Pose) -> NDArray[np.float64]:
 
 
 def determinant(pose: sr.Pose) -> float:
-    """Return the determinant of the rows [l, (R v) × l], zero where the cylinders cannot hold the platform."""
+    """Return the determinant of the rows [l, (R v) × l], zero where the platform cannot be held."""
     arms = TOP_POINTS @ pose.rotation.T
     legs = arms + pose.position - BASE_POINTS
     legs /= np.linalg.norm(legs, axis=1)[:, None]

@@ -24,7 +24,7 @@ CORNERS = CORNER * np.stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)], axis=1)
 
 
 def build() -> sr.Mechanism:
-    """Return the mechanism in the x-y plane, gravity −y: coordinates q1…q6 of the legs and platform.x, .y, .angle.
+    """Return the mechanism in the x-y plane, gravity −y: coordinates q1…q6 and platform.x, .y, .angle.
 
     q1, q3, q5 are the shoulders, q2, q4, q6 the elbows [rad], the latter with a motor each.
     """
@@ -103,7 +103,9 @@ def main() -> None:
 def _slope(system: sr.System, q: NDArray[np.float64], step: float = 1e-5) -> NDArray[np.float64]:
     """Return ∂V/∂q by central differences."""
     moves = step * np.eye(len(q))
-    return np.array([system.potential_energy(q + d) - system.potential_energy(q - d) for d in moves]) / (2 * step)
+    return np.array([system.potential_energy(q + d) - system.potential_energy(q - d) for d in moves]) / (
+        2 * step
+    )
 
 
 if __name__ == "__main__":

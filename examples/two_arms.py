@@ -1,10 +1,10 @@
 """Two planar three-link arms that hold one object between them: three degrees of freedom, six motors.
 
 The object and the two grippers are one link, so the arms make a chain of five links of 1 m, 1 kg and 1 kg m²
-whose far end is hinged to the ground 3 m away. Every joint has a motor: the motors are redundant, and the object
-is lifted along y₃ = (1 − cos t)/2, level, by those of least norm.
-(Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing analytical dynamics and servo control
-of constrained mechanical systems, section V.)
+whose far end is hinged to the ground 3 m away. Every joint has a motor: the motors are redundant, and the
+object is lifted along y₃ = (1 − cos t)/2, level, by those of least norm.
+(Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing analytical dynamics and servo
+control of constrained mechanical systems, section V.)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 def build() -> sr.Mechanism:
     """Return the mechanism in the x-y plane: coordinates joint1…joint5 [rad], relative; two closure rows.
 
-    Motors u1…u3 turn the links of the left arm and the object, u6…u4 those of the right arm, each counted from the
-    arm's own base.
+    Motors u1…u3 turn the links of the left arm and the object, u6…u4 those of the right arm, each counted
+    from the arm's own base.
     """
     mechanism = sr.Mechanism("two_arms", gravity=(0.0, -GRAVITY, 0.0))
     joints = [f"joint{k}" for k in range(1, 6)]

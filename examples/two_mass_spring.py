@@ -2,8 +2,8 @@
 
 Free: the distance oscillates about the rest length l with ω² = k (1/m₁ + 1/m₂). Driven: the servo constraint
 x₂ − x₁ = 2 l is kept by F = −(1 + m₁/m₂) k (x₂ − x₁ − l); both masses then accelerate together by −k l / m₂.
-(Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing analytical dynamics and servo control
-of constrained mechanical systems, section IV.)
+(Liu, Zhen, Huang, Zhao, Chen and Shao, A systematic approach for designing analytical dynamics and servo
+control of constrained mechanical systems, section IV.)
 """
 
 from __future__ import annotations
@@ -58,7 +58,12 @@ def main() -> None:
     assert abs(force - servo.u[0, 0]) < 1e-12
     print(
         json.dumps(
-            {"free_error": free_error, "servo_error": servo_error, "fall_error": fall_error, "force": float(force)}
+            {
+                "free_error": free_error,
+                "servo_error": servo_error,
+                "fall_error": fall_error,
+                "force": float(force),
+            }
         )
     )
 

@@ -6,6 +6,7 @@ import json
 import math
 
 import pytest
+
 from conftest import EXAMPLES, load_example
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))

@@ -77,11 +77,15 @@ def test_same_motion_as_the_minimal_model(kind, minimal):
 def test_rank_and_redundant_rows_are_reported(kind):
     system = sr.System(four_bar(kind))
     rank, redundant = CLOSURES[kind]
-    forward = system.forward_dynamics(closed(system), system.project_velocity(closed(system), np.ones(system.nv)))
+    forward = system.forward_dynamics(
+        closed(system), system.project_velocity(closed(system), np.ones(system.nv))
+    )
     assert forward.status is sr.Status.OK
     assert (forward.rank, forward.dof) == (rank, 1)
     assert forward.redundant == redundant
-    assert [name for name, sure in zip(system.constraint_names, forward.determined) if not sure] == list(redundant)
+    assert [name for name, sure in zip(system.constraint_names, forward.determined) if not sure] == list(
+        redundant
+    )
     assert forward.residual < 1e-12
     dead = [name in redundant for name in system.constraint_names]
     assert np.abs(forward.multipliers[dead]).max(initial=0.0) == 0.0

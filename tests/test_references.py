@@ -1,8 +1,8 @@
 """Constrained reference problems with known digits; each one names its source.
 
-A01, A02 and A04 are problems of the IFToMM multibody benchmark library; their digits here come from closed forms
-at 20 digits and more. Every other planar reference is a closed form, or an integration of a minimal model whose
-digits stood still when its tolerance was tightened from 1e-10 to 1e-13.
+A01, A02 and A04 are problems of the IFToMM multibody benchmark library; their digits here come from closed
+forms at 20 digits and more. Every other planar reference is a closed form, or an integration of a minimal
+model whose digits stood still when its tolerance was tightened from 1e-10 to 1e-13.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ TURNS = {
 }
 
 
-@pytest.mark.parametrize(("n", "duration", "dt"), [(1, 10.0, 1e-3), (2, 10.0, 1e-3), (5, 10.0, 1e-3), (40, 2.0, 2.5e-3)])
+@pytest.mark.parametrize(
+    ("n", "duration", "dt"), [(1, 10.0, 1e-3), (2, 10.0, 1e-3), (5, 10.0, 1e-3), (40, 2.0, 2.5e-3)]
+)
 def test_four_bar_chain(example, n, duration, dt):
     module = example("four_bar_chain")
     system = sr.System(module.build(n))
@@ -203,7 +205,9 @@ def test_four_bar_of_rigid_body_dynamics_jl():
 
 def parallel_four_bar(ground: float, rods: list[tuple[float, float, float]]) -> tuple[sr.System, np.ndarray]:
     """Return a parallelogram of rods (length, mass, inertia) and the upright direction (1, −1, 1) of its motion."""
-    system = sr.System(planar_four_bar(ground, [(length, m, length / 2, moment) for length, m, moment in rods]))
+    system = sr.System(
+        planar_four_bar(ground, [(length, m, length / 2, moment) for length, m, moment in rods])
+    )
     return system, np.array([-1.0, 1.0, -1.0])
 
 
@@ -453,5 +457,7 @@ def test_door_on_two_hinges(kind):
     weight = 25 * G
     assert np.allclose(forward.constraint_force, (0, 0, weight, 0, -0.45 * weight, 0), rtol=0, atol=1e-10)
     if kind == "point":
-        assert np.allclose([lower["lower.x"], upper["upper.x"]], (68.9765625, -68.9765625), rtol=0, atol=1e-11)
+        assert np.allclose(
+            [lower["lower.x"], upper["upper.x"]], (68.9765625, -68.9765625), rtol=0, atol=1e-11
+        )
         assert forward.redundant == ("lower.z", "upper.z")

@@ -49,6 +49,16 @@ def trace_function(system: System, function: InputFunction, size: int, what: str
         ) from error
     if value.numel() != size:
         raise ArgumentError(f"{what}: must return {size} entries, got {value.numel()}", element=what)
+    program = ca.Function("program", [e.q, e.v, e.t, e.p], [value], {"allow_free": True})
+    if any(
+        program.instruction_id(k) == ca.OP_CONST and np.isnan(program.instruction_constant(k))
+        for k in range(program.n_instructions())
+    ):
+        raise ArgumentError(
+            f"{what}: the function gives NaN over CasADi symbols, as float(q[0]) does. Write it with CasADi "
+            "operations, or give sample_time= to call it as plain Python",
+            element=what,
+        )
     return ca.reshape(value, size, 1)
 
 

@@ -91,9 +91,15 @@ def simulate(
     -------
     Trajectory
     """
+    if not isinstance(system, System):
+        raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
     adaptive = _adaptive(method, rtol, atol)
     scheme = tableau(method or ("dop853" if adaptive else "rk4"))
-    _check(duration, dt, every, project_every, stabilization, sample_time, system, control)
+    _check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
+    _check_steps(every, project_every, baumgarte, events)
+    _check_stabilization(system, stabilization, control, force)
+    if control is not None and system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to control; add_actuator, or use force=", element="control")
     driven = system if force is None or sample_time else with_force(system, force)
     loop = _Run(driven, stabilization, project_every, baumgarte, events, every)
     loop.start(q, v, t0)
@@ -106,16 +112,18 @@ def simulate(
     failure: Exception | None = None
     with progress_bar(duration, progress) as bar:
         try:
-            for end in _stops(t0, duration, sample_time, grid):
+            due = True
+            for end, resample, keep in _stops(t0, duration, sample_time, grid):
                 try:
-                    for function, name in sampling:
+                    for function, name in sampling if due else ():
                         loop.sample(function, name)
                 except Exception as error:
                     loop.status, failure = Status.CONTROL_FAILED, error
                     break
-                loop.until(end, bar, hold=grid is not None)
+                loop.until(end, bar, hold=grid is not None, keep=keep)
                 if loop.status is not None:
                     break
+                due = resample
         except KeyboardInterrupt:
             loop.status = Status.INTERRUPTED
     trajectory = loop.trajectory(system, perf_counter() - began, failure)
@@ -241,25 +249,32 @@ class _Run:
         else:
             self.tau = np.array(value)
 
-    def until(self, end: float, bar: Any, *, hold: bool) -> None:
-        """Run the kernel to ``end`` in calls of about a tenth of a second."""
+    def until(self, end: float, bar: Any, *, hold: bool, keep: bool) -> None:
+        """Run the kernel to ``end`` in calls of about a tenth of a second.
+
+        ``keep`` records the state at ``end``; ``hold`` records none before it. The rows of a call that an
+        interrupt ends are those whose time is a number.
+        """
         s = self.system
         width = 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
         scheme = self.scheme
         exponent = -1.0 / (scheme.error_order + 1)
         if not self.adaptive:
             self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
+        self.state[run.KEEP_LAST] = float(keep)
         while self.status is None:
             block = np.empty((self.rows, width))
+            block[:, 0] = np.nan
+            self.blocks.append(block)
             began = perf_counter()
             code, rows = run.advance(
-                self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c,
+                self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
                 scheme.errors if self.adaptive else np.zeros((0, 1)), exponent, self.rtol, self.atol,
                 self.max_step, self.min_step, self.x, self.tau, end, np.inf if hold else self.every,
                 self.project, self.project_every, self.state, block, self.modes, self.values, self.log,
             )  # fmt: skip
             elapsed = perf_counter() - began
-            self.blocks.append(block[:rows].copy() if rows < self.rows else block)
+            self.blocks[-1] = block[:rows].copy() if rows < self.rows else block
             self._collect_events()
             if elapsed < 0.5 * _CALL_SECONDS:
                 self.rows = min(4 * self.rows, 65536)
@@ -270,12 +285,12 @@ class _Run:
                 return
             if code != run.RUNNING:
                 self.status = Status(code)
-                if self.status is Status.ILL_POSED and np.isfinite(self.x).all():
-                    self.status = s.diagnose(self.x)
+                if self.status is Status.ILL_POSED:
+                    self.status = s.diagnose(self.x) if np.isfinite(self.x).all() else Status.NOT_FINITE
 
     def _collect_events(self) -> None:
         logged = int(self.state[run.LOGGED])
-        for k, time in self.log[:logged]:
+        for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
             event = self.events[int(k)]
             self.records.append(EventRecord(event.name, float(time), event.terminal))
         self.state[run.LOGGED] = 0.0
@@ -283,7 +298,9 @@ class _Run:
     def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
         """Return what was recorded, with passages and limit crossings found."""
         s = system
+        self._collect_events()
         rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, 1 + s.nq + 2 * s.nv + s.nu + s.nc + 5))
+        rows = rows[~np.isnan(rows[:, 0])]
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         t = t[:, 0]
@@ -335,51 +352,86 @@ def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> boo
     if method == "rk4" and (rtol is not None or atol is not None):
         raise ArgumentError("rk4 has a fixed step: give dt, or choose dopri5 or dop853 for rtol and atol")
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if value is not None and not value > 0.0:
-            raise ArgumentError(f"{name} must be positive, got {value}", element=name)
+        _positive(name, value, "")
     return method in ("dopri5", "dop853") or rtol is not None or atol is not None
 
 
-def _check(
-    duration: float,
-    dt: float | None,
-    every: int,
-    project_every: int,
-    stabilization: str,
-    sample_time: float | None,
-    system: System,
-    control: InputFunction | None,
+def _number(name: str, value: Any) -> float:
+    """Return a float that is not NaN; anything else is an `ArgumentError`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if np.isnan(number):
+        raise ArgumentError(f"{name} must be a number, got {value!r}", element=name)
+    return number
+
+
+def _positive(name: str, value: float | None, unit: str, *, bounded: bool = True) -> None:
+    """Raise unless ``value`` is None or positive (and finite where ``bounded``)."""
+    if value is not None and not 0.0 < _number(name, value) <= (np.finfo(float).max if bounded else np.inf):
+        wanted = "positive and finite" if bounded else "positive"
+        raise ArgumentError(f"{name} must be {wanted}{unit}, got {value}", element=name)
+
+
+def _check_times(
+    t0: float, duration: float, dt: float | None, sample_time: float | None, max_step: float, *, driven: bool
 ) -> None:
-    """Raise `ArgumentError` for arguments that make no sense."""
+    if not np.isfinite(_number("t0", t0)):
+        raise ArgumentError(f"t0 must be finite [s], got {t0}", element="t0")
+    if duration is None:
+        raise ArgumentError("duration must be a number, got None", element="duration")
     for name, value in (("duration", duration), ("dt", dt), ("sample_time", sample_time)):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise ArgumentError(f"{name} must be positive and finite [s], got {value}", element=name)
+        _positive(name, value, " [s]")
+    _positive("max_step", max_step, " [s]", bounded=False)
+    if sample_time is not None and not driven:
+        raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
+
+
+def _check_steps(every: int, project_every: int, baumgarte: Any, events: Any) -> None:
     for name, count in (("every", every), ("project_every", project_every)):
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ArgumentError(f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name)
+    if np.shape(baumgarte) != (2,) or not np.isfinite([_number("baumgarte", x) for x in baumgarte]).all():
+        raise ArgumentError(f"baumgarte must be two finite numbers (α, β), got {baumgarte!r}", element="baumgarte")
+    if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
+        raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
+
+
+def _check_stabilization(system: System, stabilization: str, control: Any, force: Any) -> None:
     if stabilization not in STABILIZATIONS:
         raise ArgumentError(
             f"unknown stabilization {stabilization!r}. Known: {', '.join(STABILIZATIONS)}",
             element="stabilization",
             valid=STABILIZATIONS,
         )
-    if stabilization == "energy" and not system.equations.conservative:
+    if stabilization == "energy" and not (system.equations.conservative and control is None and force is None):
+        driven = "a control law or an applied force" if system.equations.conservative else "dampers, servos or user forces"
         raise ArgumentError(
-            f"{system.name}: stabilization='energy' needs a conservative system; this one has dampers, servos or "
-            "user forces",
+            f"{system.name}: stabilization='energy' needs a conservative system; this one has {driven}",
             element="stabilization",
         )
-    if control is not None and system.nu == 0:
-        raise ArgumentError(f"{system.name} has no actuators to control; add_actuator, or use force=", element="control")
 
 
-def _stops(t0: float, duration: float, sample_time: float | None, grid: float | None) -> list[float]:
-    """Return the times to which the kernel runs in one go: samples, output times and the end."""
+def _stops(
+    t0: float, duration: float, sample_time: float | None, grid: float | None
+) -> list[tuple[float, bool, bool]]:
+    """Return the times to which the kernel runs in one go, each with (a sample is due, it is for the output).
+
+    Output times are those of ``grid``, and the end.
+    """
     end = t0 + duration
-    times = {end}
-    for interval in (sample_time, grid):
+    stops = [(end, False, True)]
+    for interval, sampled_here in ((sample_time, True), (grid, False)):
         if interval is not None:
             count = int(np.floor(duration / interval * (1 + 1e-12)))
-            times.update(t0 + interval * k for k in range(1, count + 1))
-    ordered = sorted(time for time in times if time <= end)
-    return [time for k, time in enumerate(ordered) if k == len(ordered) - 1 or ordered[k + 1] - time > 1e-9 * duration]
+            times = [min(t0 + interval * k, end) for k in range(1, count + 1)]
+            stops += [(time, sampled_here, not sampled_here) for time in times]
+    merged = [min(stops)]
+    for time, sampled_here, kept in sorted(stops)[1:]:
+        before, was_sampled, was_kept = merged[-1]
+        if time - before > 1e-9 * duration:
+            merged.append((time, sampled_here, kept))
+        else:
+            merged[-1] = (time, sampled_here or was_sampled, kept or was_kept)
+    return merged

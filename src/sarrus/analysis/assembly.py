@@ -93,14 +93,12 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
     Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
     the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the neighbours'
-    velocities are seeded steps too. Where A is not finite, the ranks are those that its shape allows.
+    velocities are seeded steps too.
     """
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0)
-    if not np.isfinite(system.constraint_jacobian(q, t, start)).all():
-        return Neighbourhood(min(system.nh, system.nv), min(system.nc, system.nv), 0, 0.0, 0.0)
     if _residual(system, q, t) > TOLERANCE:
         closed, _ = _descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q

@@ -64,7 +64,8 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
             value = abs(s[ws.native + j])
             if not value <= residual:
                 residual = value
-        if residual <= settings[la.POSITION_TOLERANCE]:
+        tolerance = settings[la.POSITION_TOLERANCE]
+        if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
             return True, residual, iteration
         if not np.isfinite(residual):
             return False, residual, iteration

@@ -21,7 +21,7 @@ ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 # Entries of the run state that one call hands to the next.
 STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6, 7
 LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
-TRIED_ERROR, BLOCKED, SPLIT, N_STATE = 12, 13, 14, 15
+TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, N_STATE = 12, 13, 14, 15, 16
 
 # Relative size of the smallest pivot from which a step goes across a singular configuration whatever its error
 # estimate: closer, rounding of the positions alone, ε/σ², hides on which side of it the motion passes.
@@ -65,7 +65,7 @@ def record(addresses, sizes, x, rank, row, s, ws):
 
 @njit(cache=True)
 def advance(
-    addresses, sizes, settings, bounds, a, b, c, errors, exponent, rtol, atol, h_max, h_min,
+    addresses, sizes, settings, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
     state_vector, tau, end, every, project, project_every, state, records, event_modes, event_values, event_log,
 ):  # fmt: skip
     """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
@@ -73,6 +73,7 @@ def advance(
     ``state`` persists between calls (see the module's constants). With ``errors`` empty the steps are
     state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
     (state[UNRECORDED] = −1). ``event_modes`` (n × 2): direction −1, 0 or 1, and whether terminal;
+    ``between`` is the middle of the widest gap between the stages, as a fraction of the step.
     ``event_log`` gets a row (index, time) per crossing, state[LOGGED] counts them.
     """
     nq, nv, nu = sizes[la.NQ], sizes[la.NV], sizes[la.NU]
@@ -107,15 +108,16 @@ def advance(
         size, speed = _approach(work, ws, state)
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
+        whole = True
         if adaptive:
             h = min(state[STEP], h_max)
             if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
-                # The singular configuration is at most 2 h away: land well beyond it, or half way to it.
+                # The singular configuration is at most 2 h away: go across, with it between two stages, or half
+                # way to it.
                 arrival = size / speed
-                crossing = state[BLOCKED] == 0.0 and (near or h > 1.5 * arrival)
-                limited = not crossing
-                across = 2.0 * arrival if size < CLOSEST else max(h, 2.0 * arrival)
-                h = across if crossing else 0.5 * arrival
+                crossing = state[BLOCKED] == 0.0
+                limited = True
+                h = min(arrival / between, h_max) if crossing else 0.5 * arrival
                 near = True
             if t + h >= end - 1e-12 * max(abs(end), h):
                 h, last = end - t, True
@@ -127,6 +129,12 @@ def advance(
                 target, last = end, True
             h = target - t
             near = project > 0 and (near or size < 2.0 * speed * h)
+            if project > 0 and 0.0 < size < speed * h:
+                # Part the step so that the singular configuration falls between two stages.
+                arrival = size / speed
+                part = arrival / between if arrival < between * h else h - (h - arrival) / (1.0 - between)
+                if 1e-3 * h < part < 0.999 * h:
+                    h, last, whole = part, False, False
         good = stages(
             addresses, sizes, settings, bounds, a, b, c, adaptive, near,
             x, h, tau, slopes, new, work, perm, ws,
@@ -139,7 +147,7 @@ def advance(
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
-                noise = error >= 0.9 * state[TRIED_ERROR] and error * max(rtol, atol) < NOISE_LEVEL
+                noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < NOISE_LEVEL
                 if good and (noise or size < CLOSEST):
                     error = 1.0
                 else:
@@ -168,7 +176,7 @@ def advance(
         if last:
             new[time] = end
         else:
-            new[time] = t + h if adaptive else target
+            new[time] = target if whole and not adaptive else t + h
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
         if not finish(addresses, sizes, settings, new, what, state[TARGET_ENERGY], work, perm, ws):
             if adaptive and h > 2 * h_min:
@@ -189,12 +197,13 @@ def advance(
         for i in range(la.input_size(sizes)):
             x[i] = new[i]
         rank = slope(addresses, sizes, settings, bounds, x, tau, True, slopes, 0, work, perm, ws)
-        state[STEPS] += 1.0
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
-        state[UNRECORDED] += 1.0
+        if whole:
+            state[STEPS] += 1.0
+            state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
-        if stop or x[time] >= end or state[UNRECORDED] >= every:
+        if stop or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
             record(addresses, sizes, x, rank, records[rows], work, ws)
             rows += 1
             state[UNRECORDED] = 0.0

@@ -28,6 +28,15 @@ class Tableau:
     error_order: int
 
 
+    @property
+    def between(self) -> float:
+        """Middle of the widest gap between the stages, as a fraction of the step; of equal ones the last."""
+        nodes = np.unique(np.concatenate([self.c, [1.0]]))
+        gaps = np.diff(nodes)
+        widest = int(np.flatnonzero(gaps > gaps.max() - 1e-9)[-1])
+        return float(0.5 * (nodes[widest] + nodes[widest + 1]))
+
+
 METHODS = ("rk4", "dopri5", "dop853")
 
 
