@@ -23,7 +23,7 @@ ROD = float(np.hypot(THIGH - DROP, CRANK - ROCKER))
 
 
 def build() -> sr.Mechanism:
-    """Return the leg in the x-z plane: coordinates guide [m], hip, crank, rod, knee [rad], motor on the crank.
+    """Return the leg in the x-z plane: coordinates guide [m], hip, crank, rod, knee [rad]; the crank driven.
 
     Positive angles swing a hanging link forwards; thigh, rod and shank hang straight at zero.
     """

@@ -15,7 +15,7 @@ SHAPES = [(1, 1), (1, 5), (5, 1), (4, 4), (3, 7), (7, 3), (12, 12), (20, 6), (6,
 class Factored:
     """A factored copy of a matrix: everything lies in one flat array, as the kernels want it."""
 
-    def __init__(self, matrix: Array, limit: int | None = None, cut: float = CUT) -> None:
+    def __init__(self, matrix: Array, limit: int | None = None, scale: float = 0.0, cut: float = CUT) -> None:
         self.m, self.n = m, n = matrix.shape
         big = max(m, n) + 1
         # matrix, diagonal, beta, beta2, norms, and three vectors for the solves
@@ -27,7 +27,7 @@ class Factored:
         self.perm = np.zeros(m, np.int64)
         limit = min(m, n) if limit is None else limit
         self.rank = fa.factor(
-            self.s, 0, m, n, limit, cut, self.perm, self.diagonal, self.beta, self.norms
+            self.s, 0, m, n, limit, cut, scale, self.perm, self.diagonal, self.beta, self.norms
         )
         self.pivots = np.abs(self.s[self.diagonal :][: min(m, n)])
         if self.rank < m:

@@ -34,7 +34,7 @@ def pendulum(stiffness: float, angle: float, times: list[float], rate: float = 0
 
 
 def planar_four_bar(ground: float, links: list[tuple[float, float, float, float]]) -> sr.Mechanism:
-    """Return a four-bar in the x-z plane from (length, mass, centre of mass, inertia) of driver, coupler, follower.
+    """Return a four-bar in the x-z plane from (length, mass, centre of mass, inertia) of its links.
 
     Coordinates driver, coupler (relative) and follower [rad].
     """
@@ -203,12 +203,14 @@ def test_four_bar_of_rigid_body_dynamics_jl():
     assert motion.residual.max() < 1e-10
 
 
-def parallel_four_bar(ground: float, rods: list[tuple[float, float, float]]) -> tuple[sr.System, np.ndarray]:
-    """Return a parallelogram of rods (length, mass, inertia) and the upright direction (1, −1, 1) of its motion."""
-    system = sr.System(
-        planar_four_bar(ground, [(length, m, length / 2, moment) for length, m, moment in rods])
-    )
-    return system, np.array([-1.0, 1.0, -1.0])
+# The parallelogram upright, and its direction when the cranks lean by 1 rad towards +x.
+UPRIGHT, LEAN = np.array([1.0, -1.0, 1.0]) * np.pi / 2, np.array([-1.0, 1.0, -1.0])
+
+
+def parallel_four_bar(ground: float, rods: list[tuple[float, float, float]]) -> sr.System:
+    """Return a parallelogram of rods (length, mass, inertia)."""
+    links = [(length, mass, length / 2, moment) for length, mass, moment in rods]
+    return sr.System(planar_four_bar(ground, links))
 
 
 def test_four_bar_of_the_pinocchio_example():
@@ -217,9 +219,8 @@ def test_four_bar_of_the_pinocchio_example():
     def box(length: float, mass: float) -> tuple[float, float, float]:
         return length, mass, mass / 12 * (length**2 + 0.01)
 
-    system, direction = parallel_four_bar(1.0, [box(0.6, 5.0), box(1.0, 10.0), box(0.6, 5.0)])
-    upright = np.array([np.pi / 2, -np.pi / 2, np.pi / 2])
-    motion = sr.simulate(system, upright + 0.1 * direction, duration=1.0, dt=2.5e-4)
+    system = parallel_four_bar(1.0, [box(0.6, 5.0), box(1.0, 10.0), box(0.6, 5.0)])
+    motion = sr.simulate(system, UPRIGHT + 0.1 * LEAN, duration=1.0, dt=2.5e-4)
     theta = np.pi / 2 - motion.q[:, 0]
     assert abs(theta[at(motion, 0.5)] - 0.42978486419350231) < 1e-10
     assert abs(theta[-1] - 2.943202356854767) < 1e-8
@@ -228,12 +229,11 @@ def test_four_bar_of_the_pinocchio_example():
 
 def test_parallelogram_of_the_drake_test():
     """Data of Drake, auto_closed_topology_test.cc (BSD-3): θ″ = 1.25 g sin θ from the vertical."""
-    system, direction = parallel_four_bar(2.0, [(1.0, 1.0, 1 / 12), (2.0, 1.0, 4 / 12), (1.0, 2.0, 2 / 12)])
-    upright = np.array([np.pi / 2, -np.pi / 2, np.pi / 2])
+    system = parallel_four_bar(2.0, [(1.0, 1.0, 1 / 12), (2.0, 1.0, 4 / 12), (1.0, 2.0, 2 / 12)])
     for angle in (0.1, 0.7, -1.1):
-        q = upright + angle * direction
+        q = UPRIGHT + angle * LEAN
         assert abs(-system.forward_dynamics(q, np.zeros(3)).a[0] - 1.25 * G * np.sin(angle)) < 1e-12
-    motion = sr.simulate(system, upright + 0.1 * direction, duration=3.0, dt=1e-3)
+    motion = sr.simulate(system, UPRIGHT + 0.1 * LEAN, duration=3.0, dt=1e-3)
     times = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
     theta = [np.pi / 2 - motion.q[at(motion, t), 0] for t in times]
     assert np.abs(theta - pendulum(1.25 * G, 0.1, times)).max() < 1e-6
@@ -424,7 +424,7 @@ def test_table_on_four_legs():
 
 
 def test_beam_between_two_pins():
-    """Beam of 2 m, 50 N down at 0.7 m, 8 N along it: 32.5 and 17.5 N are unique, −4 N each are of least norm."""
+    """Beam of 2 m, 50 N down at 0.7 m, 8 N along it: 32.5 and 17.5 N are unique, −4 N each of least norm."""
     mechanism = sr.Mechanism("beam", gravity=(0, 0, 0))
     mechanism.add_body("beam", 3.0, com=(1.0, 0, 0), inertia=(0.1, 1.0, 1.0))
     mechanism.add_joint("beam", "free", "world", "beam")

@@ -189,7 +189,7 @@ def test_assembly_says_that_the_configuration_is_singular(case):
 # --- a flattened four-bar that is no parallelogram ------------------------------------------------
 
 GROUND, LEFT, COUPLER, RIGHT = 1.0, 0.5, 1.2, 0.7  # ground + right = left + coupler: it can lie flat
-# Slopes of the coupler's absolute angle over the left crank's on the two branches that cross in the flat pose:
+# Slopes of the coupler's absolute angle over the left crank's on the two branches that cross there:
 # 0.5 + 1.2 β = 0.7 γ, 0.5 + 1.2 β² = 0.7 γ².
 BRANCHES = [(-1.2 + root) / 1.2 for root in (np.sqrt(1.68), -np.sqrt(1.68))]
 

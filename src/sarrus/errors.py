@@ -67,7 +67,7 @@ class UnsupportedOperationError(CompilationError):
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     """Return the sentence that says ``name`` is no ``kind``, with the nearest and all valid names."""
     names = list(valid)
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     known = ", ".join(repr(n) for n in names) if names else "none"
     return f"unknown {kind} {name!r}.{hint} Known: {known}"

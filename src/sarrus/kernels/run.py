@@ -26,6 +26,8 @@ TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, N_STATE = 12, 13, 14, 15, 16
 # Relative size of the smallest pivot from which a step goes across a singular configuration whatever its error
 # estimate: closer, rounding of the positions alone, ε/σ², hides on which side of it the motion passes.
 CLOSEST = 1e-3
+# Rounding of positions of the order of one; see the error test.
+ROUNDING = 4e-15
 # Error estimates above this are no rounding: such a crossing is tried again from closer by.
 NOISE_LEVEL = 1e-7
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
@@ -111,7 +113,7 @@ def advance(
         whole = True
         if adaptive:
             h = min(state[STEP], h_max)
-            if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
+            if project > 0 and speed > 0.0 and (h * speed > 0.5 * size or size < CLOSEST):
                 # The singular configuration is at most 2 h away: go across, with it between two stages, or half
                 # way to it.
                 arrival = size / speed
@@ -144,6 +146,9 @@ def advance(
             state[SPLIT] = 1.0
         if adaptive:
             error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
+            if near and size > 0.0:
+                # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more.
+                error /= max(1.0, ROUNDING / (size * size * max(rtol, atol)))
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.

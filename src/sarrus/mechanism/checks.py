@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,10 @@ def inertia(value: ArrayLike, label: str) -> Array:
 
     Symmetric, positive semidefinite, and each principal moment at most the sum of the other two.
     """
-    given = np.asarray(value, dtype=float)
+    try:
+        given = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        given = np.empty(0)
     if given.shape == (3,):
         matrix = np.diag(given)
     elif given.shape == (6,):
@@ -63,39 +66,66 @@ def inertia(value: ArrayLike, label: str) -> Array:
 
 def per_dof(value: Any, nv: int, what: str, label: str) -> tuple[float, ...]:
     """Return one number ≥ 0 per degree of freedom from one number or a sequence."""
-    values = [value] * nv if np.isscalar(value) else list(value)
-    if len(values) != nv:
-        raise ModelError(f"{label}: {what} must be one number or {nv}, got {len(values)}", element=label)
-    return tuple(nonnegative(v, what, label) for v in values)
+    return tuple(nonnegative(v, what, label) for v in _one_or_several(value, nv, what, label))
 
 
-def reference(value: Any, kind: str, nq: int, label: str) -> tuple[float, ...]:
+def reference(value: Any, kind: str, nq: int, label: str, what: str = "reference") -> tuple[float, ...]:
     """Return the coordinates of the reference placement; the identity for spherical and free joints."""
     if kind in ("spherical", "free"):
         identity = (0.0,) * (nq - 4) + (1.0, 0.0, 0.0, 0.0)
-        return identity if np.isscalar(value) else tuple(float(x) for x in vector(value, nq, "reference", label))
-    values = [value] * nq if np.isscalar(value) else list(value)
-    if len(values) != nq:
-        raise ModelError(f"{label}: reference must be one number or {nq}, got {len(values)}", element=label)
-    return tuple(scalar(v, "reference", label) for v in values)
+        values = identity if np.isscalar(value) else tuple(float(x) for x in vector(value, nq, what, label))
+        if not any(values[-4:]):
+            raise ModelError(f"{label}: {what} has a quaternion of zero length", element=label)
+        return values
+    return tuple(scalar(v, what, label) for v in _one_or_several(value, nq, what, label))
 
 
 def interval(value: Any, what: str, label: str) -> tuple[float, float]:
-    """Return (lower, upper) from a pair, or (x, x) from one number; infinite bounds are legal."""
-    pair: Sequence[Any] = (value, value) if np.isscalar(value) else tuple(value)
-    if len(pair) != 2 or any(np.isnan(float(x)) for x in pair):
+    """Return (lower, upper) from a pair; infinite bounds are legal."""
+    try:
+        lower, upper = (float(x) for x in value)
+    except (TypeError, ValueError):
+        lower = upper = np.nan
+    if np.isnan(lower) or np.isnan(upper):
         raise ModelError(f"{label}: {what} must be (lower, upper), got {value!r}", element=label)
-    lower, upper = float(pair[0]), float(pair[1])
     if lower > upper:
         raise ModelError(f"{label}: {what} has lower {lower} above upper {upper}", element=label)
     return lower, upper
+
+
+def rest_length(value: Any, label: str) -> tuple[float, float]:
+    """Return the interval in which a spring is slack: (lower, upper), or one finite number for both."""
+    if np.isscalar(value):
+        return (scalar(value, "rest_length", label),) * 2
+    return interval(value, "rest_length", label)
+
+
+def mapping(value: Any, what: str, label: str) -> None:
+    """Raise unless ``value`` maps at least one name of a coordinate to something."""
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{label}: {what} must map coordinate names to numbers, got {value!r}", element=label)
+    if not value:
+        raise ModelError(f"{label}: needs at least one coordinate", element=label)
 
 
 def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None, ...]:
     """Return one (lower, upper) or None per degree of freedom."""
     if value is None:
         return (None,) * nv
-    pairs = [value] if nv == 1 and np.ndim(value) == 1 else list(value)
-    if len(pairs) != nv:
-        raise ModelError(f"{label}: limits must be one pair per degree of freedom ({nv})", element=label)
+    pairs = [] if np.isscalar(value) else list(value)
+    if nv == 1 and len(pairs) == 2:
+        pairs = [value]
+    if len(pairs) != nv or any(np.isscalar(pair) for pair in pairs):
+        raise ModelError(
+            f"{label}: limits must be one pair per degree of freedom ({nv}), got {value!r}", element=label
+        )
     return tuple(None if p is None else interval(p, "limits", label) for p in pairs)
+
+
+def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
+    """Return ``count`` values from one, or from a sequence of as many."""
+    values = [value] * count if np.isscalar(value) else list(value) if np.iterable(value) else None
+    if values is None or len(values) != count:
+        got = value if values is None else len(values)
+        raise ModelError(f"{label}: {what} must be one number or {count}, got {got}", element=label)
+    return values

@@ -161,7 +161,7 @@ class Mechanism:
         if kind == "free" and np.isscalar(reference):
             reference = (*placement.position, *placement.quaternion)
         zero_reference = checks.reference(reference, kind, nq, label)
-        spring = zero_reference if spring_reference is None else checks.reference(spring_reference, kind, nq, label)
+        spring = zero_reference if spring_reference is None else checks.reference(spring_reference, kind, nq, label, "spring_reference")
         joint = Joint(
             name=name,
             kind=kind,
@@ -238,7 +238,7 @@ class Mechanism:
                 raise ModelError(f"{label}: axis2 must be perpendicular to axis", element=name)
         else:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
-        if kind == "distance" and scalar(length, "length", label) <= 0.0:
+        if scalar(length, "length", label) <= 0.0 and kind == "distance":
             raise ModelError(
                 f"{label}: length must be positive, got {length}. Zero distance is a 'point' closure", element=name
             )
@@ -268,11 +268,14 @@ class Mechanism:
         """
         self._fresh(name, "closure", (*self.closures, *self.couplings))
         label = f"coupling {name!r}"
-        if not terms:
-            raise ModelError(f"{label}: needs at least one coordinate", element=name)
+        checks.mapping(terms, "terms", label)
+        for coordinate in set(references or ()) - set(terms):
+            raise ModelError(f"{label}: references: " + unknown_name("term", coordinate, terms), element=name)
         built = []
         for coordinate, given in terms.items():
             self._scalar_coordinate(coordinate, label)
+            if not (np.isscalar(given) or np.iterable(given)):
+                raise ModelError(f"{label}: coefficients of {coordinate!r} must be numbers, got {given!r}", element=name)
             coefficients = (0.0, given) if np.isscalar(given) else tuple(given)  # type: ignore[arg-type]
             values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
             reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
@@ -311,7 +314,7 @@ class Mechanism:
             vector(point2, 3, "point2", label),
             checks.nonnegative(stiffness, "stiffness", label),
             checks.nonnegative(damping, "damping", label),
-            checks.interval(rest_length, "rest_length", label),
+            checks.rest_length(rest_length, label),
         )
         self.springs[name] = spring
         return spring
@@ -328,13 +331,14 @@ class Mechanism:
         """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
         self._fresh(name, "spring", (*self.springs, *self.coordinate_springs))
         label = f"spring {name!r}"
+        checks.mapping(terms, "terms", label)
         weights = tuple((self._scalar_coordinate(c, label), scalar(w, f"weight of {c!r}", label)) for c, w in terms.items())
         spring = CoordinateSpring(
             name,
             weights,
             checks.nonnegative(stiffness, "stiffness", label),
             checks.nonnegative(damping, "damping", label),
-            checks.interval(rest_length, "rest_length", label),
+            checks.rest_length(rest_length, label),
         )
         self.coordinate_springs[name] = spring
         return spring
@@ -358,6 +362,8 @@ class Mechanism:
         """
         self._fresh(name, "actuator", self.actuators)
         label = f"actuator {name!r}"
+        if not isinstance(target, str):
+            checks.mapping(target, "target", label)
         gears = {target: gear} if isinstance(target, str) else dict(target)
         names = self.velocity_names()
         for velocity in gears:
@@ -464,7 +470,7 @@ class Mechanism:
             raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
 
     def _body(self, name: str, label: str) -> Body:
-        if name not in self._bodies:
+        if not isinstance(name, str) or name not in self._bodies:
             valid = tuple(self._bodies)
             raise ModelError(f"{label}: " + unknown_name("body", name, valid), element=name, valid=valid)
         return self._bodies[name]

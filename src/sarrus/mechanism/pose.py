@@ -36,7 +36,8 @@ def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
     except (TypeError, ValueError):
         out = np.empty(0)
     if out.shape != (size,):
-        raise ModelError(f"{element}: {what} must be {size} numbers, got {value!r}", element=element)
+        shown = f"shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+        raise ModelError(f"{element}: {what} must be {size} numbers, got {shown}", element=element)
     if not np.all(np.isfinite(out)):
         raise ModelError(f"{element}: {what} must be finite, got {value!r}", element=element)
     return out
