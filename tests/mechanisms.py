@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from sarrus.compiled import CompiledEquations
 from sarrus.kernels import layout as la
 from sarrus.mechanism.elements import COORDINATE_LABELS
 from sarrus.mechanism.mechanism import Mechanism
@@ -63,7 +65,12 @@ def random_inertia(rng: np.random.Generator) -> Array:
 
 
 def random_tree(
-    seed: int, kinds: tuple[str, ...] = KINDS, *, forces: bool = True, damping: bool = True, massless: float = 1.0
+    seed: int,
+    kinds: tuple[str, ...] = KINDS,
+    *,
+    forces: bool = True,
+    damping: bool = True,
+    massless: float = 1.0,
 ) -> Blueprint:
     """One body per kind, hung at random on the world or on an earlier body; free ones on the world.
 
@@ -75,21 +82,36 @@ def random_tree(
     names = ["world"]
     for k, kind in enumerate(kinds):
         child = f"b{k}"
-        inertia = massless * rng.uniform(0.5, 2.0), 0.3 * rng.standard_normal(3), massless * random_inertia(rng)
+        inertia = (
+            massless * rng.uniform(0.5, 2.0),
+            0.3 * rng.standard_normal(3),
+            massless * random_inertia(rng),
+        )
         plan.inertias[child] = inertia
         plan.mechanism.add_body(child, *inertia)
         axis = unit(rng)
         across = rotation_about(axis, rng.uniform(0, 6)) @ perpendicular_to(axis)
         parent = "world" if kind == "free" else str(rng.choice(names))
         joint = JointSpec(
-            kind, parent, child, axis, across, random_pose(rng), random_pose(rng), float(rng.uniform(0.2, 1.0))
+            kind,
+            parent,
+            child,
+            axis,
+            across,
+            random_pose(rng),
+            random_pose(rng),
+            float(rng.uniform(0.2, 1.0)),
         )
         if kind == "free":
             joint.parent_pose = joint.child_pose = Pose()
         extras: dict[str, Any] = {}
         if forces:
             joint.reference = float(rng.uniform(-0.5, 0.5)) if kind not in ("spherical", "free") else 0.0
-            extras = {"stiffness": rng.uniform(1, 5), "armature": rng.uniform(0.1, 0.3), "reference": joint.reference}
+            extras = {
+                "stiffness": rng.uniform(1, 5),
+                "armature": rng.uniform(0.1, 0.3),
+                "reference": joint.reference,
+            }
             extras["damping"] = damping * rng.uniform(0.1, 0.5)
         plan.mechanism.add_joint(
             f"j{k}", kind, parent, child, axis=axis, axis2=across, parent_pose=joint.parent_pose,
@@ -101,8 +123,9 @@ def random_tree(
         for k in range(2):
             one, two = rng.choice(names, 2, replace=False)
             plan.mechanism.add_spring_damper(
-                f"spring{k}", str(one), str(two), point1=rng.standard_normal(3), point2=rng.standard_normal(3),
-                stiffness=7.0, damping=0.4 * damping, rest_length=(0.1, 0.3) if k else 0.5,
+                f"spring{k}", str(one), str(two), point1=rng.standard_normal(3),
+                point2=rng.standard_normal(3), stiffness=7.0, damping=0.4 * damping,
+                rest_length=(0.1, 0.3) if k else 0.5,
             )  # fmt: skip
     return plan
 
@@ -223,8 +246,5 @@ def all_loops(plan: Blueprint) -> Mechanism:
 
 def system_in_mode(mechanism: Mechanism, mode: str) -> System:
     """Compile a mechanism with a chosen elimination of the mass matrix."""
-    system = System(mechanism)
-    system.compiled.mode = MODES[mode]
-    system._sizes[la.ELIMINATION] = MODES[mode]
-    system._work = np.zeros(system.workspace_size())
-    return system
+    with patch.object(CompiledEquations, "_elimination_mode", return_value=MODES[mode]):
+        return System(mechanism)

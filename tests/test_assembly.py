@@ -14,7 +14,9 @@ from sarrus.status import Status
 from sarrus.system import System
 
 
-def four_bar(ground: float = 1.0, kind: str = "point", lengths: tuple[float, ...] = (0.4, 1.0, 0.8)) -> System:
+def four_bar(
+    ground: float = 1.0, kind: str = "point", lengths: tuple[float, ...] = (0.4, 1.0, 0.8)
+) -> System:
     mechanism = Mechanism("four_bar", gravity=(0, -9.81, 0))
     parent, at = "world", 0.0
     for name, length in zip(("crank", "coupler", "rocker"), lengths):
@@ -74,7 +76,9 @@ def test_locked_joints_of_every_kind_keep_their_values() -> None:
 def test_unreachable_loop_names_closure_and_gap() -> None:
     """Links of 2.2 m cannot span 3 m: 0.8 m stay open, stretched."""
     system = four_bar(ground=3.0)
-    with pytest.raises(SolveError, match=r"four_bar: the loops do not close.*closure 'pin' stays open by 0\.8") as caught:
+    with pytest.raises(
+        SolveError, match=r"four_bar: the loops do not close.*closure 'pin' stays open by 0\.8"
+    ) as caught:
         system.assemble([0.5, -0.3, 0.2])
     result = system.assemble([0.5, -0.3, 0.2], throw=False)
     assert result.status is caught.value.result.status is Status.NOT_CLOSED  # type: ignore[attr-defined]
@@ -103,7 +107,9 @@ def test_worst_of_several_closures_is_named() -> None:
     assert result.gaps["near_end"] < 1e-2
 
 
-@pytest.mark.parametrize(("lengths", "folded"), [((0.5, 1.0, 0.5), [0.0, 0.0, np.pi]), ((1.0, 1.0, 1.0), [0.0, 0.0, np.pi])])
+@pytest.mark.parametrize(
+    ("lengths", "folded"), [((0.5, 1.0, 0.5), [0.0, 0.0, np.pi]), ((1.0, 1.0, 1.0), [0.0, 0.0, np.pi])]
+)
 def test_singular_configuration_is_told_apart(lengths: tuple[float, ...], folded: list[float]) -> None:
     """A parallelogram folded flat is closed, and its rank drops from 2 to 1."""
     system = four_bar(lengths=lengths)
@@ -123,7 +129,9 @@ def test_contradictions_of_printed_digits() -> None:
         mechanism.add_body(name, 1.0, (length / 2, 0, 0), (0.01, 0.05, 0.05))
         mechanism.add_joint(name, "revolute", parent, name, parent_pose=(at, 0, 0))
         parent, at = name, length
-    mechanism.add_closure("pin", "revolute", "world", "c", pose1=Pose.of((1, 0, 1e-8), rpy=(1e-8, 0, 0)), pose2=(at, 0, 0))
+    mechanism.add_closure(
+        "pin", "revolute", "world", "c", pose1=Pose.of((1, 0, 1e-8), rpy=(1e-8, 0, 0)), pose2=(at, 0, 0)
+    )
     system = System(mechanism)
     result = system.assemble([1.0, -0.5, -1.0])
     assert result.status is Status.INCONSISTENT
@@ -158,13 +166,15 @@ def test_guess_outside_the_domain() -> None:
     system = System.from_lagrangian(
         nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, holonomic=lambda q, t: ca.sqrt(q) - 2, name="root"
     )
-    with pytest.raises((ArgumentError, SolveError), match="root: .*(finite|infinite or NaN)"):
+    with pytest.raises((ArgumentError, SolveError), match=r"root: .*(finite|infinite or NaN)"):
         system.assemble([-1.0])
     assert system.assemble([1.0]).q == pytest.approx([4.0])
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kinds", [("revolute", "distance"), ("weld", "weld", "point"), ("planar", "universal")])
+@pytest.mark.parametrize(
+    "kinds", [("revolute", "distance"), ("weld", "weld", "point"), ("planar", "universal")]
+)
 def test_velocity_projection_is_the_nearest(seed: int, kinds: tuple[str, ...]) -> None:
     """v − A⁺A v: admissible, idempotent, and orthogonal to every admissible velocity, for any rank."""
     plan = random_tree(seed)
@@ -183,9 +193,14 @@ def test_bad_arguments_are_named() -> None:
     system = four_bar()
     with pytest.raises(ArgumentError, match="locked must be a sequence of names"):
         system.assemble([0, 0, 0], locked="crank_joint")
-    with pytest.raises(ArgumentError, match=r"unknown joint or coordinate 'crank'.*Did you mean 'crank_joint'.*'rocker_joint'"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"unknown joint or coordinate 'crank'.*Did you mean 'crank_joint'.*'rocker_joint'",
+    ):
         system.assemble([0, 0, 0], locked=["crank"])
-    with pytest.raises(ArgumentError, match=r"four_bar: q must have 3 entries \(crank_joint, coupler_joint, rocker_joint\)"):
+    with pytest.raises(
+        ArgumentError, match=r"four_bar: q must have 3 entries \(crank_joint, coupler_joint, rocker_joint\)"
+    ):
         system.assemble([0, 0])
     with pytest.raises(ArgumentError, match="four_bar: q must be finite"):
         system.assemble([0, np.nan, 0])

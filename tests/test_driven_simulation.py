@@ -1,4 +1,4 @@
-"""What drives a simulation from outside: controls, forces, moving constraints, events, interrupts, failures."""
+"""What drives a simulation from outside: controls, forces, constraints, events, interrupts, failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def cart(limits: tuple[float, float] | None = None) -> System:
 @pytest.mark.parametrize("options", METHODS)
 def test_compiled_control_follows_the_exact_motion(options: dict[str, Any]) -> None:
     """x″ + 2 x′ + 26 x = 0 by feedback: e^{−t} (cos 5t + sin 5t / 5)."""
-    motion = simulate(cart(), [1.0], [0.0], duration=1.0, control=lambda q, v, t: -2 * (26 * q[0] + 2 * v[0]), **options)
+    motion = simulate(
+        cart(), [1.0], [0.0], duration=1.0, control=lambda q, v, t: -2 * (26 * q[0] + 2 * v[0]), **options
+    )
     exact = np.exp(-motion.t) * (np.cos(5 * motion.t) + np.sin(5 * motion.t) / 5)
     assert_allclose(motion.q[:, 0], exact, atol=1e-6)
     assert_allclose(motion.u[:, 0], -2 * (26 * motion.q[:, 0] + 2 * motion.v[:, 0]), atol=1e-9)
@@ -77,16 +79,25 @@ def test_sampled_control_approaches_the_compiled_one() -> None:
 
 
 def test_records_do_not_depend_on_the_sample_time() -> None:
-    fixed = simulate(cart(), [0.0], duration=1.0, dt=0.01, every=25, sample_time=0.1, control=lambda q, v, t: 1.0)
+    fixed = simulate(
+        cart(), [0.0], duration=1.0, dt=0.01, every=25, sample_time=0.1, control=lambda q, v, t: 1.0
+    )
     assert_allclose(fixed.t, [0, 0.25, 0.5, 0.75, 1.0], atol=1e-12)
-    grid = simulate(cart(), [0.0], duration=1.0, rtol=1e-6, dt=0.5, sample_time=0.1, control=lambda q, v, t: 1.0)
+    grid = simulate(
+        cart(), [0.0], duration=1.0, rtol=1e-6, dt=0.5, sample_time=0.1, control=lambda q, v, t: 1.0
+    )
     assert_allclose(grid.t, [0, 0.5, 1.0], atol=1e-12)
 
 
 @pytest.mark.parametrize("sample_time", [None, 0.01])
 def test_controls_are_clipped_and_limits_reported(sample_time: float | None) -> None:
     motion = simulate(
-        cart((-3.0, 5.0)), [0.0], [0.0], duration=1.0, control=lambda q, v, t: 100.0 + 0 * q[0], sample_time=sample_time
+        cart((-3.0, 5.0)),
+        [0.0],
+        [0.0],
+        duration=1.0,
+        control=lambda q, v, t: 100.0 + 0 * q[0],
+        sample_time=sample_time,
     )
     assert_allclose(motion.u, 5.0)
     assert motion.q[-1, 0] == pytest.approx(1.25, abs=1e-12)
@@ -196,7 +207,13 @@ def test_time_dependent_constraint() -> None:
         motion = simulate(system, [1.0, 0.0], v, duration=1.0, **options)
         assert_allclose(np.linalg.norm(motion.q, axis=1), np.cosh(omega * motion.t), rtol=1e-6)
         assert motion.residual.max() < 1e-13
-    late = simulate(system, [0.0, 1.0], system.project_velocity([0.0, 1.0], [0, 0], np.pi / 2 / omega), t0=np.pi / 2 / omega, duration=0.5)
+    late = simulate(
+        system,
+        [0.0, 1.0],
+        system.project_velocity([0.0, 1.0], [0, 0], np.pi / 2 / omega),
+        t0=np.pi / 2 / omega,
+        duration=0.5,
+    )
     assert np.linalg.norm(late.q[-1]) == pytest.approx(np.cosh(omega * 0.5), rel=1e-9)
 
 
@@ -223,14 +240,16 @@ def test_events_are_located(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("options", METHODS)
 def test_terminal_event_ends_the_run_there(options: dict[str, Any]) -> None:
-    """Several events in one step: those before the terminal one count, in order of time; later ones do not."""
+    """Several events in one step: those before the terminal one count, in order of time, later ones not."""
     events = [
         Event("later", lambda q, v, t: q[0] - 0.2002),
         Event("second", lambda q, v, t: q[0] - 0.1999),
         Event("first", lambda q, v, t: q[0] - 0.1998),
         Event("end", lambda q, v, t: q[0] - 0.2, terminal=True),
     ]
-    motion = simulate(cart(), [0.0], [0.1], duration=9.0, events=events, control=lambda q, v, t: 4.0, **options)
+    motion = simulate(
+        cart(), [0.0], [0.1], duration=9.0, events=events, control=lambda q, v, t: 4.0, **options
+    )
     assert motion.status is Status.EVENT
     assert [event.name for event in motion.events] == ["first", "second", "end"]
     times = [(-0.1 + np.sqrt(0.01 + 4 * x)) / 2 for x in (0.1998, 0.1999, 0.2)]

@@ -19,9 +19,9 @@ class Factored:
         self.m, self.n = m, n = matrix.shape
         big = max(m, n) + 1
         # matrix, diagonal, beta, beta2, norms, and three vectors for the solves
-        self.w, self.diagonal, self.beta, self.beta2, self.norms, self.one, self.two, self.three = (
-            [0] + [m * n + k * big for k in range(7)]
-        )
+        self.w, self.diagonal, self.beta, self.beta2, self.norms, self.one, self.two, self.three = [0] + [
+            m * n + k * big for k in range(7)
+        ]
         self.s = np.full(m * n + 7 * big, np.nan)
         self.s[: m * n] = np.ravel(matrix)
         self.perm = np.zeros(m, np.int64)
@@ -63,10 +63,16 @@ def check_against_svd(matrix: Array, rank: int, tolerance: float, limit: int | N
     if rank:
         b, g = b * values[0], g * values[0]
     x, residual = factored.solve(b)
-    np.testing.assert_allclose(x, inverse @ b, atol=tolerance * max(1.0, np.abs(inverse @ b).max(initial=0.0)))
-    assert residual == pytest.approx(np.linalg.norm(b - matrix @ inverse @ b), abs=tolerance * np.linalg.norm(b))
+    np.testing.assert_allclose(
+        x, inverse @ b, atol=tolerance * max(1.0, np.abs(inverse @ b).max(initial=0.0))
+    )
+    assert residual == pytest.approx(
+        np.linalg.norm(b - matrix @ inverse @ b), abs=tolerance * np.linalg.norm(b)
+    )
     lam = factored.transposed_solve(g)
-    np.testing.assert_allclose(lam, inverse.T @ g, atol=tolerance * max(1.0, np.abs(inverse.T @ g).max(initial=0.0)))
+    np.testing.assert_allclose(
+        lam, inverse.T @ g, atol=tolerance * max(1.0, np.abs(inverse.T @ g).max(initial=0.0))
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -158,6 +164,8 @@ def test_cholesky(n: int, seed: int) -> None:
     np.testing.assert_allclose(lower @ s[n * n :], b, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("bad", [[[1, 0], [0, -1]], [[0, 0], [0, 1]], [[1, 2], [2, 1]], [[np.nan, 0], [0, 1]]])
+@pytest.mark.parametrize(
+    "bad", [[[1, 0], [0, -1]], [[0, 0], [0, 1]], [[1, 2], [2, 1]], [[np.nan, 0], [0, 1]]]
+)
 def test_cholesky_says_no(bad: Array) -> None:
     assert not fa.cholesky_ltl(np.ravel(bad).astype(float), 0, 2)

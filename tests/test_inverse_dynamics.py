@@ -39,7 +39,9 @@ def moving(system: System, seed: int = 0) -> tuple[Array, Array, Array]:
     return q, v, system.forward_dynamics(q, v, tau=5 * rng.standard_normal(4)).a
 
 
-@pytest.mark.parametrize("motors", [("left", "right"), ("left", "elbow"), ("elbow", "wrist"), ("left", "elbow", "right")])
+@pytest.mark.parametrize(
+    "motors", [("left", "right"), ("left", "elbow"), ("elbow", "wrist"), ("left", "elbow", "right")]
+)
 @pytest.mark.parametrize("kind", ["point", "revolute", "point_on_line"])
 def test_controls_produce_the_acceleration(motors: tuple[str, ...], kind: str) -> None:
     system = five_bar(*motors, kind=kind)
@@ -59,7 +61,9 @@ def test_inverse_after_forward_is_identity() -> None:
     system = five_bar("left", "right")
     q, v, _ = moving(system)
     u = np.array([0.7, -1.3])
-    np.testing.assert_allclose(system.inverse_dynamics(q, v, system.forward_dynamics(q, v, u).a).u, u, rtol=1e-9)
+    np.testing.assert_allclose(
+        system.inverse_dynamics(q, v, system.forward_dynamics(q, v, u).a).u, u, rtol=1e-9
+    )
 
 
 def test_redundant_actuators_take_the_least_weighted_effort() -> None:
@@ -80,7 +84,9 @@ def test_redundant_actuators_take_the_least_weighted_effort() -> None:
 def test_not_achievable_says_how_much_is_missing() -> None:
     system = five_bar("left")
     q, v, a = moving(system)
-    with pytest.raises(SolveError, match="five_bar: the actuators cannot produce the requested acceleration") as caught:
+    with pytest.raises(
+        SolveError, match="five_bar: the actuators cannot produce the requested acceleration"
+    ) as caught:
         system.inverse_dynamics(q, v, a)
     result = system.inverse_dynamics(q, v, a, throw=False)
     assert result.status is caught.value.result.status is Status.NOT_ACHIEVABLE  # type: ignore[attr-defined]
@@ -133,7 +139,7 @@ def test_singular_actuation() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_loops_fully_actuated(seed: int) -> None:
-    """With a motor on every velocity every admissible acceleration is achievable, redundant closures or not."""
+    """With a motor on every velocity, every admissible acceleration is achievable."""
     plan = random_tree(seed, ("revolute", "cylindrical", "universal", "planar", "spherical", "free"))
     q = random_coordinates(plan)
     mechanism = close_loops(plan, q, ("weld", "weld", "point_on_plane"))

@@ -8,7 +8,16 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from mechanisms import CLOSURES, KINDS, Blueprint, all_loops, close_loops, placements, random_coordinates, random_state
+from mechanisms import (
+    CLOSURES,
+    KINDS,
+    Blueprint,
+    all_loops,
+    close_loops,
+    placements,
+    random_coordinates,
+    random_state,
+)
 from mechanisms import random_tree as build_random_tree
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
@@ -117,7 +126,7 @@ def test_mass_rate_minus_twice_coriolis_is_skew(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_power_is_the_rate_of_energy(seed: int) -> None:
     """d/dt (T + V) = v·(τ + k_dampers) along the motion that forward dynamics gives."""
-    plan, system = tree(seed)
+    _, system = tree(seed)
     undamped = System(build_random_tree(seed, damping=False).mechanism)
     assert undamped.equations.conservative
     assert not system.equations.conservative
@@ -180,7 +189,9 @@ def test_tree_equals_all_loops(seed: int, kinds: tuple[str, ...]) -> None:
     assert loose.kinetic_energy(x, w) == pytest.approx(treed.kinetic_energy(q, v), rel=1e-9)
     result = loose.forward_dynamics(x, w)
     assert (result.status, result.dof) == (Status.OK, treed.nv)
-    expected = derivative(lambda s: free_velocities(along(treed, q, v + 0.5 * s * found.a, s), v + s * found.a), h=4e-3)
+    expected = derivative(
+        lambda s: free_velocities(along(treed, q, v + 0.5 * s * found.a, s), v + s * found.a), h=4e-3
+    )
     np.testing.assert_allclose(result.a, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -196,7 +207,9 @@ def test_massless_links_are_the_limit_of_light_ones(seed: int) -> None:
             mechanism.add_body(name, factor, (0.5, 0.1, 0), factor * np.array([moment, moment, moment]))
             mechanism.add_joint(f"j{name}", "revolute", parent, name, parent_pose=(at, 0, 0))
         mechanism.add_closure("end", "point", "world", "c", pose1=(1.4, 0.3, 0), pose2=(0.9, 0, 0))
-        mechanism.add_spring_damper("spring", "world", "b", point1=(0, 2, 0), point2=(0.2, 0, 0), stiffness=30.0)
+        mechanism.add_spring_damper(
+            "spring", "world", "b", point1=(0, 2, 0), point2=(0.2, 0, 0), stiffness=30.0
+        )
         return mechanism
 
     exact, light = System(build(0.0)), System(build(1e-7))

@@ -1,4 +1,4 @@
-"""Simulation: order and tolerance against exact motions, conservation laws, stabilization, output and arguments."""
+"""Simulation: order and tolerance against exact motions, conservation laws, stabilization, output."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ def pendulum(redundant: bool = False) -> System:
 
 @lru_cache
 def exact_angle(speed: float, duration: float) -> float:
-    """The angle of that pendulum from the horizontal, by an adaptive method of order 8 on one degree of freedom."""
+    """The angle of that pendulum from the horizontal, by order 8 on its one degree of freedom."""
     from scipy.integrate import solve_ivp
 
     def motion(t: float, y: Array) -> list[float]:
         return [y[1], -9.81 * np.cos(y[0])]
 
-    return float(solve_ivp(motion, (0, duration), [0.0, speed], method="DOP853", rtol=1e-13, atol=1e-13).y[0, -1])
+    return float(
+        solve_ivp(motion, (0, duration), [0.0, speed], method="DOP853", rtol=1e-13, atol=1e-13).y[0, -1]
+    )
 
 
 def angle_error(**options: object) -> float:
@@ -82,7 +84,9 @@ def spinning() -> System:
     parent = "world"
     for k, kind in enumerate(("free", "spherical", "revolute", "revolute")):
         mechanism.add_body(f"b{k}", rng.uniform(1, 2), 0.1 * rng.standard_normal(3), rng.uniform(0.5, 0.9, 3))
-        poses = {} if k == 0 else {"parent_pose": rng.standard_normal(3), "child_pose": rng.standard_normal(3)}
+        poses = (
+            {} if k == 0 else {"parent_pose": rng.standard_normal(3), "child_pose": rng.standard_normal(3)}
+        )
         mechanism.add_joint(f"j{k}", kind, parent, f"b{k}", axis=rng.standard_normal(3), **poses)
         parent = f"b{k}"
     mechanism.add_closure("tie", "distance", "b0", "b3", length=2.0)
@@ -90,7 +94,7 @@ def spinning() -> System:
 
 
 def momentum(system: System, q: Array, v: Array) -> Array:
-    """Linear and angular momentum about the world's origin: momentum conjugate to moving the whole rigidly."""
+    """Linear and angular momentum about the world's origin: conjugate to moving the whole rigidly."""
     about_origin = []
     base = system.body_placements(q)[1][0]
     for axis in np.eye(3):
@@ -101,7 +105,9 @@ def momentum(system: System, q: Array, v: Array) -> Array:
     return np.array(moves) @ system.mass_matrix(q) @ v
 
 
-@pytest.mark.parametrize("options", [{"dt": 1e-3}, {"rtol": 1e-10, "atol": 1e-10}, {"stabilization": "energy"}])
+@pytest.mark.parametrize(
+    "options", [{"dt": 1e-3}, {"rtol": 1e-10, "atol": 1e-10}, {"stabilization": "energy"}]
+)
 def test_conservation_laws(options: dict[str, float]) -> None:
     system = spinning()
     q = system.assemble(random_state(system, 1)[0]).q
@@ -112,12 +118,14 @@ def test_conservation_laws(options: dict[str, float]) -> None:
         assert_allclose(np.linalg.norm(motion.q[:, part], axis=1), 1.0, atol=1e-14)
     assert motion.residual.max() < 1e-13
     drift = momentum(system, motion.q[-1], motion.v[-1]) - momentum(system, q, v)
-    # Projection moves against A with unit weights rather than with M, so momentum is kept to the order of the step.
+    # Projection has unit weights rather than those of M, so momentum is kept to the order of the step.
     assert np.abs(drift).max() < 1e-7
 
 
 def test_recorded_values_are_those_of_the_system() -> None:
-    motion = simulate(pendulum(), [1, 0], [0, 1], duration=0.02, control=lambda q, v, t: 0.3 * ca.sin(t) - v[0])
+    motion = simulate(
+        pendulum(), [1, 0], [0, 1], duration=0.02, control=lambda q, v, t: 0.3 * ca.sin(t) - v[0]
+    )
     for k, t in enumerate(motion.t):
         found = pendulum().forward_dynamics(motion.q[k], motion.v[k], motion.u[k], float(t))
         assert motion.u[k, 0] == pytest.approx(0.3 * np.sin(t) - motion.v[k, 0], abs=1e-14)
@@ -148,7 +156,9 @@ def test_baumgarte_decays_as_designed() -> None:
     """A rail that jumps by a millimetre at 0.1 s: the gap follows ë + 2α ė + β² e = 0."""
     alpha, beta = 3.0, 5.0
     system = System.from_lagrangian(
-        nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, holonomic=lambda q, t: q - ca.if_else(t < 0.1, 0, 1e-3)
+        nq=1,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
+        holonomic=lambda q, t: q - ca.if_else(t < 0.1, 0, 1e-3),
     )
     motion = simulate(
         system, [0.0], duration=1.0, dt=1e-3, stabilization="baumgarte", baumgarte=(alpha, beta)
@@ -165,7 +175,14 @@ def test_energy_projection_needs_a_conservative_run() -> None:
     for driven in ({"control": lambda q, v, t: 1.0}, {"force": lambda q, v, t: [1.0, 0.0]}):
         for sample_time in (None, 0.01):
             with pytest.raises(ArgumentError, match="pendulum: stabilization='energy' needs a conservative"):
-                simulate(pendulum(), [1, 0], duration=0.1, stabilization="energy", sample_time=sample_time, **driven)  # type: ignore[arg-type]
+                simulate(
+                    pendulum(),
+                    [1, 0],
+                    duration=0.1,
+                    stabilization="energy",
+                    sample_time=sample_time,
+                    **driven,
+                )  # type: ignore[arg-type]
     damped = System(random_tree(1, ("revolute",)).mechanism)
     with pytest.raises(ArgumentError, match="needs a conservative system; this one has dampers"):
         simulate(damped, [0.1], duration=0.1, stabilization="energy")
@@ -206,7 +223,10 @@ def test_output_of_adaptive_steps(method: str) -> None:
     assert len(free.t) == free.steps + 1
     assert free.t[-1] == 1.0
     assert_allclose(grid.q[-1], free.q[-1], atol=1e-7)
-    assert np.diff(simulate(pendulum(), [1, 0], duration=1.0, method=method, max_step=0.01).t).max() <= 0.01 + 1e-15
+    assert (
+        np.diff(simulate(pendulum(), [1, 0], duration=1.0, method=method, max_step=0.01).t).max()
+        <= 0.01 + 1e-15
+    )
     third = simulate(pendulum(), [1, 0], [0, 3], duration=1.0, method=method, every=3)
     assert_allclose(third.t[:-1], free.t[::3][: len(third.t) - 1])
 
@@ -228,11 +248,15 @@ PENDULUM_ERRORS = {
     "atol must be": {"atol": "small"},
     "control: must return 1 entries, got 2": {"control": lambda q, v, t: [1.0, 2.0]},
     "control: the function could not be traced": {"control": lambda q, v, t: [1.0, 2.0][q[0]]},
-    "control: the function gives NaN over CasADi symbols, as float(q[0]) does": {"control": lambda q, v, t: float(q[0])},
+    "control: the function gives NaN over CasADi symbols, as float(q[0]) does": {
+        "control": lambda q, v, t: float(q[0])
+    },
     "control: the function gives NaN": {"control": lambda q, v, t: float("nan") * q[0]},
     "force: must return 2 entries, got 1": {"force": lambda q, v, t: 1.0},
     "sample_time needs a control or a force": {"sample_time": 0.1},
-    "events: names must be unique": {"events": [Event("a", lambda q, v, t: t), Event("a", lambda q, v, t: t)]},
+    "events: names must be unique": {
+        "events": [Event("a", lambda q, v, t: t), Event("a", lambda q, v, t: t)]
+    },
     "events must be": {"events": Event("a", lambda q, v, t: t)},
     "event 'a': must return 1 entries": {"events": [Event("a", lambda q, v, t: q)]},
     "pendulum: q must be finite": {"q": [np.nan, 0]},

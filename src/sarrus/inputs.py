@@ -16,6 +16,7 @@ import numpy as np
 from sarrus.codegen import NativeFunction
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.symbolic import holds_nan, stacked
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -40,7 +41,7 @@ def trace_function(system: System, function: InputFunction, size: int, what: str
     """Return function(q, v, t) as an SX column of ``size`` entries over the system's symbols."""
     e = system.equations
     try:
-        value = ca.SX(ca.densify(_column(function(e.q, e.v, e.t))))
+        value = ca.SX(ca.densify(stacked(function(e.q, e.v, e.t))))
     except Exception as error:
         raise ArgumentError(
             f"{what}: the function could not be traced over CasADi symbols ({type(error).__name__}: {error}). "
@@ -49,11 +50,7 @@ def trace_function(system: System, function: InputFunction, size: int, what: str
         ) from error
     if value.numel() != size:
         raise ArgumentError(f"{what}: must return {size} entries, got {value.numel()}", element=what)
-    program = ca.Function("program", [e.q, e.v, e.t, e.p], [value], {"allow_free": True})
-    if any(
-        program.instruction_id(k) == ca.OP_CONST and np.isnan(program.instruction_constant(k))
-        for k in range(program.n_instructions())
-    ):
+    if holds_nan(value):
         raise ArgumentError(
             f"{what}: the function gives NaN over CasADi symbols, as float(q[0]) does. Write it with CasADi "
             "operations, or give sample_time= to call it as plain Python",
@@ -98,10 +95,6 @@ def sampled(function: InputFunction, q: Array, v: Array, t: float, size: int, wh
     if not np.isfinite(value).all():
         raise ArgumentError(f"{what} returned {value}; every entry must be finite", element=what)
     return value
-
-
-def _column(value: Any) -> Any:
-    return ca.vertcat(*value) if isinstance(value, (list, tuple)) else value
 
 
 def control_bounds(system: System) -> Array:

@@ -166,7 +166,7 @@ class _Run:
             self.addresses[la.EVENTS] = native.address
             self.values = np.zeros(len(self.events))
         self.log = np.zeros((max(64, 4 * len(self.events)), 2))
-        self.tau = np.zeros(0)
+        self.tau = np.zeros(system.nv)
         self.state = np.zeros(run.N_STATE)
         self.state[run.UNRECORDED] = -1.0
         self.state[run.FACTOR] = 10.0
@@ -247,7 +247,8 @@ class _Run:
         if name == "control":
             self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
         else:
-            self.tau = np.array(value)
+            self.tau[:] = value
+            self.sizes[la.APPLIED] = 1
 
     def until(self, end: float, bar: Any, *, hold: bool, keep: bool) -> None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.

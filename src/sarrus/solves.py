@@ -56,21 +56,25 @@ class ForwardDynamics:
         self.rank = rank
         self.status = status
 
+    def _part(self, start: int, end: int) -> Array:
+        self._out.setflags(write=False)
+        return self._out[start:end]
+
     @property
     def a(self) -> Array:
         """Acceleration (nv,)."""
-        return read_only(self._out[: self._system.nv])
+        return self._part(0, self._system.nv)
 
     @property
     def multipliers(self) -> Array:
         """Multipliers λ (nc,)."""
-        return read_only(self._out[self._system.nv : self._system.nv + self._system.nc])
+        return self._part(self._system.nv, self._system.nv + self._system.nc)
 
     @property
     def constraint_force(self) -> Array:
         """Force of the constraints on the mechanism (nv,)."""
         start = self._system.nv + self._system.nc
-        return read_only(self._out[start : start + self._system.nv])
+        return self._part(start, start + self._system.nv)
 
     @property
     def residual(self) -> float:

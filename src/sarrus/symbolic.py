@@ -143,7 +143,7 @@ class Tracer:
 
     def _expression(self, what: str, value: Any) -> ca.SX:
         try:
-            matrix = ca.SX(ca.densify(_stacked(value)))
+            matrix = ca.SX(ca.densify(stacked(value)))
         except Exception:
             raise self._error(
                 what,
@@ -152,6 +152,8 @@ class Tracer:
         for entry in (matrix.nz[k] for k in range(matrix.nnz())):
             if entry.is_constant() and not np.isfinite(float(entry)):
                 raise self._error(what, f"must return finite values, got {float(entry)}")
+        if holds_nan(matrix):
+            raise self._error(what, "gives NaN over CasADi symbols, as float(q[0]) does")
         return matrix
 
     def _check_symbols(self, what: str, matrix: ca.SX) -> None:
@@ -212,13 +214,22 @@ def _finite(system: str, name: str, value: float) -> float:
     return float(value)
 
 
-def _stacked(value: Any) -> ca.SX:
+def holds_nan(expression: ca.SX) -> bool:
+    """Tell whether an expression contains the constant NaN, which is what float() makes of a symbol."""
+    program = ca.Function("program", ca.symvar(expression), [expression])
+    return any(
+        program.instruction_id(k) == ca.OP_CONST and np.isnan(program.instruction_constant(k))
+        for k in range(program.n_instructions())
+    )
+
+
+def stacked(value: Any) -> ca.SX:
     """Return numbers, arrays and nested lists as one SX matrix; NumPy object arrays go entry by entry."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         rows = [
-            ca.horzcat(*map(_stacked, row)) if isinstance(row, (list, tuple)) else _stacked(row)
+            ca.horzcat(*map(stacked, row)) if isinstance(row, (list, tuple)) else stacked(row)
             for row in value
         ]
         return ca.vertcat(*rows) if rows else ca.SX(0, 1)

@@ -23,8 +23,6 @@ from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
 from sarrus.symbolic import ParameterValues
 
-_NO_FORCE = np.zeros(0)
-
 
 @dataclass
 class Options:
@@ -65,7 +63,7 @@ class System:
     def __init__(self, mechanism: Mechanism) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism")
-        self._set_up(trace(mechanism), mechanism)
+        self._set_up(trace(mechanism), mechanism.snapshot())
 
     @classmethod
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
@@ -108,20 +106,33 @@ class System:
         self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
         joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
         self.joint_names: tuple[str, ...] = joints
-        self._sizes = self.compiled.sizes()
         self._generic_known = self.nc == 0
         self._non_ideal = not e.non_ideal.is_zero()
-        self._addresses = np.zeros(la.N_ADDRESSES, np.int64)
-        self._x = np.zeros(la.input_size(self._sizes))
-        self._work = np.zeros(self.workspace_size())
         self._scales = 0.0, 0.0
-        self._settings = self.settings()
-        self._perm = np.zeros(self.nc + 1, np.int64)
-        self._out_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
+        self._build_table(self.compiled.sizes())
+        self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         n = self.nq + self.nv
         self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
         self._t_index = n + self.nu
-        self._ready, self._complete = False, -2
+        self._ready, self._complete, self._u_given = False, -2, False
+
+    def _build_table(self, sizes: np.ndarray) -> None:
+        """Lay out what the kernels need to know: one integer table, and the arrays that it points to."""
+        self.table = np.zeros(la.SIZES + len(sizes) + self.nc + 1, np.int64)
+        self._addresses = self.table[: la.N_ADDRESSES]
+        self._sizes = self.table[la.SIZES : la.SIZES + len(sizes)]
+        self._sizes[:] = sizes
+        self._settings = self.settings()
+        self._x = np.zeros(la.input_size(sizes))
+        self._tau = np.zeros(self.nv)
+        self._work = np.zeros(self.workspace_size())
+        for place, array in (
+            (la.SETTINGS, self._settings),
+            (la.STATE, self._x),
+            (la.APPLIED_FORCE, self._tau),
+            (la.WORK, self._work),
+        ):
+            self.table[place] = array.ctypes.data
 
     # --- description -------------------------------------------------------------------------------
 
@@ -292,7 +303,7 @@ class System:
 
     def _project(self, x: Array, *, positions: bool = True) -> tuple[bool, float, int]:
         self.load_functions("position", "velocity", "rate")
-        return project(self._addresses, self._sizes, self.settings(), x, self._work, self._perm, positions)
+        return project(self.table, x, positions)
 
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
@@ -303,7 +314,7 @@ class System:
             self._sizes[la.HOLONOMIC_RANK] = near.holonomic_rank
             self._sizes[la.GENERIC_RANK] = near.rank
             self._scales = near.scale, near.weighted_scale
-            self._settings = self.settings()
+            self._renew_settings()
             self._generic_known = True
             self._ready = False
         return int(self._sizes[la.GENERIC_RANK])
@@ -329,28 +340,27 @@ class System:
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
-        x = self._x
-        try:
-            if len(q) != self.nq or len(v) != self.nv:  # type: ignore[arg-type]
-                self.pack(q, v, u, t)
-            x[self._q_part] = q
-            x[self._v_part] = v
-            x[self._t_index] = t
-        except (TypeError, ValueError):
-            self.pack(q, v, u, t)
-            raise
-        if self.nu or u is not None:
-            x[self._u_part] = 0.0 if u is None else self._vector(u, self.nu, "u")
-        if self.parameters:
-            x[self._t_index + 1 :] = list(self.parameters.values())
-        force = _NO_FORCE if tau is None else np.array(self._vector(tau, self.nv, "tau"))
         if not self._ready:
             self._prepare(q, v, t)
-        out = np.empty(self._out_size)
-        code = forward(self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm)
-        if code == self._complete:
-            return ForwardDynamics(self, out, code, Status.OK, t)
-        return self._incomplete(out, code, t, force, throw)
+        if u is not None or self._u_given:
+            self._x[self._u_part] = 0.0 if u is None else self._vector(u, self.nu, "u")
+            self._u_given = u is not None
+        if tau is not None:
+            self._tau[:] = self._vector(tau, self.nv, "tau")
+            self._sizes[la.APPLIED] = 1
+        if self.parameters:
+            self._x[self._t_index + 1 :] = list(self.parameters.values())
+        out = np.empty(self.output_size)
+        try:
+            code = forward(self.table, q, v, t, out)
+        except TypeError:  # no arrays of floats: convert them, or say what is wrong with them
+            x = self.pack(q, v, u, t)
+            code = forward(self.table, x[self._q_part], x[self._v_part], x[self._t_index], out)
+        if code != self._complete:
+            return self._incomplete(out, code, q, v, t, throw)
+        if tau is not None:
+            self._sizes[la.APPLIED] = 0
+        return ForwardDynamics(self, out, code, Status.OK, t)
 
     def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         """Compile what forward dynamics needs and find the generic rank."""
@@ -364,25 +374,30 @@ class System:
         self._complete = -2 if self._non_ideal else int(self._sizes[la.GENERIC_RANK])
         self._ready = True
 
-    def _incomplete(self, out: Array, code: int, t: float, force: Array, throw: bool) -> ForwardDynamics:
+    def _incomplete(self, out: Array, code: int, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> ForwardDynamics:
         """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
-        x, facts = self._x, out[2 * self.nv + self.nc :]
-        outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-        if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
-            # The rank nearby may differ from where it was found: look again, here.
-            q, v, before = np.array(x[self._q_part]), np.array(x[self._v_part]), self._sizes[la.GENERIC_RANK]
-            if self.ensure_generic_rank(self.normalized(q), t, v, renew=True) != before:
+        try:
+            x = self.pack(q, v, None, t)
+            x[self._u_part] = self._x[self._u_part]
+            q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
+            outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+            if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
+                # The rank nearby may differ from where it was found: look again, here.
+                before = self._sizes[la.GENERIC_RANK]
+                if self.ensure_generic_rank(self.normalized(q), t, v, renew=True) != before:
+                    code = forward(self.table, q, v, t, out)
+                    outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
                 self._prepare(q, v, t)
-                code = forward(self._addresses, self._sizes, self._settings, x, force, out, self._work, self._perm)
-                outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-        if self._non_ideal:
-            out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
-        if outcome < 0:
-            status = self.diagnose(x)
-            if throw:
-                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
-            return ForwardDynamics(self, out, rank, status, t)
-        return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
+            if self._non_ideal:
+                out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
+            if outcome < 0:
+                status = self.diagnose(x)
+                if throw:
+                    raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
+                return ForwardDynamics(self, out, rank, status, t)
+            return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
+        finally:
+            self._sizes[la.APPLIED] = 0
 
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x = [q|v|u|t|p]: NOT_FINITE or ILL_POSED; bad input is an error."""
@@ -429,7 +444,7 @@ class System:
         return settings
 
     def _renew_settings(self) -> None:
-        self._settings = self.settings()
+        self._settings[:] = self.settings()
 
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""

@@ -21,6 +21,8 @@ TOLERANCE = 1e-12
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 _RESTARTS = 4
+# Neighbours: length of the step along the tangent space, how many are drawn, and the iterations of a quick closing.
+_NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
 def assemble(
@@ -88,10 +90,10 @@ class Neighbourhood:
 
 
 def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
-    """Return the largest rank and scale of A at q and at three closed configurations nearby.
+    """Return the largest rank and scale of A at q and at up to three closed configurations nearby.
 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
-    Neighbours are seeded steps of 0.03 along the tangent space, closed again. At a singular configuration
+    Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular configuration
     the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the neighbours'
     velocities are seeded steps too.
     """
@@ -102,18 +104,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     if _residual(system, q, t) > TOLERANCE:
         closed, _ = _descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
-    rng = np.random.default_rng(2)
-    kicks = np.random.default_rng(3).standard_normal((3, system.nv))
-    kicks *= 0.03 * (1.0 + float(np.linalg.norm(start)))
-    samples = [(q, start)]
-    tangent = _tangent(finite_jacobian(system, q, t, start)[: system.nh])
-    for kick in kicks:
-        near = q
-        if len(tangent):
-            step = tangent.T @ rng.standard_normal(len(tangent))
-            near, _ = _descend(system, system.move(q, 0.03 * step / np.linalg.norm(step)), t, everything)
-        if _residual(system, near, t) <= DATA_TOLERANCE:
-            samples.append((near, start + kick))
+    samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     scale = max(_largest(jacobian) for jacobian in jacobians)
     weighted = scale
@@ -122,6 +113,33 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     holonomic = [numerical_rank(jacobian[: system.nh], scale=scale) for jacobian in jacobians]
     ranks = [numerical_rank(jacobian, scale=scale) for jacobian in jacobians]
     return Neighbourhood(max(holonomic), max(ranks), holonomic[0], scale, weighted)
+
+
+def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
+    """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
+
+    Where q is singular most tangent directions lead off the constraints, and closing the loops again falls back
+    to q; such samples say nothing and are drawn anew.
+    """
+    rng = np.random.default_rng(2)
+    everything = np.ones(system.nv)
+    tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh])
+    directions = [v] if np.linalg.norm(v) > 1e-12 else []
+    directions += [tangent.T @ rng.standard_normal(len(tangent)) for _ in range(_DRAWS) if len(tangent)]
+    found = []
+    for direction in directions:
+        kick = 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv)
+        step = _NEAR * direction / np.linalg.norm(direction)
+        away = system.move(q, step)
+        near, iterations = _descend(system, away, t, everything)
+        fallen = np.linalg.norm(near - q) < 0.5 * np.linalg.norm(away - q) or iterations > _QUICK
+        if _residual(system, near, t) <= DATA_TOLERANCE and not fallen:
+            found.append((near, v + kick))
+        if len(found) == 3:
+            break
+    if not found and system.nc > system.nh:
+        found = [(q, v + 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv))]
+    return found
 
 
 def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Array:

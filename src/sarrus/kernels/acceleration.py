@@ -23,8 +23,8 @@ def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
     """Put the acceleration at x = [q|v|u|t|p] in the workspace ``s`` and, if ``want``, λ and Aᵀλ.
 
     The rank is at most the generic one in ``sizes``: what is redundant on the constraint manifold stays so
-    at Runge–Kutta stages beside it, however much its pivots grow there. ``tau`` is an applied generalized
-    force, or empty. Returns the rank used, or −1 where the problem is ill posed. N v stays at ws.rate.
+    at Runge–Kutta stages beside it, however much its pivots grow there. ``tau`` is the applied generalized
+    force, read where sizes[APPLIED] is 1. Returns the rank used, or −1 where the problem is ill posed. N v stays at ws.rate.
     """
     nv, nc = sizes[la.NV], sizes[la.NC]
     call_native(addresses[la.DYNAMICS], x, 0, s, ws.native)
@@ -32,8 +32,9 @@ def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
         _baumgarte(addresses, sizes, settings, x, s, ws)
     mode = sizes[la.ELIMINATION]
     if mode == la.NULL_SPACE:
-        for i in range(tau.shape[0]):
-            s[ws.force + i] += tau[i]
+        if sizes[la.APPLIED] == 1:
+            for i in range(nv):
+                s[ws.force + i] += tau[i]
         used = _null_space(sizes, settings, want, s, perm, ws)
     else:
         if mode == la.CHOLESKY:
@@ -42,7 +43,7 @@ def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
             fa.solve_l_transposed(s, ws.mass, nv, ws.force)
             for j in range(nc):
                 fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-        if tau.shape[0] == nv:
+        if sizes[la.APPLIED] == 1:
             for i in range(nv):
                 s[ws.step + i] = tau[i]
             fa.solve_l_transposed(s, ws.mass, nv, ws.step)

@@ -45,6 +45,18 @@ def flat(typing_context: Any, array: Any) -> Any:
     return flat_type(array), generate
 
 
+@intrinsic
+def flat_at(typing_context: Any, address: Any) -> Any:
+    """Return the flat view of the float64 numbers from an address on, such as ``array.ctypes.data``."""
+
+    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        view = cgutils.create_struct_proxy(flat_type)(context, builder)
+        view.data = builder.inttoptr(arguments[0], view.data.type)
+        return view._getvalue()
+
+    return flat_type(types.int64), generate
+
+
 @infer_global(operator.getitem)
 class _GetItem(AbstractTemplate):
     def generic(self, args: Any, keywords: Any) -> Any:

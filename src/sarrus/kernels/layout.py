@@ -20,6 +20,8 @@ CONTROL = 5  # u(q, v, t)
 EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
 N_ADDRESSES = 8
+# The table of a system: addresses, then pointers to its settings, x, τ and workspace, then sizes, then a permutation.
+SETTINGS, STATE, APPLIED_FORCE, WORK, SIZES = 8, 9, 10, 11, 12
 FUNCTIONS = {
     "dynamics": DYNAMICS,
     "position": POSITION,
@@ -38,7 +40,8 @@ SIMPLE_RATE = 9  # 1 where q̇ = v
 GENERIC_RANK = 10
 BAUMGARTE = 11
 HOLONOMIC_RANK = 12
-QUATERNIONS = 13
+APPLIED = 13  # 1 where a generalized force τ is applied
+QUATERNIONS = 14
 
 # values of sizes[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2

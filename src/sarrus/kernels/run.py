@@ -68,7 +68,7 @@ def record(addresses, sizes, x, rank, row, s, ws):
 @njit(cache=True)
 def advance(
     addresses, sizes, settings, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
-    state_vector, tau, end, every, project, project_every, state, records, event_modes, event_values, event_log,
+    state_vector, applied, end, every, project, project_every, state, records, event_modes, event_values, event_log,
 ):  # fmt: skip
     """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
 
@@ -88,7 +88,7 @@ def advance(
     storage = np.zeros(ws.size + (s + 1) * n + 2 * size_x)
     work = flat(storage)
     slopes, new, trial = flat(storage[ws.size :]), flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
-    x = flat(state_vector)
+    x, tau = flat(state_vector), flat(applied)
     perm = np.empty(sizes[la.NC] + 1, np.int64)
     n_events = sizes[la.N_EVENTS]
     values = np.empty(n_events + 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -274,9 +275,7 @@ class Mechanism:
         built = []
         for coordinate, given in terms.items():
             self._scalar_coordinate(coordinate, label)
-            if not (np.isscalar(given) or np.iterable(given)):
-                raise ModelError(f"{label}: coefficients of {coordinate!r} must be numbers, got {given!r}", element=name)
-            coefficients = (0.0, given) if np.isscalar(given) else tuple(given)  # type: ignore[arg-type]
+            coefficients = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (0.0, given)
             values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
             reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
             built.append(CouplingTerm(coordinate, values, reference))
@@ -362,9 +361,8 @@ class Mechanism:
         """
         self._fresh(name, "actuator", self.actuators)
         label = f"actuator {name!r}"
-        if not isinstance(target, str):
-            checks.mapping(target, "target", label)
-        gears = {target: gear} if isinstance(target, str) else dict(target)
+        gears = {target: gear} if isinstance(target, str) else target
+        checks.mapping(gears, "target", label)
         names = self.velocity_names()
         for velocity in gears:
             if velocity not in names:
@@ -437,6 +435,12 @@ class Mechanism:
     def velocity_names(self) -> tuple[str, ...]:
         """Names of the velocities v in order."""
         return tuple(name for joint in self.joints() for name in joint.velocity_names)
+
+    def snapshot(self) -> Mechanism:
+        """Return a copy that later additions to this mechanism do not change; the elements are shared."""
+        twin = copy(self)
+        vars(twin).update({name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)})
+        return twin
 
     def check(self) -> None:
         """Raise `ModelError` unless every body is attached and something can move."""

@@ -14,6 +14,7 @@ from sarrus.errors import ModelError
 from sarrus.mechanism.elements import Actuator, CoordinateSpring, Joint, SpringDamper, UserForce
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames
+from sarrus.symbolic import holds_nan, stacked
 
 # Keeps the direction of a spring of zero length finite [m²]; far below any length that matters.
 _ZERO_LENGTH = 1e-30
@@ -110,7 +111,16 @@ def actuator_bias(
 def user_force(force: UserForce, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:
     """Return the generalized force of a user's function; its size is checked."""
     expected = v.shape[0] if force.body is None else 3
-    value = ca.SX(force.function(q, v, t))
+    try:
+        value = ca.SX(ca.densify(stacked(force.function(q, v, t))))
+    except Exception as error:
+        raise ModelError(
+            f"force {force.name!r}: the function could not be traced over CasADi symbols "
+            f"({type(error).__name__}: {error}). Write it with CasADi operations as function(q, v, t)",
+            element=force.name,
+        ) from error
+    if holds_nan(value):
+        raise ModelError(f"force {force.name!r}: the function gives NaN over CasADi symbols", element=force.name)
     if value.shape not in ((expected, 1), (1, expected)):
         raise ModelError(
             f"force {force.name!r}: function(q, v, t) must return {expected} entries, got shape {value.shape}",
