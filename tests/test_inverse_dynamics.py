@@ -171,3 +171,21 @@ def test_bad_arguments_are_named(name: str, bad: float | str) -> None:
     arguments: dict[str, object] = {"q": q, "v": v, "a": a, name: value}
     with pytest.raises(ArgumentError, match=f"five_bar: {name} must be|five_bar: {name} must have"):
         system.inverse_dynamics(**arguments)  # type: ignore[arg-type]
+
+
+def test_singular_configuration_gives_no_multiplier() -> None:
+    """Equal-link slider-crank folded up: its only row is zero but for rounding."""
+    mechanism = Mechanism("slider_crank", gravity=(0, -9.81, 0))
+    for name, parent, at in (("crank", "world", 0.0), ("rod", "crank", 1.0)):
+        mechanism.add_body(name, 1.0, com=(1, 0, 0))
+        mechanism.add_joint(name, "revolute", parent, name, parent_pose=(at, 0, 0))
+        mechanism.add_actuator(name, name)
+    mechanism.add_closure("slider", "point_on_plane", "world", "rod", axis=(0, 1, 0), pose2=(1, 0, 0))
+    system = System(mechanism)
+    for q, rank in (([0.3, -0.6], 1), ([np.pi / 2, np.pi], 0), ([0.3, -0.6], 1)):
+        assert np.abs(system.constraint_residual(q)).max() < 1e-15
+        result = system.inverse_dynamics(q, np.zeros(2), [1.0, -2.0])
+        assert (result.rank, result.actuation_rank) == (rank, 2 - rank)
+        assert np.abs(result.multipliers).max() < 1e2
+        found = system.forward_dynamics(q, np.zeros(2), result.u)
+        np.testing.assert_allclose(found.a, [1.0, -2.0], atol=1e-12)

@@ -29,12 +29,19 @@ class Event:
     """A zero of function(q, v, t), a CasADi expression, located within a step.
 
     direction : 1 counts rising zeros, −1 falling ones, 0 both. terminal : the run stops there.
+    Raises `ArgumentError` for another direction.
     """
 
     name: str
     function: InputFunction
     direction: int = 0
     terminal: bool = False
+
+    def __post_init__(self) -> None:
+        if self.direction not in (-1, 0, 1):
+            raise ArgumentError(
+                f"event {self.name!r}: direction must be -1, 0 or 1, got {self.direction!r}", element=self.name
+            )
 
 
 def trace_function(system: System, function: InputFunction, size: int, what: str) -> ca.SX:

@@ -230,6 +230,7 @@ class _Run:
         self.max_step = float(max_step)
         self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
         self.adaptive = adaptive
+        self.storage = np.zeros(run.storage_size(self.sizes, len(scheme.b)))
         self.state[run.STEP] = min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
 
     @property
@@ -271,7 +272,7 @@ class _Run:
             code, rows = run.advance(
                 self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
                 scheme.errors if self.adaptive else np.zeros((0, 1)), exponent, self.rtol, self.atol,
-                self.max_step, self.min_step, self.x, self.tau, end, np.inf if hold else self.every,
+                self.max_step, self.min_step, self.storage, self.x, self.tau, end, np.inf if hold else self.every,
                 self.project, self.project_every, self.state, block, self.modes, self.values, self.log,
             )  # fmt: skip
             elapsed = perf_counter() - began

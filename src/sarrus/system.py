@@ -37,7 +37,7 @@ class Options:
     position_tolerance : closure residual at which a projection stops [m, rad].
     """
 
-    singular_cut: float = 1e-9
+    singular_cut: float = 1e-10
     near_singular: float = 0.2
     inconsistent: float = 1e-6
     position_tolerance: float = 1e-14
@@ -237,18 +237,20 @@ class System:
         """Return x = [q | v | u | t | p], the input of the native functions; lengths and finiteness are checked."""
         x = np.zeros(len(self._x))
         n, m = self.nq + self.nv, self.nq + self.nv + self.nu
-        x[: self.nq] = self._vector(q, self.nq, "q")
+        x[: self.nq] = self.checked(q, self.nq, "q")
         if v is not None:
-            x[self.nq : n] = self._vector(v, self.nv, "v")
+            x[self.nq : n] = self.checked(v, self.nv, "v")
         if u is not None:
-            x[n:m] = self._vector(u, self.nu, "u")
+            x[n:m] = self.checked(u, self.nu, "u")
         x[m] = self._time(t)
         if self.parameters:
             x[m + 1 :] = list(self.parameters.values())
         return x
 
-    def _vector(self, value: ArrayLike, size: int, what: str) -> Array:
-        names = {"q": self.coordinate_names, "u": self.actuator_names}.get(what, self.velocity_names)
+    def checked(self, value: ArrayLike, size: int, what: str) -> Array:
+        """Return an argument as a finite vector; the error names it and the ``size`` entries it should have."""
+        controls = self.actuator_names
+        names = {"q": self.coordinate_names, "u": controls, "weights": controls}.get(what, self.velocity_names)
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
@@ -273,7 +275,7 @@ class System:
 
     def normalized(self, q: ArrayLike) -> Array:
         """Return a copy of q with unit quaternions."""
-        out = np.array(self._vector(q, self.nq, "q"))
+        out = np.array(self.checked(q, self.nq, "q"))
         for start in self.equations.quaternions:
             size = np.linalg.norm(out[start : start + 4])
             if size < 1e-9:
@@ -297,9 +299,15 @@ class System:
     def project_velocity(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return the velocity nearest to v that the constraints allow at q, v − A⁺ψ, for any rank of A."""
         x = self.pack(self.normalized(q), v, None, t)
-        self.ensure_generic_rank(x[: self.nq], t, x[self.nq : self.nq + self.nv])
-        self._project(x, positions=False)
-        return read_only(x[self.nq : self.nq + self.nv].copy())
+        given, q, v = x.copy(), x[self._q_part], x[self._v_part]
+        generic = self.ensure_generic_rank(q, t, v)
+        _, _, rank = self._project(x, positions=False)
+        left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
+        if rank < generic or left > assembly.DATA_TOLERANCE * (1.0 + np.abs(v).max(initial=0.0)):
+            x[:] = given  # the rank nearby may differ from where it was found: look again, here
+            self.ensure_generic_rank(q, t, v, renew=True)
+            self._project(x, positions=False)
+        return read_only(v.copy())
 
     def _project(self, x: Array, *, positions: bool = True) -> tuple[bool, float, int]:
         self.load_functions("position", "velocity", "rate")
@@ -343,10 +351,10 @@ class System:
         if not self._ready:
             self._prepare(q, v, t)
         if u is not None or self._u_given:
-            self._x[self._u_part] = 0.0 if u is None else self._vector(u, self.nu, "u")
+            self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
             self._u_given = u is not None
         if tau is not None:
-            self._tau[:] = self._vector(tau, self.nv, "tau")
+            self._tau[:] = self.checked(tau, self.nv, "tau")
             self._sizes[la.APPLIED] = 1
         if self.parameters:
             self._x[self._t_index + 1 :] = list(self.parameters.values())
@@ -383,10 +391,9 @@ class System:
             outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
             if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
                 # The rank nearby may differ from where it was found: look again, here.
-                before = self._sizes[la.GENERIC_RANK]
-                if self.ensure_generic_rank(self.normalized(q), t, v, renew=True) != before:
-                    code = forward(self.table, q, v, t, out)
-                    outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+                self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
+                code = forward(self.table, q, v, t, out)
+                outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
                 self._prepare(q, v, t)
             if self._non_ideal:
                 out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)

@@ -123,7 +123,9 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     """
     rng = np.random.default_rng(2)
     everything = np.ones(system.nv)
-    tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh])
+    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv))
+    scale = _largest(finite_jacobian(system, beside, t, v))
+    tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
     directions = [v] if np.linalg.norm(v) > 1e-12 else []
     directions += [tangent.T @ rng.standard_normal(len(tangent)) for _ in range(_DRAWS) if len(tangent)]
     found = []
@@ -161,11 +163,10 @@ def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     return np.linalg.solve(np.linalg.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 
-def _tangent(jacobian: Array) -> Array:
-    """Return an orthonormal basis, by rows, of the motions that the rows leave."""
+def _tangent(jacobian: Array, scale: float) -> Array:
+    """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
     _, values, right = np.linalg.svd(jacobian)
-    largest = float(values.max(initial=0.0))
-    return np.asarray(right[int(np.count_nonzero(values > 1e-6 * max(largest, 1e-300))) :])
+    return np.asarray(right[int(np.count_nonzero(values > 1e-6 * scale)) :])
 
 
 def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:

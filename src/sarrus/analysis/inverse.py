@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.assembly import numerical_rank
 from sarrus.errors import ArgumentError, SolveError
+from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 from sarrus.solves import InverseDynamics, read_only
 from sarrus.status import Status
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from sarrus.system import System
 
 _TOLERANCE = 1e-8
+# Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
+_DISTINCT = 1e-3
 
 
 def inverse_dynamics(
@@ -40,15 +43,13 @@ def inverse_dynamics(
     """
     q = system.normalized(q)
     mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, t, v)
-    acceleration = np.asarray(a, dtype=float)
-    if acceleration.shape != (system.nv,) or not np.isfinite(acceleration).all():
-        raise ArgumentError(f"{system.name}: a must be {system.nv} finite entries, got {a!r}", element="a")
+    acceleration = system.checked(a, system.nv, "a")
     needed = mass @ acceleration + system.bias_force(q, v, t) - system.passive_force(q, v, t)
     non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
     needed -= non_ideal
     if tau is not None:
-        needed -= np.asarray(tau, dtype=float)
-    rank = min(numerical_rank(jacobian, system.options.singular_cut), system.ensure_generic_rank(q, t, np.asarray(v, dtype=float)))
+        needed -= system.checked(tau, system.nv, "tau")
+    rank = _rank(system, q, np.asarray(v, dtype=float), t, jacobian)
     _, _, right = np.linalg.svd(jacobian) if system.nc else (None, None, np.eye(system.nv))
     free = right[rank:]
     actuation = system.actuation_matrix(q)
@@ -84,6 +85,17 @@ def inverse_dynamics(
     return result
 
 
+def _rank(system: System, q: Array, v: Array, t: float, jacobian: Array) -> int:
+    """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
+    generic, cut = system.ensure_generic_rank(q, t, v), system.options.singular_cut
+    scale = system.settings()[la.SCALE_OF_ROWS]
+    rank = numerical_rank(jacobian, cut, scale)
+    if rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic:
+        generic = system.ensure_generic_rank(q, t, v, renew=True)
+        rank = numerical_rank(jacobian, cut, system.settings()[la.SCALE_OF_ROWS])
+    return min(rank, generic)
+
+
 def _minimum_norm(jacobian: Array, rank: int, force: Array) -> Array:
     """Return the λ of minimum norm with Aᵀλ nearest to ``force``, A taken at the given rank."""
     left, values, right = np.linalg.svd(jacobian, full_matrices=False)
@@ -91,8 +103,8 @@ def _minimum_norm(jacobian: Array, rank: int, force: Array) -> Array:
 
 
 def _root_weights(system: System, weights: ArrayLike | None) -> Array:
-    root = np.ones(system.nu) if weights is None else np.asarray(weights, dtype=float)
-    if root.shape != (system.nu,) or not np.all(root > 0.0):
+    root = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
+    if not np.all(root > 0.0):
         raise ArgumentError(
             f"{system.name}: weights must be {system.nu} positive numbers, one per actuator", element="weights"
         )

@@ -21,14 +21,23 @@ def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
     """
     nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
     m, n = nh + nc + 1, 2 * nv
+    storage = np.empty(m * n + m + 6 * (m + n) + nq + la.input_size(sizes))
+    perm = np.empty(m, np.int64)
+    converged = _newton(addresses, sizes, settings, x, energy, flat(storage), perm)
+    storage[0] = 0.0  # a later use: flat views keep no array alive
+    return converged
+
+
+@njit(cache=True)
+def _newton(addresses, sizes, settings, x, energy, w, perm):
+    nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
+    m, n = nh + nc + 1, 2 * nv
     big = m + n
     rows = m
     rhs, y, step = rows + m * n, rows + m * n + big, rows + m * n + 2 * big
     diagonal, beta, beta2, norms = step + big, step + 2 * big, step + 3 * big, step + 4 * big
     rate = step + 5 * big
-    storage = np.empty(rate + nq + la.input_size(sizes))
-    w, moved = flat(storage), rate + nq
-    perm = np.empty(m, np.int64)
+    moved = rate + nq
     size = max(1.0, abs(energy))
     limit = sizes[la.HOLONOMIC_RANK] + sizes[la.GENERIC_RANK] + 1
     worst = np.inf

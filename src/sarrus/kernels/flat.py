@@ -33,7 +33,11 @@ class _FlatModel(models.StructModel):
 
 @intrinsic
 def flat(typing_context: Any, array: Any) -> Any:
-    """Return the flat view of a C-contiguous float64 array, which the caller keeps alive. Nothing is checked."""
+    """Return the flat view of a C-contiguous float64 array. Nothing is checked.
+
+    The view keeps nothing alive, and Numba frees an array after its last use by name: take views of arguments,
+    or use a local array once more after the last use of its view.
+    """
 
     def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
         view = cgutils.create_struct_proxy(flat_type)(context, builder)

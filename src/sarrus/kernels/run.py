@@ -66,9 +66,16 @@ def record(addresses, sizes, x, rank, row, s, ws):
 
 
 @njit(cache=True)
+def storage_size(sizes, stage_count):
+    """Return the length of the array that `advance` works in. The caller owns it: flat views keep nothing alive."""
+    n = sizes[la.NQ] + sizes[la.NV]
+    return la.workspace(sizes).size + (stage_count + 1) * n + 2 * la.input_size(sizes)
+
+
+@njit(cache=True)
 def advance(
     addresses, sizes, settings, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
-    state_vector, applied, end, every, project, project_every, state, records, event_modes, event_values, event_log,
+    storage, state_vector, applied, end, every, project, project_every, state, records, event_modes, event_values, event_log,
 ):  # fmt: skip
     """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
 
@@ -85,9 +92,8 @@ def advance(
     adaptive = errors.shape[0] > 0
     ws = la.workspace(sizes)
     size_x = la.input_size(sizes)
-    storage = np.zeros(ws.size + (s + 1) * n + 2 * size_x)
-    work = flat(storage)
-    slopes, new, trial = flat(storage[ws.size :]), flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
+    work, slopes = flat(storage), flat(storage[ws.size :])
+    new, trial = flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
     x, tau = flat(state_vector), flat(applied)
     perm = np.empty(sizes[la.NC] + 1, np.int64)
     n_events = sizes[la.N_EVENTS]

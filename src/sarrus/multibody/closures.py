@@ -29,6 +29,9 @@ from sarrus.multibody.kinematics import Frames
 
 # Keeps the half-turn of a weld finite; elsewhere it changes the scale of the residual, not its zeros, by rounding.
 _HALF_TURN = 2e-15
+_NEAR_HALF_TURN = -1 + 1e-8
+# A direction that is not perpendicular to any axis in use.
+_WEIGHTS = (0.8, 0.51, 0.32)
 
 
 def closure_residual(closure: Closure, frames: Frames) -> Jet:
@@ -84,7 +87,11 @@ def _relative_rotation(closure: Closure, frames: Frames) -> Jet:
     trace = dot(one[0], two[0]) + dot(one[1], two[1]) + dot(one[2], two[2])
     scale = trace.shifted(1.0 + _HALF_TURN).sqrt().reciprocal()
     vee = [dot(one[k], two[j]) - dot(one[j], two[k]) for j, k in ((1, 2), (2, 0), (0, 1))]
-    return vertcat([component * scale for component in vee])
+    rows = vertcat([component * scale for component in vee])
+    # At the half turn vee vanishes too, and the residual is twice the axis n, from the matrix 1 + R = 2 n nᵀ.
+    axis = ca.vertcat(*(w + sum(x * ca.dot(a.value, b.value) for x, b in zip(_WEIGHTS, two)) for w, a in zip(_WEIGHTS, one)))
+    half_turn = 2 * axis / ca.sqrt(ca.dot(axis, axis) + _HALF_TURN)
+    return Jet(ca.if_else(trace.value < _NEAR_HALF_TURN, half_turn, rows.value), rows.rate, rows.bias)
 
 
 def _lead(closure: Closure, frames: Frames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
