@@ -171,6 +171,23 @@ def test_guess_outside_the_domain() -> None:
     assert system.assemble([1.0]).q == pytest.approx([4.0])
 
 
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, -0.8, 0), (-0.48, 0.64, 0.6)])
+@pytest.mark.parametrize("kind", ["weld", "prismatic"])
+def test_half_turn_is_not_closed(kind: str, axis: tuple[float, float, float]) -> None:
+    """A frame the wrong way round is open by two, and assembly turns it back."""
+    mechanism = Mechanism("turned", gravity=(0, 0, 0))
+    mechanism.add_body("b", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("free", "free", "world", "b")
+    mechanism.add_closure("dock", kind, "world", "b", pose1=(1, 2, 3))
+    system = System(mechanism)
+    guess = np.array([1.0, 2.0, 3.0, 0.0, *axis])
+    open_by = system.constraint_residual(guess)[-3:]
+    np.testing.assert_allclose(np.abs(open_by), 2 * np.abs(axis), atol=1e-7)
+    result = system.assemble(guess)
+    assert result.residual < 1e-12
+    assert abs(result.q[3]) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "kinds", [("revolute", "distance"), ("weld", "weld", "point"), ("planar", "universal")]
@@ -187,6 +204,29 @@ def test_velocity_projection_is_the_nearest(seed: int, kinds: tuple[str, ...]) -
     np.testing.assert_allclose(v, expected, atol=1e-9)
     np.testing.assert_allclose(jacobian @ v, 0.0, atol=1e-11)
     np.testing.assert_allclose(system.project_velocity(q, v), v, atol=1e-12)
+
+
+def test_velocity_projection_does_not_depend_on_earlier_calls() -> None:
+    """x y = x z = 0 has a part of rank 1 and one of rank 2; a parameter may switch a row off."""
+    cross = System.from_lagrangian(
+        nq=3,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
+        holonomic=lambda q, t: ca.vertcat(q[0] * q[1], q[0] * q[2]),
+    )
+    for q, v in (([0, 1, 1], [0, 1, 1]), ([1, 0, 0], [1, 0, 0]), ([0, 1, 2], [0, 1, 1])):
+        np.testing.assert_allclose(cross.project_velocity(q, [1, 1, 1]), v, atol=1e-14)
+    rail = System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t, p: ca.sumsqr(v) / 2 - 9.81 * q[1],
+        holonomic=lambda q, t, p: p.on * q[1],
+        parameters={"on": 0.0},
+    )
+    for on, held in ((0.0, False), (1.0, True), (1e-12, True), (0.0, False), (1e6, True)):
+        rail.parameters["on"] = on
+        np.testing.assert_allclose(rail.project_velocity([0, 0], [1, 1]), [1, 1 - held], atol=1e-14)
+        result = rail.forward_dynamics([0, 0], [0, 0])
+        assert (result.rank, result.status) == (int(held), Status.OK)
+        np.testing.assert_allclose(result.a, [0.0, -9.81 * (1 - held)], atol=1e-9)
 
 
 def test_bad_arguments_are_named() -> None:

@@ -275,6 +275,8 @@ def test_bad_arguments_are_named(text: str) -> None:
 
 
 def test_no_actuators_and_no_system() -> None:
+    with pytest.raises(ArgumentError, match="event 'a': direction must be -1, 0 or 1, got 'up'"):
+        Event("a", lambda q, v, t: t, direction="up")  # type: ignore[arg-type]
     system = System(random_tree(0, ("revolute",)).mechanism)
     with pytest.raises(ArgumentError, match="random0 has no actuators to control"):
         simulate(system, [0.1], duration=0.1, control=lambda q, v, t: 1.0)

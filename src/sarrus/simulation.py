@@ -205,6 +205,7 @@ class _Run:
             self.sizes[la.BAUMGARTE] = 1
             self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
         self.state[run.START] = self.began = t0
+        self.state[run.LARGEST_PIVOT] = s.typical_pivot
         self.state[run.TARGET_ENERGY] = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"][0, 0]
 
     def compile_control(self, control: InputFunction) -> None:

@@ -108,7 +108,7 @@ class System:
         self.joint_names: tuple[str, ...] = joints
         self._generic_known = self.nc == 0
         self._non_ideal = not e.non_ideal.is_zero()
-        self._scales = 0.0, 0.0
+        self._scales, self.typical_pivot = (0.0, 0.0), 0.0
         self._build_table(self.compiled.sizes())
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         n = self.nq + self.nv
@@ -322,6 +322,7 @@ class System:
             self._sizes[la.HOLONOMIC_RANK] = near.holonomic_rank
             self._sizes[la.GENERIC_RANK] = near.rank
             self._scales = near.scale, near.weighted_scale
+            self.typical_pivot = near.smallest
             self._renew_settings()
             self._generic_known = True
             self._ready = False

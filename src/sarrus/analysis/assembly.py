@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.mechanism.pose import Array
 from sarrus.solves import Assembly, read_only
@@ -78,8 +79,9 @@ class Neighbourhood:
     """What the constraints are like at generic closed configurations near one.
 
     ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
-    itself. ``scale`` is the largest singular value of A nearby and ``weighted_scale`` that of A M^(−1/2):
-    pivots count as singular against these.
+    itself. ``scale`` is the largest singular value of A nearby or at a random configuration and
+    ``weighted_scale`` that of A M^(−1/2): pivots count as singular against these. ``smallest`` is the largest
+    value nearby of the smallest singular value of A M^(−1/2) at the generic rank.
     """
 
     holonomic_rank: int
@@ -87,6 +89,7 @@ class Neighbourhood:
     here: int
     scale: float
     weighted_scale: float
+    smallest: float
 
 
 def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
@@ -100,19 +103,21 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
-        return Neighbourhood(0, 0, 0, 0.0, 0.0)
+        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0)
     if _residual(system, q, t) > TOLERANCE:
         closed, _ = _descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
-    scale = max(_largest(jacobian) for jacobian in jacobians)
-    weighted = scale
-    if not system.compiled.mass_is_singular:
-        weighted = max(_largest(_weighted(system, x, jacobian)) for (x, _), jacobian in zip(samples, jacobians))
+    anywhere = random_coordinates(system.equations, np.random.default_rng(4))
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
+    weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
+    scale = max(map(_largest, (*jacobians, elsewhere)))
+    weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
     holonomic = [numerical_rank(jacobian[: system.nh], scale=scale) for jacobian in jacobians]
-    ranks = [numerical_rank(jacobian, scale=scale) for jacobian in jacobians]
-    return Neighbourhood(max(holonomic), max(ranks), holonomic[0], scale, weighted)
+    rank = max(numerical_rank(jacobian, scale=scale) for jacobian in jacobians)
+    smallest = max(np.linalg.svd(w, compute_uv=False)[rank - 1] for w in weighted) if rank else 0.0
+    return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
 
 
 def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
@@ -159,7 +164,9 @@ def _largest(matrix: Array) -> float:
 
 
 def _weighted(system: System, q: Array, jacobian: Array) -> Array:
-    """Return A L⁻ᵀ with M = L Lᵀ, which has the singular values of A M^(−1/2)."""
+    """Return A L⁻ᵀ with M = L Lᵀ, which has the singular values of A M^(−1/2); A itself where M is singular."""
+    if system.compiled.mass_is_singular:
+        return jacobian
     return np.linalg.solve(np.linalg.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 

@@ -21,7 +21,7 @@ def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
     """
     nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
     m, n = nh + nc + 1, 2 * nv
-    storage = np.empty(m * n + m + 6 * (m + n) + nq + la.input_size(sizes))
+    storage = np.empty(m * n + m + 7 * (m + n) + nq + la.input_size(sizes))
     perm = np.empty(m, np.int64)
     converged = _newton(addresses, sizes, settings, x, energy, flat(storage), perm)
     storage[0] = 0.0  # a later use: flat views keep no array alive

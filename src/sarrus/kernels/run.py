@@ -29,7 +29,7 @@ CLOSEST = 1e-3
 # Rounding of positions of the order of one; see the error test.
 ROUNDING = 4e-15
 # Error estimates above this are no rounding: such a crossing is tried again from closer by.
-NOISE_LEVEL = 1e-7
+NOISE_LEVEL = 1e-9
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
 SPLIT_PIVOT = 1e-13
 
@@ -154,11 +154,12 @@ def advance(
             error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
             if near and size > 0.0:
                 # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more.
-                error /= max(1.0, ROUNDING / (size * size * max(rtol, atol)))
+                tolerance = max(rtol, atol)
+                error /= max(1.0, min(ROUNDING / (size * size * tolerance), max(NOISE_LEVEL / tolerance, 10.0)))
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
-                noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < NOISE_LEVEL
+                noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < max(NOISE_LEVEL, 10.0 * rtol)
                 if good and (noise or size < CLOSEST):
                     error = 1.0
                 else:
