@@ -142,7 +142,7 @@ def test_user_forces(function: Callable[..., Any], body: str | None, text: str) 
     [
         lambda q, v, t: [q[0], 0, 1.0],
         lambda q, v, t: ca.vertcat(q[0], 0, 1),
-        lambda q, v, t: np.array([0.0, 1.0, 2.0]),
+        lambda q, v, t: np.array([3.0, 0.0, 1.0]),
     ],
 )
 def test_user_forces_in_every_form(function: Callable[..., Any]) -> None:
@@ -154,8 +154,7 @@ def test_user_forces_in_every_form(function: Callable[..., Any]) -> None:
     mechanism.add_force("f", function, body="b")
     system = System(mechanism)
     q = system.neutral()
-    expected = np.array([*np.ravel(function(q, np.zeros(6), 0.0))], dtype=float)
-    np.testing.assert_allclose(system.passive_force(q, np.zeros(6))[:3], expected, atol=1e-15)
+    np.testing.assert_allclose(system.passive_force(q, np.zeros(6))[:3], [3.0, 0.0, 1.0], atol=1e-15)
 
 
 def test_system_keeps_its_mechanism_when_the_description_goes_on() -> None:

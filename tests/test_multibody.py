@@ -21,6 +21,7 @@ from mechanisms import (
 from mechanisms import random_tree as build_random_tree
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
+from sarrus.simulation import simulate
 from sarrus.status import Status
 from sarrus.system import System
 
@@ -222,3 +223,22 @@ def test_massless_links_are_the_limit_of_light_ones(seed: int) -> None:
     np.testing.assert_allclose(ours.constraint_force, limit.constraint_force, rtol=1e-5, atol=1e-5)
     force = exact.passive_force(q, v) - exact.bias_force(q, v) + ours.constraint_force
     np.testing.assert_allclose(exact.mass_matrix(q) @ ours.a, force, atol=1e-10)
+
+
+def test_massless_link_moves_like_the_body_welded_to_it() -> None:
+    """A massless arm that carries a free ball by a weld, against one pendulum; M is singular all along."""
+    arm, pendulum = Mechanism("arm"), Mechanism("pendulum")
+    arm.add_body("arm")
+    arm.add_body("ball", 1.0, inertia=(0.1, 0.1, 0.1))
+    arm.add_joint("hinge", "revolute", "world", "arm", axis=(0, 1, 0))
+    arm.add_joint("free", "free", "world", "ball")
+    arm.add_closure("hold", "weld", "arm", "ball", pose1=(1, 0, 0))
+    pendulum.add_body("b", 1.0, (1, 0, 0), (0.1, 0.1, 0.1))
+    pendulum.add_joint("hinge", "revolute", "world", "b", axis=(0, 1, 0))
+    system = System(arm)
+    q = system.assemble([-0.5, 1.0, 0, 0.5, 1, 0, 0, 0], locked=["hinge"]).q
+    motion = simulate(system, q, duration=2.0)
+    expected = simulate(System(pendulum), [-0.5], duration=2.0)
+    np.testing.assert_allclose(motion.q[:, 0], expected.q[:, 0], atol=1e-11)
+    assert set(motion.rank) == {6}
+    assert motion.energy_drift < 1e-9

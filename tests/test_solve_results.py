@@ -9,8 +9,10 @@ import pytest
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
+from sarrus.simulation import simulate
 from sarrus.status import Status
 from sarrus.system import System
+from sarrus.units import constraint_units
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -109,3 +111,18 @@ def test_equations_that_are_not_numbers() -> None:
                 system.forward_dynamics([-1.0, 0.0], [0.0, 0.0])
             assert system.forward_dynamics([-1.0, 0.0], [0.0, 0.0], throw=False).status is Status.NOT_FINITE
             assert system.forward_dynamics([1.0, 0.0], [0.0, 0.0]).status is Status.OK
+
+
+def test_units_of_the_multipliers() -> None:
+    mechanism = Mechanism("units")
+    mechanism.add_body("b", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("free", "free", "world", "b")
+    mechanism.add_closure("hinge", "revolute", "world", "b")
+    mechanism.add_closure("rod", "distance", "world", "b", pose1=(1, 0, 0), length=1.0)
+    mechanism.add_body("rack", 1.0)
+    mechanism.add_joint("slide", "prismatic", "world", "rack")
+    mechanism.add_coupling("stop", {"slide": 1.0})
+    system = System(mechanism)
+    assert constraint_units(system) == ("N", "N", "N", "N m", "N m", "N", "")
+    motion = simulate(system, system.neutral(), duration=0.01)
+    assert motion.constraint_units == constraint_units(system)

@@ -51,7 +51,8 @@ def run_table(trajectory: Trajectory) -> Table:
     table.add_row("[bold]system[/]", f"[bold]{escape(trajectory.name)}[/]")
     table.add_row("time", f"{trajectory.duration:.6g} s in {trajectory.wall_seconds:.3g} s")
     table.add_row("steps", f"{steps}, {rate:,.0f} per second")
-    table.add_row("energy drift", f"{trajectory.energy_drift:.3g} J")
+    conserved = trajectory.system is None or trajectory.system.equations.conservative
+    table.add_row("energy drift" if conserved else "energy change", f"{trajectory.energy_drift:.3g} J")
     if trajectory.constraint_names:
         table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g}")
         table.add_row("passages", _passages(trajectory))

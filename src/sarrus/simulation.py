@@ -30,7 +30,7 @@ from sarrus.records import EventRecord
 from sarrus.status import Status
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
-from sarrus.units import coordinate_units, velocity_units
+from sarrus.units import constraint_units, coordinate_units, velocity_units
 
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 # A start farther from the constraints than this is an error rather than projected silently.
@@ -342,6 +342,7 @@ class _Run:
             constraint_names=s.constraint_names,
             coordinate_units=coordinate_units(s),
             velocity_units=velocity_units(s),
+            constraint_units=constraint_units(s),
             steps=int(self.state[run.STEPS]),
             rejected=int(self.state[run.REJECTED]),
             wall_seconds=seconds,

@@ -38,7 +38,7 @@ class ForwardDynamics:
     Attributes
     ----------
     a : (nv,) acceleration v̇.
-    multipliers : (nc,) λ, in the units of `System.constraint_units`. Of minimum norm where A is redundant.
+    multipliers : (nc,) λ, [N, N m; see `sarrus.units.constraint_units`], of minimum norm where A is redundant.
     constraint_force : (nv,) Aᵀλ (plus the non-ideal force C, where the system has one), the force of the
         constraints on the mechanism. Unique even where λ is not.
     rank, dof : rank of A used, and nv − rank.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sarrus.system import System
 
+_TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
 _LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m", "rad")}
 
 
@@ -38,3 +39,12 @@ def velocity_units(system: System) -> tuple[str, ...]:
         else:
             units += [unit + "/s" for unit in _LENGTH.get(joint.kind, ("rad",) * joint.nv)]
     return tuple(units)
+
+
+def constraint_units(system: System) -> tuple[str, ...]:
+    """Return the unit of each multiplier: N or N m; empty for couplings and where unknown."""
+    if system.mechanism is None:
+        return ("",) * system.nc
+    rows = [name.rpartition(".")[2] for c in system.mechanism.closures.values() for name in c.row_names]
+    units = ["N m" if row in _TURNING_ROWS else "N" for row in rows]
+    return (*units, *("",) * (system.nc - len(units)))

@@ -23,9 +23,12 @@ STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 
 LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
 TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, N_STATE = 12, 13, 14, 15, 16
 
-# Relative size of the smallest pivot from which a step goes across a singular configuration whatever its error
-# estimate: closer, rounding of the positions alone, ε/σ², hides on which side of it the motion passes.
-CLOSEST = 1e-3
+# Relative size of the smallest pivot from which a step goes across a singular configuration with a coarse error
+# estimate: closer, rounding of the positions, ε/σ², decides on which side of it the motion passes.
+CLOSEST = 1e-4
+# Error estimate below which a step goes across from so close by; above it, the motion misses the singular
+# configuration, turns on its way past it, and is followed in short steps.
+COARSE_LEVEL = 1e-6
 # Rounding of positions of the order of one; see the error test.
 ROUNDING = 4e-15
 # Error estimates above this are no rounding: such a crossing is tried again from closer by.
@@ -160,7 +163,8 @@ def advance(
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
                 noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < max(NOISE_LEVEL, 10.0 * rtol)
-                if good and (noise or size < CLOSEST):
+                noise = noise or (size < CLOSEST and error * max(rtol, atol) < COARSE_LEVEL)
+                if good and noise:
                     error = 1.0
                 else:
                     state[REJECTED] += 1.0

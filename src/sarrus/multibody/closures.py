@@ -110,11 +110,6 @@ def _mark(closure: Closure) -> np.ndarray:
     return closure.pose1.rotation.T @ perpendicular_to(closure.axis1)
 
 
-def determined_units(row: str) -> str:
-    """Return the unit of a row's multiplier: N for a length, N m for an angle."""
-    return "N m" if row in ("n1", "n2", "rx", "ry", "rz", "perpendicular") else "N"
-
-
 def coordinate_jets(names: tuple[str, ...], velocity_names: tuple[str, ...], q: ca.SX, v: ca.SX) -> dict[str, Jet]:
     """Return the jets of the scalar coordinates by name (those whose rate is a velocity of the same name)."""
     velocity = {name: v[i] for i, name in enumerate(velocity_names)}
