@@ -40,7 +40,8 @@ class Event:
     def __post_init__(self) -> None:
         if self.direction not in (-1, 0, 1):
             raise ArgumentError(
-                f"event {self.name!r}: direction must be -1, 0 or 1, got {self.direction!r}", element=self.name
+                f"event {self.name!r}: direction must be -1, 0 or 1, got {self.direction!r}",
+                element=self.name,
             )
 
 

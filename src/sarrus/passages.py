@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 NEAR, FAR = 0.05, 0.5
 
 
-def find_passages(system: System, t: Array, q: Array, v: Array, pivots: Array, rank: int) -> tuple[Passage, ...]:
+def find_passages(
+    system: System, t: Array, q: Array, v: Array, pivots: Array, rank: int
+) -> tuple[Passage, ...]:
     """Return the passages of a run from the pivots (T × 2: largest, smallest at the generic ``rank``).
 
     Singular values have no sign, so a crossing shows as a V; the sign follows from the singular vectors, which are
@@ -77,7 +79,9 @@ def _smoothest(t: Array, values: Array) -> Array:
     for flip in range(len(t)):
         signed = values.copy()
         signed[:flip] *= -1.0
-        error = float(np.linalg.norm(np.polyval(np.polyfit(t, signed, 2), t) - signed)) if len(t) > 3 else np.inf
+        error = (
+            float(np.linalg.norm(np.polyval(np.polyfit(t, signed, 2), t) - signed)) if len(t) > 3 else np.inf
+        )
         if error < misfit:
             best, misfit = signed, error
     return best
@@ -90,7 +94,9 @@ def _crosses(t: Array, signed: Array) -> bool:
         return False
     k = int(change[0])
     step = abs(signed[k + 1] - signed[k]) / (t[k + 1] - t[k])
-    beside = [abs(signed[j + 1] - signed[j]) / (t[j + 1] - t[j]) for j in (k - 1, k + 1) if 0 <= j < len(t) - 1]
+    beside = [
+        abs(signed[j + 1] - signed[j]) / (t[j + 1] - t[j]) for j in (k - 1, k + 1) if 0 <= j < len(t) - 1
+    ]
     return bool(beside) and bool(0.3 * step < max(beside))
 
 
@@ -130,5 +136,7 @@ def find_limit_crossings(system: System, t: Array, q: Array) -> tuple[LimitCross
             values = q[:, index[name]]
             for bound, beyond in ((limit[0], values < limit[0]), (limit[1], values > limit[1])):
                 starts = np.flatnonzero(beyond & ~np.concatenate([[False], beyond[:-1]]))
-                crossings += [LimitCrossing(name, float(t[k]), float(values[k]), float(bound)) for k in starts]
+                crossings += [
+                    LimitCrossing(name, float(t[k]), float(values[k]), float(bound)) for k in starts
+                ]
     return tuple(sorted(crossings, key=lambda c: c.time))

@@ -99,14 +99,18 @@ def simulate(
     _check_steps(every, project_every, baumgarte, events)
     _check_stabilization(system, stabilization, control, force)
     if control is not None and system.nu == 0:
-        raise ArgumentError(f"{system.name} has no actuators to control; add_actuator, or use force=", element="control")
+        raise ArgumentError(
+            f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
+        )
     driven = system if force is None or sample_time else with_force(system, force)
     loop = _Run(driven, stabilization, project_every, baumgarte, events, every)
     loop.start(q, v, t0)
     if control is not None and sample_time is None:
         loop.compile_control(control)
     loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
-    sampling = [(f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time]
+    sampling = [
+        (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
+    ]
     grid = dt if adaptive else None
     began = perf_counter()
     failure: Exception | None = None
@@ -151,7 +155,9 @@ class _Run:
         self.every = float(every)
         self.stabilization = stabilization
         names = ["dynamics", "position", "velocity", "rate", "energy"]
-        self.project = {"projection": CONSTRAINTS, "energy": CONSTRAINTS_AND_ENERGY}.get(stabilization, NOTHING)
+        self.project = {"projection": CONSTRAINTS, "energy": CONSTRAINTS_AND_ENERGY}.get(
+            stabilization, NOTHING
+        )
         if self.project == CONSTRAINTS_AND_ENERGY:
             names.append("invariants")
         self.addresses = system.load_functions(*names).copy()
@@ -232,7 +238,9 @@ class _Run:
         self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
         self.adaptive = adaptive
         self.storage = np.zeros(run.storage_size(self.sizes, len(scheme.b)))
-        self.state[run.STEP] = min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
+        self.state[run.STEP] = (
+            min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
+        )
 
     @property
     def time(self) -> float:
@@ -302,7 +310,11 @@ class _Run:
         """Return what was recorded, with passages and limit crossings found."""
         s = system
         self._collect_events()
-        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, 1 + s.nq + 2 * s.nv + s.nu + s.nc + 5))
+        rows = (
+            np.concatenate(self.blocks)
+            if self.blocks
+            else np.empty((0, 1 + s.nq + 2 * s.nv + s.nu + s.nc + 5))
+        )
         rows = rows[~np.isnan(rows[:, 0])]
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
@@ -352,7 +364,9 @@ class _Run:
 
 def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:
     if method is not None and method not in METHODS:
-        raise ArgumentError(f"unknown method {method!r}. Known: {', '.join(METHODS)}", element="method", valid=METHODS)
+        raise ArgumentError(
+            f"unknown method {method!r}. Known: {', '.join(METHODS)}", element="method", valid=METHODS
+        )
     if method == "rk4" and (rtol is not None or atol is not None):
         raise ArgumentError("rk4 has a fixed step: give dt, or choose dopri5 or dop853 for rtol and atol")
     for name, value in (("rtol", rtol), ("atol", atol)):
@@ -397,7 +411,9 @@ def _check_steps(every: int, project_every: int, baumgarte: Any, events: Any) ->
         if not (isinstance(count, (int, np.integer)) and count >= 1):
             raise ArgumentError(f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name)
     if np.shape(baumgarte) != (2,) or not np.isfinite([_number("baumgarte", x) for x in baumgarte]).all():
-        raise ArgumentError(f"baumgarte must be two finite numbers (α, β), got {baumgarte!r}", element="baumgarte")
+        raise ArgumentError(
+            f"baumgarte must be two finite numbers (α, β), got {baumgarte!r}", element="baumgarte"
+        )
     if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
         raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
 
@@ -409,8 +425,14 @@ def _check_stabilization(system: System, stabilization: str, control: Any, force
             element="stabilization",
             valid=STABILIZATIONS,
         )
-    if stabilization == "energy" and not (system.equations.conservative and control is None and force is None):
-        driven = "a control law or an applied force" if system.equations.conservative else "dampers, servos or user forces"
+    if stabilization == "energy" and not (
+        system.equations.conservative and control is None and force is None
+    ):
+        driven = (
+            "a control law or an applied force"
+            if system.equations.conservative
+            else "dampers, servos or user forces"
+        )
         raise ArgumentError(
             f"{system.name}: stabilization='energy' needs a conservative system; this one has {driven}",
             element="stabilization",

@@ -50,7 +50,9 @@ class ParameterValues(dict[str, float]):
 
     def __setitem__(self, name: str, value: float) -> None:
         if name not in self:
-            raise ArgumentError(f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self)
+            raise ArgumentError(
+                f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self
+            )
         super().__setitem__(name, _finite(self._system, name, value))
 
 
@@ -210,7 +212,9 @@ def _parameter_values(system: str, parameters: Mapping[str, float] | None) -> di
 
 def _finite(system: str, name: str, value: float) -> float:
     if not (isinstance(value, (int, float, np.number)) and np.isreal(value) and np.isfinite(value)):
-        raise ArgumentError(f"{system}: parameters: {name!r} must be a finite number, got {value!r}", element=name)
+        raise ArgumentError(
+            f"{system}: parameters: {name!r} must be a finite number, got {value!r}", element=name
+        )
     return float(value)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -62,7 +61,9 @@ class System:
 
     def __init__(self, mechanism: Mechanism) -> None:
         if not isinstance(mechanism, Mechanism):
-            raise ArgumentError(f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism")
+            raise ArgumentError(
+                f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism"
+            )
         self._set_up(trace(mechanism), mechanism.snapshot())
 
     @classmethod
@@ -77,7 +78,9 @@ class System:
         return cls.from_symbolic(derive(nq, lagrangian, **arguments))
 
     @classmethod
-    def from_equations(cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any) -> System:
+    def from_equations(
+        cls, nq: int, mass_matrix: Callable[..., Any], bias: Callable[..., Any], **arguments: Any
+    ) -> System:
         """Take M(q) and h(q, v) as given; `sarrus.matrices.assemble_equations` documents the arguments.
 
         Keywords: those of `from_lagrangian`; nv, rate f(q, v), potential_energy f(q), quaternions,
@@ -218,8 +221,12 @@ class System:
     def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) of the bodies in the order of mechanism.bodies."""
         if self.mechanism is None:
-            raise ArgumentError(f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism")
-        native = self.compiled.named("placements", lambda: {"x": body_placements(self.mechanism, self.equations.q)})
+            raise ArgumentError(
+                f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism"
+            )
+        native = self.compiled.named(
+            "placements", lambda: {"x": body_placements(self.mechanism, self.equations.q)}
+        )
         flat = native(self.pack(q)).reshape(-1, 12)
         return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())
 
@@ -250,7 +257,9 @@ class System:
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
         """Return an argument as a finite vector; the error names it and the ``size`` entries it should have."""
         controls = self.actuator_names
-        names = {"q": self.coordinate_names, "u": controls, "weights": controls}.get(what, self.velocity_names)
+        names = {"q": self.coordinate_names, "u": controls, "weights": controls}.get(
+            what, self.velocity_names
+        )
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
@@ -383,14 +392,18 @@ class System:
         self._complete = -2 if self._non_ideal else int(self._sizes[la.GENERIC_RANK])
         self._ready = True
 
-    def _incomplete(self, out: Array, code: int, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> ForwardDynamics:
+    def _incomplete(
+        self, out: Array, code: int, q: ArrayLike, v: ArrayLike, t: float, throw: bool
+    ) -> ForwardDynamics:
         """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
         try:
             x = self.pack(q, v, None, t)
             x[self._u_part] = self._x[self._u_part]
             q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
             outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-            if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
+            if outcome == SINGULAR or (
+                outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]
+            ):
                 # The rank nearby may differ from where it was found: look again, here.
                 self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
                 code = forward(self.table, q, v, t, out)
@@ -403,7 +416,9 @@ class System:
                 if throw:
                     raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
                 return ForwardDynamics(self, out, rank, status, t)
-            return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
+            return ForwardDynamics(
+                self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t
+            )
         finally:
             self._sizes[la.APPLIED] = 0
 
@@ -456,7 +471,11 @@ class System:
 
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
-        self.mechanism, self.joint_names, self.parameters = other.mechanism, other.joint_names, other.parameters
+        self.mechanism, self.joint_names, self.parameters = (
+            other.mechanism,
+            other.joint_names,
+            other.parameters,
+        )
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()
 

@@ -39,7 +39,9 @@ def assemble(
     free = _free_velocities(system, locked)
     start = system.normalized(q)
     if not np.isfinite(_residual(system, start, t)):
-        raise ArgumentError(f"{system.name}: q lies where the constraints are not finite numbers", element="q")
+        raise ArgumentError(
+            f"{system.name}: q lies where the constraints are not finite numbers", element="q"
+        )
     rng = np.random.default_rng(1)
     best, iterations = _descend(system, start, t, free)
     error = _residual(system, best, t)
@@ -59,7 +61,11 @@ def assemble(
     else:
         status = Status.SINGULAR if near.here < near.holonomic_rank else Status.OK
     phi = system.constraint_residual(best, t)
-    gaps = {name: float(np.abs(phi[rows]).max()) for name, rows in system.closure_rows.items() if rows.stop <= system.nh}
+    gaps = {
+        name: float(np.abs(phi[rows]).max())
+        for name, rows in system.closure_rows.items()
+        if rows.stop <= system.nh
+    }
     result = Assembly(read_only(best), error, iterations, near.here, status, gaps)
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
@@ -155,7 +161,9 @@ def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = 
     bad = ~np.isfinite(jacobian).all(axis=1)
     if bad.any():
         name = system.constraint_names[int(np.argmax(bad))]
-        raise SolveError(f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name)
+        raise SolveError(
+            f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name
+        )
     return jacobian
 
 
@@ -194,7 +202,9 @@ def _descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, in
     for iteration in range(MAX_ITERATIONS):
         if size <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
             return q, iteration
-        left, values, right = np.linalg.svd(system.constraint_jacobian(q, t)[: system.nh] * free, full_matrices=False)
+        left, values, right = np.linalg.svd(
+            system.constraint_jacobian(q, t)[: system.nh] * free, full_matrices=False
+        )
         keep = values > 1e-9 * max(values[0], 1e-300)
         left, values, right = left[:, keep], values[keep], right[keep]
         slope = left.T @ phi

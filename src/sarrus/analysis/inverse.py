@@ -61,7 +61,9 @@ def inverse_dynamics(
     multipliers = _minimum_norm(jacobian, rank, missing)
     offence = jacobian @ acceleration + system.constraint_bias(q, v, t)
     violation = float(np.linalg.norm(offence))
-    if violation > _TOLERANCE * (1.0 + float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))):
+    if violation > _TOLERANCE * (
+        1.0 + float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
+    ):
         status = Status.INCONSISTENT
     elif residual > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
         status = Status.NOT_ACHIEVABLE
@@ -106,6 +108,7 @@ def _root_weights(system: System, weights: ArrayLike | None) -> Array:
     root = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
     if not np.all(root > 0.0):
         raise ArgumentError(
-            f"{system.name}: weights must be {system.nu} positive numbers, one per actuator", element="weights"
+            f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
+            element="weights",
         )
     return np.sqrt(root)

@@ -13,7 +13,9 @@ from pathlib import Path
 def _discard_stale_cache(folder: Path) -> None:
     """Delete Numba's cache files in ``folder``/__pycache__ unless they belong to the sources as they are now."""
     sources = sorted(folder.glob("*.py"))
-    state = "\n".join(f"{source.name} {source.stat().st_mtime_ns} {source.stat().st_size}" for source in sources)
+    state = "\n".join(
+        f"{source.name} {source.stat().st_mtime_ns} {source.stat().st_size}" for source in sources
+    )
     cache = folder / "__pycache__"
     mark = cache / "sources.txt"
     with suppress(OSError):  # a folder that cannot be written holds no cache either

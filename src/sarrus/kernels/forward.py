@@ -9,7 +9,6 @@ from sarrus.kernels.acceleration import acceleration
 from sarrus.kernels.flat import flat, flat_at
 from sarrus.kernels.projection import project_position, project_velocity
 
-
 # Codes that `forward` returns: the rank, plus one of these. Negative: no answer.
 COMPLETE, SINGULAR, INCONSISTENT, STRIDE = 0, 1, 2, 1 << 20
 NO_ANSWER, WRONG_LENGTH = -1, -3

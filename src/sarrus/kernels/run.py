@@ -8,7 +8,7 @@ from numba import njit
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.stepping import CONSTRAINTS, error_norm, finish, slope, stages
+from sarrus.kernels.stepping import error_norm, finish, slope, stages
 
 # Columns of a record after t, q, v, a, u, λ.
 ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL = 0, 1, 2, 3, 4
@@ -21,14 +21,16 @@ ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 # Entries of the run state that one call hands to the next.
 STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6, 7
 LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
-TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, N_STATE = 12, 13, 14, 15, 16
+TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, N_STATE = 12, 13, 14, 15, 16, 17
 
 # Relative size of the smallest pivot from which a step goes across a singular configuration with a coarse error
 # estimate: closer, rounding of the positions, ε/σ², decides on which side of it the motion passes.
-CLOSEST = 1e-4
+CLOSEST = 1e-5
 # Error estimate below which a step goes across from so close by; above it, the motion misses the singular
 # configuration, turns on its way past it, and is followed in short steps.
-COARSE_LEVEL = 1e-6
+COARSE_LEVEL = 1e-3
+# Rejected steps during one approach after which the motion goes across all the same.
+PATIENCE = 60
 # Rounding of positions of the order of one; see the error test.
 ROUNDING = 4e-15
 # Error estimates above this are no rounding: such a crossing is tried again from closer by.
@@ -150,7 +152,11 @@ def advance(
             addresses, sizes, settings, bounds, a, b, c, adaptive, near,
             x, h, tau, slopes, new, work, perm, ws,
         )  # fmt: skip
-        if project > 0 and not near and work[ws.facts + la.BEYOND] > SPLIT_PIVOT * work[ws.facts + la.LARGEST]:
+        if (
+            project > 0
+            and not near
+            and work[ws.facts + la.BEYOND] > SPLIT_PIVOT * work[ws.facts + la.LARGEST]
+        ):
             # Redundant rows contradict each other beside the constraints: from now on stages are projected.
             state[SPLIT] = 1.0
         if adaptive:
@@ -158,21 +164,28 @@ def advance(
             if near and size > 0.0:
                 # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more.
                 tolerance = max(rtol, atol)
-                error /= max(1.0, min(ROUNDING / (size * size * tolerance), max(NOISE_LEVEL / tolerance, 10.0)))
+                error /= max(
+                    1.0, min(ROUNDING / (size * size * tolerance), max(NOISE_LEVEL / tolerance, 10.0))
+                )
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
-                noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < max(NOISE_LEVEL, 10.0 * rtol)
-                noise = noise or (size < CLOSEST and error * max(rtol, atol) < COARSE_LEVEL)
+                noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < max(
+                    NOISE_LEVEL, 10.0 * rtol
+                )
+                close = size < CLOSEST and error * max(rtol, atol) < COARSE_LEVEL
+                noise = noise or close or state[TRIES] > PATIENCE
                 if good and noise:
                     error = 1.0
                 else:
                     state[REJECTED] += 1.0
+                    state[TRIES] += 1.0
                     state[TRIED_ERROR] = error if good else np.inf
                     state[BLOCKED] = 1.0
                     continue
             if not error <= 1.0:
                 state[REJECTED] += 1.0
+                state[TRIES] += 1.0
                 shrink = max(0.2, 0.9 * error**exponent) if np.isfinite(error) else 0.2
                 state[STEP] = h * shrink
                 state[FACTOR] = 1.0
@@ -181,7 +194,7 @@ def advance(
                 continue
             state[BLOCKED] = 0.0
             if not near or crossing:
-                state[TRIED_ERROR] = np.inf
+                state[TRIED_ERROR], state[TRIES] = np.inf, 0.0
             growth = 10.0 if error == 0.0 else min(10.0, 0.9 * error**exponent)
             proposed = h * min(growth, state[FACTOR])
             if not (last or limited) or growth < 1.0:

@@ -27,7 +27,6 @@ class Tableau:
     errors: Array
     error_order: int
 
-
     @property
     def between(self) -> float:
         """Middle of the widest gap between the stages, as a fraction of the step; of equal ones the last."""

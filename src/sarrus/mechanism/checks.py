@@ -54,7 +54,9 @@ def inertia(value: ArrayLike, label: str) -> Array:
     moments = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
     shown = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] < -1e-9 * size:
-        raise ModelError(f"{label}: inertia must not have a negative principal moment; got {shown}", element=label)
+        raise ModelError(
+            f"{label}: inertia must not have a negative principal moment; got {shown}", element=label
+        )
     if moments[2] > (moments[0] + moments[1]) * (1 + 1e-6) + 1e-12:
         raise ModelError(
             f"{label}: principal moments {shown} break the triangle inequality (each at most the sum of the "
@@ -103,7 +105,9 @@ def rest_length(value: Any, label: str) -> tuple[float, float]:
 def mapping(value: Any, what: str, label: str) -> None:
     """Raise unless ``value`` maps at least one name of a coordinate to something."""
     if not isinstance(value, Mapping):
-        raise ModelError(f"{label}: {what} must map coordinate names to numbers, got {value!r}", element=label)
+        raise ModelError(
+            f"{label}: {what} must map coordinate names to numbers, got {value!r}", element=label
+        )
     if not value:
         raise ModelError(f"{label}: needs at least one coordinate", element=label)
 

@@ -141,10 +141,15 @@ class Mechanism:
         self._fresh(name, "joint", (j.name for j in self.joints()))
         label = f"joint {name!r}"
         if kind not in JOINT_KINDS:
-            raise ModelError(f"{label}: " + unknown_name("kind", kind, JOINT_KINDS), element=name, valid=JOINT_KINDS)
+            raise ModelError(
+                f"{label}: " + unknown_name("kind", kind, JOINT_KINDS), element=name, valid=JOINT_KINDS
+            )
         body = self._body(child, label)
         self._body_or_world(parent, label)
-        in_parent, in_child = as_pose(parent_pose, "parent_pose", label), as_pose(child_pose, "child_pose", label)
+        in_parent, in_child = (
+            as_pose(parent_pose, "parent_pose", label),
+            as_pose(child_pose, "child_pose", label),
+        )
         series = body.attached
         if series and (parent != body.parent or parent_pose is not None):
             raise ModelError(
@@ -162,7 +167,11 @@ class Mechanism:
         if kind == "free" and np.isscalar(reference):
             reference = (*placement.position, *placement.quaternion)
         zero_reference = checks.reference(reference, kind, nq, label)
-        spring = zero_reference if spring_reference is None else checks.reference(spring_reference, kind, nq, label, "spring_reference")
+        spring = (
+            zero_reference
+            if spring_reference is None
+            else checks.reference(spring_reference, kind, nq, label, "spring_reference")
+        )
         joint = Joint(
             name=name,
             kind=kind,
@@ -241,7 +250,8 @@ class Mechanism:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
         if scalar(length, "length", label) <= 0.0 and kind == "distance":
             raise ModelError(
-                f"{label}: length must be positive, got {length}. Zero distance is a 'point' closure", element=name
+                f"{label}: length must be positive, got {length}. Zero distance is a 'point' closure",
+                element=name,
             )
         closure = Closure(
             name=name,
@@ -259,7 +269,10 @@ class Mechanism:
         return closure
 
     def add_coupling(
-        self, name: str, terms: Mapping[str, float | Sequence[float]], references: Mapping[str, float] | None = None
+        self,
+        name: str,
+        terms: Mapping[str, float | Sequence[float]],
+        references: Mapping[str, float] | None = None,
     ) -> Coupling:
         """Couple joint coordinates: Σ over ``terms`` of polynomial(coordinate − reference) = 0.
 
@@ -275,7 +288,9 @@ class Mechanism:
         built = []
         for coordinate, given in terms.items():
             self._scalar_coordinate(coordinate, label)
-            coefficients = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (0.0, given)
+            coefficients = (
+                tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (0.0, given)
+            )
             values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
             reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
             built.append(CouplingTerm(coordinate, values, reference))
@@ -331,7 +346,10 @@ class Mechanism:
         self._fresh(name, "spring", (*self.springs, *self.coordinate_springs))
         label = f"spring {name!r}"
         checks.mapping(terms, "terms", label)
-        weights = tuple((self._scalar_coordinate(c, label), scalar(w, f"weight of {c!r}", label)) for c, w in terms.items())
+        weights = tuple(
+            (self._scalar_coordinate(c, label), scalar(w, f"weight of {c!r}", label))
+            for c, w in terms.items()
+        )
         spring = CoordinateSpring(
             name,
             weights,
@@ -439,7 +457,9 @@ class Mechanism:
     def snapshot(self) -> Mechanism:
         """Return a copy that later additions to this mechanism do not change; the elements are shared."""
         twin = copy(self)
-        vars(twin).update({name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)})
+        vars(twin).update(
+            {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
+        )
         return twin
 
     def check(self) -> None:
@@ -487,7 +507,9 @@ class Mechanism:
         valid = tuple(set(self.coordinate_names()) & set(self.velocity_names()))
         if name not in valid:
             valid = tuple(n for n in self.coordinate_names() if n in valid)
-            raise ModelError(f"{label}: " + unknown_name("scalar coordinate", name, valid), element=name, valid=valid)
+            raise ModelError(
+                f"{label}: " + unknown_name("scalar coordinate", name, valid), element=name, valid=valid
+            )
         return name
 
     def _no_cycle(self, parent: str, child: str, label: str) -> None:

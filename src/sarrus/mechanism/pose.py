@@ -59,7 +59,9 @@ def unit_vector(value: ArrayLike, what: str, element: str) -> Array:
     out = vector(value, 3, what, element)
     length = float(np.linalg.norm(out))
     if length < 1e-12:
-        raise ModelError(f"{element}: {what} has zero length; give a direction such as (0, 0, 1)", element=element)
+        raise ModelError(
+            f"{element}: {what} has zero length; give a direction such as (0, 0, 1)", element=element
+        )
     return clean(out / length)
 
 
@@ -98,7 +100,14 @@ def quaternion_of_rotation(rotation: ArrayLike) -> Array:
 def rotation_of_rpy(rpy: ArrayLike) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), URDF's and SDF's fixed-axis roll-pitch-yaw."""
     roll, pitch, yaw = np.asarray(rpy, dtype=float)
-    cr, sr, cp, sp, cy, sy = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch), np.cos(yaw), np.sin(yaw)
+    cr, sr, cp, sp, cy, sy = (
+        np.cos(roll),
+        np.sin(roll),
+        np.cos(pitch),
+        np.sin(pitch),
+        np.cos(yaw),
+        np.sin(yaw),
+    )
     rz = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
     ry = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
     rx = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])

@@ -36,7 +36,9 @@ _WEIGHTS = (0.8, 0.51, 0.32)
 
 def closure_residual(closure: Closure, frames: Frames) -> Jet:
     """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`."""
-    d = frames.point(closure.body2, closure.pose2.position) - frames.point(closure.body1, closure.pose1.position)
+    d = frames.point(closure.body2, closure.pose2.position) - frames.point(
+        closure.body1, closure.pose1.position
+    )
     u = frames.direction(closure.body1, closure.axis1)
     normal1 = perpendicular_to(closure.axis1)
     normal2 = clean(np.cross(closure.axis1, normal1))
@@ -62,7 +64,7 @@ def closure_residual(closure: Closure, frames: Frames) -> Jet:
         case "planar":
             rows = [dot(d, u), *tilt]
         case "distance":
-            rows = [dot(d, d).shifted(-closure.length**2).scaled(0.5 / closure.length)]
+            rows = [dot(d, d).shifted(-(closure.length**2)).scaled(0.5 / closure.length)]
         case "point_on_line":
             rows = across
         case "point_on_plane":
@@ -89,7 +91,9 @@ def _relative_rotation(closure: Closure, frames: Frames) -> Jet:
     vee = [dot(one[k], two[j]) - dot(one[j], two[k]) for j, k in ((1, 2), (2, 0), (0, 1))]
     rows = vertcat([component * scale for component in vee])
     # At the half turn vee vanishes too, and the residual is twice the axis n, from the matrix 1 + R = 2 n nᵀ.
-    axis = ca.vertcat(*(w + sum(x * ca.dot(a.value, b.value) for x, b in zip(_WEIGHTS, two)) for w, a in zip(_WEIGHTS, one)))
+    axis = ca.vertcat(
+        *(w + sum(x * ca.dot(a.value, b.value) for x, b in zip(_WEIGHTS, two)) for w, a in zip(_WEIGHTS, one))
+    )
     half_turn = 2 * axis / ca.sqrt(ca.dot(axis, axis) + _HALF_TURN)
     return Jet(ca.if_else(trace.value < _NEAR_HALF_TURN, half_turn, rows.value), rows.rate, rows.bias)
 
@@ -110,7 +114,9 @@ def _mark(closure: Closure) -> np.ndarray:
     return closure.pose1.rotation.T @ perpendicular_to(closure.axis1)
 
 
-def coordinate_jets(names: tuple[str, ...], velocity_names: tuple[str, ...], q: ca.SX, v: ca.SX) -> dict[str, Jet]:
+def coordinate_jets(
+    names: tuple[str, ...], velocity_names: tuple[str, ...], q: ca.SX, v: ca.SX
+) -> dict[str, Jet]:
     """Return the jets of the scalar coordinates by name (those whose rate is a velocity of the same name)."""
     velocity = {name: v[i] for i, name in enumerate(velocity_names)}
     return {name: Jet(q[i], velocity[name], ca.SX(0)) for i, name in enumerate(names) if name in velocity}

@@ -120,7 +120,9 @@ def user_force(force: UserForce, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX) -
             element=force.name,
         ) from error
     if holds_nan(value):
-        raise ModelError(f"force {force.name!r}: the function gives NaN over CasADi symbols", element=force.name)
+        raise ModelError(
+            f"force {force.name!r}: the function gives NaN over CasADi symbols", element=force.name
+        )
     if value.shape not in ((expected, 1), (1, expected)):
         raise ModelError(
             f"force {force.name!r}: function(q, v, t) must return {expected} entries, got shape {value.shape}",

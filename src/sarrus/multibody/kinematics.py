@@ -25,7 +25,9 @@ def cross(a: ca.SX, b: ca.SX) -> ca.SX:
 def skew(a: ca.SX) -> ca.SX:
     """Return the matrix of a ×."""
     zero = ca.SX(0)
-    return ca.vertcat(ca.horzcat(zero, -a[2], a[1]), ca.horzcat(a[2], zero, -a[0]), ca.horzcat(-a[1], a[0], zero))
+    return ca.vertcat(
+        ca.horzcat(zero, -a[2], a[1]), ca.horzcat(a[2], zero, -a[0]), ca.horzcat(-a[1], a[0], zero)
+    )
 
 
 def quaternion_matrix(q: ca.SX) -> ca.SX:
@@ -72,9 +74,7 @@ def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
     """Return the motion of every node at coordinates q and velocities v."""
     motions: list[Motion] = []
     zero, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
-    ground = Motion(
-        eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(ca.DM(tree.gravity))
-    )
+    ground = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(ca.DM(tree.gravity)))
     for node in tree.nodes:
         parent = ground if node.parent == GROUND else motions[node.parent]
         turn, shift, s_angular, s_linear = _joint(node, q)
@@ -174,7 +174,9 @@ class Frames:
         m = self._motions[index]
         velocity = m.linear + cross(m.angular, r)
         bias = m.linear_bias + cross(m.angular_bias, r) + cross(m.angular, velocity)
-        return Jet(m.world_position + m.world_rotation @ r, m.world_rotation @ velocity, m.world_rotation @ bias)
+        return Jet(
+            m.world_position + m.world_rotation @ r, m.world_rotation @ velocity, m.world_rotation @ bias
+        )
 
     def direction(self, body: str, direction: Array) -> Jet:
         """Return the jet of a direction given in body axes."""
@@ -190,7 +192,11 @@ class Frames:
     def angular_velocity(self, body: str) -> ca.SX:
         """Return the angular velocity of a body in world axes."""
         index, _ = self._tree.location[body]
-        return ca.SX.zeros(3) if index == GROUND else self._motions[index].world_rotation @ self._motions[index].angular
+        return (
+            ca.SX.zeros(3)
+            if index == GROUND
+            else self._motions[index].world_rotation @ self._motions[index].angular
+        )
 
     def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
         """Return position and rotation of the body frame in the world."""
@@ -198,6 +204,6 @@ class Frames:
         if index == GROUND:
             return ca.SX(ca.DM(pose.position)), ca.SX(ca.DM(pose.rotation))
         m = self._motions[index]
-        return m.world_position + m.world_rotation @ ca.DM(pose.position), m.world_rotation @ ca.DM(pose.rotation)
-
-
+        return m.world_position + m.world_rotation @ ca.DM(pose.position), m.world_rotation @ ca.DM(
+            pose.rotation
+        )
