@@ -19,7 +19,7 @@ TRACED_ELIMINATION_LIMIT = 40
 def eliminate(matrix: ca.SX) -> ca.SX:
     """Return L with LᵀL = M, traced over the structural nonzeros.
 
-    In the order of a kinematic tree this factor fills in nothing (Featherstone 2005, branch-induced sparsity).
+    In the order of a kinematic tree this factor has no fill-in (Featherstone 2005, branch-induced sparsity).
     """
     n = matrix.shape[0]
     a = [[matrix[i, j] for j in range(i + 1)] for i in range(n)]

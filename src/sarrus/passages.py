@@ -12,8 +12,8 @@ from sarrus.records import LimitCrossing, Passage
 if TYPE_CHECKING:
     from sarrus.system import System
 
-# A local minimum of the smallest pivot below this fraction of its largest value in the run is a passage, and one
-# below the second where the singular value changes sign: steps may land far on both sides of a crossing.
+# A local minimum of the smallest pivot below this fraction of its largest value in the run is a passage, and
+# one below the second where the singular value changes sign: steps may land far on both sides of a crossing.
 NEAR, FAR = 0.05, 0.5
 
 
@@ -22,14 +22,14 @@ def find_passages(
 ) -> tuple[Passage, ...]:
     """Return the passages of a run from the pivots (T × 2: largest, smallest at the generic ``rank``).
 
-    Singular values have no sign, so a crossing shows as a V; the sign follows from the singular vectors, which are
-    continuous through it. The time of a crossing is the zero of the signed values, else that of the minimum;
-    the singular value and the closures are those of A at the record nearest to it.
+    Singular values have no sign, so a crossing shows as a V; the sign follows from the singular vectors, which
+    are continuous through it. The time of a crossing is the zero of the signed values, else that of the
+    minimum; the singular value and the closures are those of A at the record nearest to it.
     """
     if rank == 0 or len(t) < 4:
         return ()
     s = pivots[:, 1] / max(float(pivots[:, 1].max()), 1e-300)
-    low = np.flatnonzero((s[1:-1] <= s[:-2]) & (s[1:-1] < s[2:]) & (s[1:-1] < FAR)) + 1
+    low = _valleys(s)
     passages = []
     for k in low:
         window = slice(max(k - 2, 0), min(k + 3, len(t)))
@@ -41,6 +41,18 @@ def find_passages(
         time = _zero(t[window], signed) if crossed else _minimum(t[window], np.abs(signed), middle)
         passages.append(Passage(time, float(abs(signed[middle])), closures[middle], crossed))
     return tuple(passages)
+
+
+def _valleys(s: Array) -> list[int]:
+    """Return the local minima of s that may be passages, the lowest one of each stay below `NEAR`."""
+    minima = np.flatnonzero((s[1:-1] <= s[:-2]) & (s[1:-1] < s[2:]) & (s[1:-1] < FAR)) + 1
+    valleys: list[int] = []
+    for k in minima:
+        if valleys and s[valleys[-1] : k + 1].max() < NEAR:
+            valleys[-1] = min(valleys[-1], int(k), key=lambda j: float(s[j]))
+        else:
+            valleys.append(int(k))
+    return valleys
 
 
 def _signed_values(

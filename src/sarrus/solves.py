@@ -38,7 +38,7 @@ class ForwardDynamics:
     Attributes
     ----------
     a : (nv,) acceleration v̇.
-    multipliers : (nc,) λ, [N, N m; see `sarrus.units.constraint_units`], of minimum norm where A is redundant.
+    multipliers : (nc,) λ [N, N m; see `sarrus.units.constraint_units`], of minimum norm where A is redundant.
     constraint_force : (nv,) Aᵀλ (plus the non-ideal force C, where the system has one), the force of the
         constraints on the mechanism. Unique even where λ is not.
     rank, dof : rank of A used, and nv − rank.
@@ -114,8 +114,11 @@ class ForwardDynamics:
     def closure_force(self, name: str) -> dict[str, float]:
         """Return the multipliers of one closure by row name: forces [N] and torques [N m].
 
-        The force is what body 1 exerts on body 2 at the closure; its axes are the world's for rows
-        x, y, z, directions fixed to body 1 for the others, frame 2 for rx, ry, rz.
+        They are what body 1 exerts on body 2 at the closure. Axes: the world's for rows x, y, z; frame 2
+        for rx, ry, rz; directions fixed to body 1 for p1, p2, height. The multiplier of row n1 is the couple
+        about normal 2, that of n2 the couple about minus normal 1, and that of ``perpendicular`` the couple
+        about axis 2 × axis 1, because these are the rotations that change the rows.
+        `sarrus.multibody.closures` defines the directions.
         """
         return self._system.rows_of_closure(name, self.multipliers)
 
@@ -125,7 +128,7 @@ class ForwardDynamics:
 
 @dataclass(frozen=True, eq=False)
 class InverseDynamics:
-    """Actuator controls for an acceleration. ``residual`` is the norm of the generalized force that is missing.
+    """Actuator controls for an acceleration. ``residual`` is the norm of the missing generalized force.
 
     ``multipliers`` are of minimum norm; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
     the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)

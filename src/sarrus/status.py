@@ -36,7 +36,7 @@ class Status(IntEnum):
 
     @property
     def remedy(self) -> str:
-        """What a user can do about it."""
+        """What a user can do about it: a sentence without its full stop."""
         return _TEXT[self][1]
 
     def __str__(self) -> str:
@@ -44,43 +44,45 @@ class Status(IntEnum):
 
 
 _TEXT: dict[Status, tuple[str, str]] = {
-    Status.OK: ("the answer is complete", "nothing to do"),
+    Status.OK: ("the answer is complete", "Nothing to do"),
     Status.SINGULAR: (
         "the rank of the constraints drops at this configuration but not nearby",
-        "nothing to do for motion; multipliers in the lost direction are not determined here",
+        "Nothing to do for motion; multipliers in the lost direction are not determined here",
     ),
     Status.INCONSISTENT: (
         "the constraint equations contradict each other; the answer is their least-squares compromise",
-        "assemble the configuration, project the velocity, or look for closures that fight each other",
+        "Assemble the configuration, project the velocity, or look for closures that fight each other",
     ),
     Status.NOT_CLOSED: (
         "the loops do not close: the gap is at a local minimum",
-        "start nearer to a closed configuration, unlock coordinates, or check the dimensions of the named closure",
+        "Start nearer to a closed configuration, unlock coordinates, or check the dimensions of the named "
+        "closure",
     ),
     Status.NOT_ACHIEVABLE: (
         "the actuators cannot produce the requested acceleration",
-        "actuate more joints or request a motion that the passive joints allow; the residual says how much is missing",
+        "Actuate more joints or request a motion that the passive joints allow; the residual says how much "
+        "is missing",
     ),
     Status.ILL_POSED: (
         "the mass matrix is not positive definite on the motions that the constraints leave",
-        "give a mass or armature to the massless bodies that can still move on their own",
+        "Give a mass or armature to the massless bodies that can still move on their own",
     ),
     Status.NOT_FINITE: (
         "a number became infinite or NaN",
-        "look at the last state of the trajectory; reduce the step or check user forces and control laws",
+        "Look at the last state of the trajectory; reduce the step or check user forces and control laws",
     ),
     Status.STEP_TOO_SMALL: (
         "the adaptive method would need a step below its minimum",
-        "loosen rtol and atol, or look for a discontinuity in forces or control at the last time",
+        "Loosen rtol and atol, or look for a discontinuity in forces or control at the last time",
     ),
     Status.PROJECTION_FAILED: (
         "the step ended too far from the constraints to be projected back",
-        "reduce the step; the motion up to the last good step is kept",
+        "Reduce the step; the motion up to the last good step is kept",
     ),
-    Status.INTERRUPTED: ("the run was interrupted", "the motion up to the interruption is kept"),
-    Status.EVENT: ("a terminal event stopped the run", "nothing to do"),
+    Status.INTERRUPTED: ("the run was interrupted", "The motion up to the interruption is kept"),
+    Status.EVENT: ("a terminal event stopped the run", "Nothing to do"),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",
-        "see the message for the time and the original exception",
+        "See the message for the time and the original exception",
     ),
 }

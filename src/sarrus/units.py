@@ -12,7 +12,7 @@ _LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m"
 
 
 def coordinate_units(system: System) -> tuple[str, ...]:
-    """Return the unit of each coordinate: m, rad, or 1 for the entries of quaternions; empty where unknown."""
+    """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, empty where unknown."""
     if system.mechanism is None:
         return ("",) * system.nq
     units: list[str] = []

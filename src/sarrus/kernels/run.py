@@ -23,18 +23,11 @@ STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 
 LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
 TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, N_STATE = 12, 13, 14, 15, 16, 17
 
-# Relative size of the smallest pivot from which a step goes across a singular configuration with a coarse error
-# estimate: closer, rounding of the positions, ε/σ², decides on which side of it the motion passes.
-CLOSEST = 1e-5
-# Error estimate below which a step goes across from so close by; above it, the motion misses the singular
-# configuration, turns on its way past it, and is followed in short steps.
-COARSE_LEVEL = 1e-3
-# Rejected steps during one approach after which the motion goes across all the same.
-PATIENCE = 60
-# Rounding of positions of the order of one; see the error test.
+# Rounding of positions of the order of one; and the error estimate, at least, that may be rounding near a singular
+# configuration. It grows tenfold with every so many rejections of one step.
 ROUNDING = 4e-15
-# Error estimates above this are no rounding: such a crossing is tried again from closer by.
-NOISE_LEVEL = 1e-9
+NOISE_LEVEL = 1e-8
+PATIENCE = 20.0
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
 SPLIT_PIVOT = 1e-13
 
@@ -124,7 +117,7 @@ def advance(
         whole = True
         if adaptive:
             h = min(state[STEP], h_max)
-            if project > 0 and speed > 0.0 and (h * speed > 0.5 * size or size < CLOSEST):
+            if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
                 # The singular configuration is at most 2 h away: go across, with it between two stages, or half
                 # way to it.
                 arrival = size / speed
@@ -161,21 +154,16 @@ def advance(
             state[SPLIT] = 1.0
         if adaptive:
             error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
+            tolerance, least = max(rtol, atol), 0.0
             if near and size > 0.0:
-                # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more.
-                tolerance = max(rtol, atol)
-                error /= max(
-                    1.0, min(ROUNDING / (size * size * tolerance), max(NOISE_LEVEL / tolerance, 10.0))
-                )
+                # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What
+                # it is exactly depends on the stages, so patience with an attempt wears off.
+                least = max(NOISE_LEVEL, 10.0 * tolerance) * 10.0 ** (state[TRIES] / PATIENCE)
+                error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
-                # as the approach comes closer, until rounding of the stages, δ/σ², takes over: enough then.
-                noise = error >= 0.05 * state[TRIED_ERROR] and error * max(rtol, atol) < max(
-                    NOISE_LEVEL, 10.0 * rtol
-                )
-                close = size < CLOSEST and error * max(rtol, atol) < COARSE_LEVEL
-                noise = noise or close or state[TRIES] > PATIENCE
-                if good and noise:
+                # as the approach comes closer, until rounding of the stages takes over: enough then.
+                if good and error >= 0.05 * state[TRIED_ERROR] and error * tolerance < least:
                     error = 1.0
                 else:
                     state[REJECTED] += 1.0
@@ -192,9 +180,9 @@ def advance(
                 if state[STEP] < h_min:
                     return STEP_TOO_SMALL, rows
                 continue
-            state[BLOCKED] = 0.0
+            state[BLOCKED], state[TRIES] = 0.0, 0.0
             if not near or crossing:
-                state[TRIED_ERROR], state[TRIES] = np.inf, 0.0
+                state[TRIED_ERROR] = np.inf
             growth = 10.0 if error == 0.0 else min(10.0, 0.9 * error**exponent)
             proposed = h * min(growth, state[FACTOR])
             if not (last or limited) or growth < 1.0:

@@ -43,7 +43,8 @@ def inertia(value: ArrayLike, label: str) -> Array:
         matrix = given.copy()
     else:
         raise ModelError(
-            f"{label}: inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix",
+            f"{label}: inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) "
+            "or a 3×3 matrix",
             element=label,
         )
     if not np.all(np.isfinite(matrix)):

@@ -139,7 +139,7 @@ def _origin() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Placement of a frame B in a frame A: a point with coordinates r in B has position + rotation @ r in A."""
+    """Placement of a frame B in a frame A: a point at r in B is at position + rotation @ r in A."""
 
     position: Array = field(default_factory=_origin)
     rotation: Array = field(default_factory=_identity)
@@ -164,7 +164,7 @@ class Pose:
         rpy: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> Pose:
-        """Build a pose from a position [m] and at most one of wxyz quaternion, roll-pitch-yaw [rad], matrix."""
+        """Build a pose from a position [m] and one or none of wxyz quaternion, roll-pitch-yaw [rad], matrix."""
         if sum(x is not None for x in (quaternion, rpy, rotation)) > 1:
             raise ModelError("pose: give one of quaternion, rpy and rotation", element="pose")
         if quaternion is not None:

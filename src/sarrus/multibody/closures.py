@@ -1,7 +1,7 @@
 """Residuals of loop closures and couplings, as jets: φ, φ̇ and the acceleration bias γ of every row.
 
 Frame 1 sits on body 1, frame 2 on body 2, d is the origin of frame 2 minus the origin of frame 1, u the
-axis; n1, n2 are two directions perpendicular to it, fixed to body 1.
+axis of body 1, u2 that of body 2; n1 and n2 = u × n1 are two normals of u, fixed to body 1.
 
 ===============  ================================================================================
 rows             residual
@@ -11,10 +11,16 @@ p1 p2            d along n1, n2 [m]; multiplier: force on body 2 along them
 height           d along u [m]
 length           (d·d − L²) / 2L [m]; multiplier: thrust of the rod [N]
 lead             (l/2π) sin(2π d·u / l − angle) [m] of a screw with pitch l
-n1 n2            n1, n2 on the axis of body 2 [rad, small]; multiplier: torque [N m]
-perpendicular    axis of body 1 on axis of body 2 [rad, small]
-rx ry rz         2 × vector part of the relative quaternion, in frame 2 [rad, small]; torque [N m]
+n1 n2            n1·u2, n2·u2 [rad, small]; multipliers: couples on body 2 [N m], that of row n1
+                 about n2 and that of row n2 about −n1, the rotations that change the rows
+perpendicular    u·u2 [rad, small]; multiplier: couple on body 2 about u2 × u [N m]
+rx ry rz         2 × vector part of the relative quaternion; multiplier: couple on body 2 [N m];
+                 both in axes of frame 2 [rad, small]
 ===============  ================================================================================
+
+Rows n1, n2 vanish where u and u2 are parallel and where they are opposite. Closures that have them (revolute,
+cylindrical, screw, planar) mean parallel: `System.assemble` counts opposite axes as open, see `flipped`.
+Motion cannot turn the one into the other while the closure holds.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import Frames
 
-# Keeps the half-turn of a weld finite; elsewhere it changes the scale of the residual, not its zeros, by rounding.
+# Keeps the half-turn of a weld finite; elsewhere it changes the scale of the residual by rounding, not its zeros.
 _HALF_TURN = 2e-15
 _NEAR_HALF_TURN = -1 + 1e-8
 # A direction that is not perpendicular to any axis in use.
@@ -83,7 +89,7 @@ def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet]) -> Jet:
 
 
 def _relative_rotation(closure: Closure, frames: Frames) -> Jet:
-    """Return 2 × the vector part of the quaternion of frame 2 relative to frame 1, (R − Rᵀ)ᵛ / √(1 + tr R)."""
+    """Return 2 × the vector part of the relative quaternion of frame 2, (R − Rᵀ)ᵛ / √(1 + tr R)."""
     one = [frames.direction(closure.body1, closure.pose1.rotation[:, i]) for i in range(3)]
     two = [frames.direction(closure.body2, closure.pose2.rotation[:, i]) for i in range(3)]
     trace = dot(one[0], two[0]) + dot(one[1], two[1]) + dot(one[2], two[2])

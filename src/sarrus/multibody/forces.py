@@ -125,7 +125,8 @@ def user_force(force: UserForce, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX) -
         )
     if value.shape not in ((expected, 1), (1, expected)):
         raise ModelError(
-            f"force {force.name!r}: function(q, v, t) must return {expected} entries, got shape {value.shape}",
+            f"force {force.name!r}: function(q, v, t) must return {expected} entries, "
+            f"got shape {value.shape}",
             element=force.name,
         )
     value = ca.vec(value)

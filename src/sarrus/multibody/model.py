@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.equations import Equations
+from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody import forces
 from sarrus.multibody.closures import closure_residual, coordinate_jets, coupling_residual
@@ -26,10 +27,9 @@ def trace(mechanism: Mechanism) -> Equations:
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
 
     jets = coordinate_jets(coordinates, velocities, q, v)
-    closures = list(mechanism.closures.values())
-    couplings = list(mechanism.couplings.values())
     residual = vertcat(
-        [closure_residual(c, frames) for c in closures] + [coupling_residual(c, jets) for c in couplings]
+        [closure_residual(c, frames) for c in mechanism.closures.values()]
+        + [coupling_residual(c, jets) for c in mechanism.couplings.values()]
     )
     passive, potential = _passive(mechanism, tree, frames, q, v, t)
     return Equations(
@@ -53,7 +53,7 @@ def trace(mechanism: Mechanism) -> Equations:
         non_ideal=ca.SX.zeros(tree.nv),
         coordinate_names=coordinates,
         velocity_names=velocities,
-        constraint_names=tuple(name for c in [*closures, *couplings] for name in c.row_names),
+        constraint_names=tuple(name for c in mechanism.constraints() for name in c.row_names),
         actuator_names=tuple(mechanism.actuators),
         conservative=_conservative(mechanism),
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
@@ -61,7 +61,7 @@ def trace(mechanism: Mechanism) -> Equations:
 
 
 def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
-    """Return for each body, in the order of ``mechanism.bodies``, 12 numbers: position, then rotation by rows."""
+    """Return 12 numbers for each body in the order of ``mechanism.bodies``: position, then rotation by rows."""
     tree = build_tree(mechanism)
     frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
     columns = []
@@ -102,6 +102,9 @@ def _passive(
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
     damped = any(any(joint.damping) for joint in mechanism.joints())
-    springs = [*mechanism.springs.values(), *mechanism.coordinate_springs.values()]
+    springs: list[SpringDamper | CoordinateSpring] = [
+        *mechanism.springs.values(),
+        *mechanism.coordinate_springs.values(),
+    ]
     servos = any(any(actuator.bias) for actuator in mechanism.actuators.values())
     return not (damped or servos or mechanism.forces or any(s.damping for s in springs))

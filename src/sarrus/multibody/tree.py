@@ -52,10 +52,8 @@ class Node:
     def attach(self, mass: float, com: Array, inertia: Array) -> None:
         """Add a rigid body, given in the node's axes (parallel-axis theorem)."""
         total = self.mass + mass
-        if total > 0.0:
-            joint_com = (self.mass * self.com + mass * com) / total
-        else:
-            joint_com = 0.5 * (self.com + com)
+        share = mass / total if total > 0.0 else 0.5
+        joint_com = (1.0 - share) * self.com + share * com
         moved = np.zeros((3, 3))
         for m, c, matrix in ((self.mass, self.com, self.inertia), (mass, com, inertia)):
             d = c - joint_com
