@@ -119,7 +119,7 @@ def test_a_run_that_fails_keeps_its_outputs(tmp_path: Path, capsys: pytest.Captu
     captured = capsys.readouterr()
     assert code == 1
     assert "STEP_TOO_SMALL" in captured.err
-    assert "loosen rtol and atol" in captured.err
+    assert "Loosen rtol and atol" in captured.err
     assert Trajectory.load(path).status.name == "STEP_TOO_SMALL"
 
 

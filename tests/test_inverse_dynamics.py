@@ -91,7 +91,7 @@ def test_not_achievable_says_how_much_is_missing() -> None:
     result = system.inverse_dynamics(q, v, a, throw=False)
     assert result.status is caught.value.result.status is Status.NOT_ACHIEVABLE  # type: ignore[attr-defined]
     assert f"{result.residual:.3g}" in str(caught.value)
-    assert "actuate more joints" in str(caught.value)
+    assert "Actuate more joints" in str(caught.value)
     # Least squares: what is missing is orthogonal to what the actuator can do, and as large as the residual.
     _, _, right = np.linalg.svd(system.constraint_jacobian(q))
     free, actuation = right[2:], system.actuation_matrix(q)

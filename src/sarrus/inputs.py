@@ -53,7 +53,8 @@ def trace_function(system: System, function: InputFunction, size: int, what: str
     except Exception as error:
         raise ArgumentError(
             f"{what}: the function could not be traced over CasADi symbols "
-            f"({type(error).__name__}: {error}). Write it with CasADi operations, or give sample_time= to call it as plain Python",
+            f"({type(error).__name__}: {error}). Write it with CasADi operations, "
+            "or give sample_time= to call it as plain Python",
             element=what,
         ) from error
     if value.numel() != size:

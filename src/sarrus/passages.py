@@ -22,8 +22,8 @@ def find_passages(
 ) -> tuple[Passage, ...]:
     """Return the passages of a run from the pivots (T × 2: largest, smallest at the generic ``rank``).
 
-    Singular values have no sign, so a crossing shows as a V; the sign follows from the singular vectors, which
-    are continuous through it. The time of a crossing is the zero of the signed values, else that of the
+    Singular values have no sign, so a crossing shows as a V; the sign follows from the singular vectors,
+    which are continuous through it. The time of a crossing is the zero of the signed values, else that of the
     minimum; the singular value and the closures are those of A at the record nearest to it.
     """
     if rank == 0 or len(t) < 4:

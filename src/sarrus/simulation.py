@@ -111,20 +111,19 @@ def simulate(
     sampling = [
         (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
     ]
-    grid = dt if adaptive else None
     began = perf_counter()
     failure: Exception | None = None
     with progress_bar(duration, progress) as bar:
         try:
             due = True
-            for end, resample, keep in _stops(t0, duration, sample_time, grid):
+            for end, resample, keep in _stops(t0, duration, sample_time):
                 try:
                     for function, name in sampling if due else ():
                         loop.sample(function, name)
                 except Exception as error:
                     loop.status, failure = Status.CONTROL_FAILED, error
                     break
-                loop.until(end, bar, hold=grid is not None, keep=keep)
+                loop.until(end, bar, keep=keep)
                 if loop.status is not None:
                     break
                 due = resample
@@ -237,6 +236,8 @@ class _Run:
         self.max_step = float(max_step)
         self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
         self.adaptive = adaptive
+        self.grid = float(dt) if adaptive and dt is not None else 0.0
+        self.state[run.GRID_START], self.state[run.GRID_NEXT] = self.time, 1.0
         self.storage = np.zeros(run.storage_size(self.sizes, len(scheme.b)))
         self.state[run.STEP] = (
             min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
@@ -260,11 +261,11 @@ class _Run:
             self.tau[:] = value
             self.sizes[la.APPLIED] = 1
 
-    def until(self, end: float, bar: Any, *, hold: bool, keep: bool) -> None:
+    def until(self, end: float, bar: Any, *, keep: bool) -> None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.
 
-        ``keep`` records the state at ``end``; ``hold`` records none before it. The rows of a call that an
-        interrupt ends are those whose time is a number.
+        ``keep`` records the state at ``end``. The rows of a call that an interrupt ends are those whose time is
+        a number.
         """
         s = self.system
         width = 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
@@ -281,13 +282,14 @@ class _Run:
             code, rows = run.advance(
                 self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
                 scheme.errors if self.adaptive else np.zeros((0, 1)), exponent, self.rtol, self.atol,
-                self.max_step, self.min_step, self.storage, self.x, self.tau, end, np.inf if hold else self.every,
+                self.max_step, self.min_step, self.storage, self.x, self.tau, end, self.grid,
+                np.inf if self.grid else self.every,
                 self.project, self.project_every, self.state, block, self.modes, self.values, self.log,
             )  # fmt: skip
             elapsed = perf_counter() - began
             self.blocks[-1] = block[:rows].copy() if rows < self.rows else block
             self._collect_events()
-            if elapsed < 0.5 * _CALL_SECONDS:
+            if rows == 0 or elapsed < 0.5 * _CALL_SECONDS:
                 self.rows = min(4 * self.rows, 65536)
             elif elapsed > 2 * _CALL_SECONDS:
                 self.rows = max(self.rows // 4, 16)
@@ -439,25 +441,13 @@ def _check_stabilization(system: System, stabilization: str, control: Any, force
         )
 
 
-def _stops(
-    t0: float, duration: float, sample_time: float | None, grid: float | None
-) -> list[tuple[float, bool, bool]]:
-    """Return the times to which the kernel runs in one go, each with (a sample is due, it is for the output).
-
-    Output times are those of ``grid``, and the end.
-    """
+def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:
+    """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
     end = t0 + duration
-    stops = [(end, False, True)]
-    for interval, sampled_here in ((sample_time, True), (grid, False)):
-        if interval is not None:
-            count = int(np.floor(duration / interval * (1 + 1e-12)))
-            times = [min(t0 + interval * k, end) for k in range(1, count + 1)]
-            stops += [(time, sampled_here, not sampled_here) for time in times]
-    merged = [min(stops)]
-    for time, sampled_here, kept in sorted(stops)[1:]:
-        before, was_sampled, was_kept = merged[-1]
-        if time - before > 1e-9 * duration:
-            merged.append((time, sampled_here, kept))
-        else:
-            merged[-1] = (time, sampled_here or was_sampled, kept or was_kept)
-    return merged
+    if sample_time is None:
+        return [(end, False, True)]
+    count = int(np.floor(duration / sample_time * (1 + 1e-12)))
+    stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
+    if end - stops[-1][0] > 1e-9 * duration if stops else True:
+        return [*stops, (end, False, True)]
+    return [*stops[:-1], (end, True, True)]

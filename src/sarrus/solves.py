@@ -147,10 +147,11 @@ class InverseDynamics:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad]; ``gaps`` name closures.
+    """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
 
-    ``status``: OK; SINGULAR (closed, where the rank drops); INCONSISTENT (closed to the accuracy of the
-    data, redundant rows contradict each other below 1e-6); NOT_CLOSED (stuck at a local minimum).
+    ``flipped`` names the closures that hold with opposite instead of parallel axes. ``status``: OK; SINGULAR
+    (closed, where the rank drops); INCONSISTENT (closed to the accuracy of the data: redundant rows
+    contradict each other below 1e-6); NOT_CLOSED (stuck at a local minimum, or flipped).
     """
 
     q: Array
@@ -159,10 +160,17 @@ class Assembly:
     rank: int
     status: Status
     gaps: dict[str, float]
+    flipped: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
         """The diagnosis in words, with the worst closure."""
+        if self.flipped:
+            names = ", ".join(repr(name) for name in self.flipped)
+            return (
+                f"the loops close only with opposite axes of closure {names}; if that is meant, give axis2 "
+                "the other sign"
+            )
         if self.status is not Status.NOT_CLOSED or not self.gaps:
             return self.status.diagnosis
         worst = max(self.gaps, key=lambda name: self.gaps[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,34 +18,11 @@ from sarrus.kernels.forward import INCONSISTENT, SINGULAR, STRIDE, forward, proj
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import body_placements, trace
+from sarrus.options import Options
+from sarrus.quaternions import are_unit, normalize
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
 from sarrus.symbolic import ParameterValues
-
-
-@dataclass
-class Options:
-    """Tolerances of the constrained solves; an assignment takes effect at the next solve.
-
-    singular_cut : a pivot of A below this multiple of the largest one nearby is singular. Redundant rows are cut
-        by the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the rounding
-        of a model's data (printed digits close loops to 1e-8).
-    near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects the
-        Runge–Kutta stages too.
-    inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
-    position_tolerance : closure residual at which a projection stops [m, rad].
-    """
-
-    singular_cut: float = 1e-10
-    near_singular: float = 0.2
-    inconsistent: float = 1e-6
-    position_tolerance: float = 1e-14
-    on_change: Callable[[], None] | None = field(default=None, repr=False, compare=False)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if name != "on_change" and getattr(self, "on_change", None) is not None:
-            self.on_change()  # type: ignore[misc]
 
 
 class System:
@@ -54,7 +31,10 @@ class System:
     Build it from a `Mechanism`, from a Lagrangian (`from_lagrangian`) or from matrices (`from_equations`).
     Redundant rows, zero rows and singular configurations are ordinary input of every method: rank, the
     minimum-norm multipliers and a status come back. Methods take (q, v, u, t) in this order, copy what
-    they get and return read-only arrays; q and v are laid out as MuJoCo's qpos and qvel.
+    they get and return read-only arrays; q and v are laid out as MuJoCo's qpos and qvel. Quaternions in q
+    may have any length but zero and are scaled to length one.
+
+    A system made from a mechanism can be copied and pickled; the copy compiles again, from the disk cache.
 
     ``parameters`` holds the values of the symbols p; assign to its items, nothing is compiled again.
     """
@@ -109,6 +89,8 @@ class System:
         self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
         joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
         self.joint_names: tuple[str, ...] = joints
+        self._quaternions = np.array(e.quaternions, dtype=np.int64)
+        self._has_quaternions = bool(e.quaternions)
         self._generic_known = self.nc == 0
         self._non_ideal = not e.non_ideal.is_zero()
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
@@ -145,7 +127,7 @@ class System:
         if self.mechanism is None:
             return {name: slice(i, i + 1) for i, name in enumerate(self.constraint_names)}
         rows, start = {}, 0
-        for element in (*self.mechanism.closures.values(), *self.mechanism.couplings.values()):
+        for element in self.mechanism.constraints():
             rows[element.name] = slice(start, start + len(element.row_names))
             start += len(element.row_names)
         return rows
@@ -168,6 +150,15 @@ class System:
             q[list(self.equations.quaternions)] = 1.0
             return q
         return np.array([x for joint in self.mechanism.joints() for x in joint.reference], dtype=float)
+
+    def __reduce__(self) -> tuple[Callable[..., System], tuple[Any, ...]]:
+        if self.mechanism is None:
+            raise ArgumentError(
+                f"{self.name}: a system from your own equations cannot be copied or pickled; build it again "
+                "from its functions, or use a Mechanism",
+                element=self.name,
+            )
+        return _rebuild, (self.mechanism, replace(self.options, on_change=None))
 
     def __repr__(self) -> str:
         return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
@@ -219,13 +210,14 @@ class System:
         return self.evaluate("rate", q, v)["rate"][:, 0]
 
     def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Return positions (nb × 3) and rotations (nb × 3 × 3) of the bodies in the order of mechanism.bodies."""
-        if self.mechanism is None:
+        """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``."""
+        mechanism = self.mechanism
+        if mechanism is None:
             raise ArgumentError(
                 f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism"
             )
         native = self.compiled.named(
-            "placements", lambda: {"x": body_placements(self.mechanism, self.equations.q)}
+            "placements", lambda: {"x": body_placements(mechanism, self.equations.q)}
         )
         flat = native(self.pack(q)).reshape(-1, 12)
         return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())
@@ -233,7 +225,7 @@ class System:
     def evaluate(
         self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate a native function of these equations by name; returns its outputs as read-only matrices."""
+        """Evaluate a native function of these equations by name; its outputs come as read-only matrices."""
         native = self.compiled.function(name)
         flat = native(self.pack(q, v, u, t))
         return {key: read_only(flat[part].reshape(shape)) for key, (part, shape) in native.outputs.items()}
@@ -241,10 +233,13 @@ class System:
     def pack(
         self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> Array:
-        """Return x = [q | v | u | t | p], the input of the native functions; lengths and finiteness are checked."""
+        """Return x = [q | v | u | t | p], the input of the native functions.
+
+        Lengths and finiteness are checked, and quaternions scaled to length one.
+        """
         x = np.zeros(len(self._x))
         n, m = self.nq + self.nv, self.nq + self.nv + self.nu
-        x[: self.nq] = self.checked(q, self.nq, "q")
+        x[: self.nq] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
         if v is not None:
             x[self.nq : n] = self.checked(v, self.nv, "v")
         if u is not None:
@@ -255,7 +250,7 @@ class System:
         return x
 
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
-        """Return an argument as a finite vector; the error names it and the ``size`` entries it should have."""
+        """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
         controls = self.actuator_names
         names = {"q": self.coordinate_names, "u": controls, "weights": controls}.get(
             what, self.velocity_names
@@ -285,15 +280,21 @@ class System:
     def normalized(self, q: ArrayLike) -> Array:
         """Return a copy of q with unit quaternions."""
         out = np.array(self.checked(q, self.nq, "q"))
-        for start in self.equations.quaternions:
-            size = np.linalg.norm(out[start : start + 4])
-            if size < 1e-9:
-                raise ArgumentError(
-                    f"{self.name}: the quaternion {self.coordinate_names[start].rpartition('.')[0]!r} has zero length",
-                    element=self.coordinate_names[start],
-                )
-            out[start : start + 4] /= size
+        vanished = normalize(out, self._quaternions)
+        if vanished is not None:
+            name = self.coordinate_names[vanished]
+            raise ArgumentError(
+                f"{self.name}: the quaternion {name.rpartition('.')[0]!r} has zero length", element=name
+            )
         return out
+
+    def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
+        """Return q itself where its quaternions have length one, else a copy where they do."""
+        try:
+            unit = not self._has_quaternions or are_unit(q, self._quaternions)
+        except TypeError:  # no array of floats
+            unit = False
+        return q if unit else self.normalized(q)
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:
         """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
@@ -325,7 +326,7 @@ class System:
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
     ) -> int:
-        """Find, once, the rank that A has at generic closed configurations near q; the kernels never exceed it."""
+        """Find, once, the rank that A has at generic closed configurations near q, the kernels' most."""
         if not self._generic_known or renew:
             near = assembly.survey(self, q, t, v)
             self._sizes[la.HOLONOMIC_RANK] = near.holonomic_rank
@@ -358,6 +359,8 @@ class System:
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
+        if self._has_quaternions:
+            q = self._with_unit_quaternions(q)
         if not self._ready:
             self._prepare(q, v, t)
         if u is not None or self._u_given:
@@ -423,7 +426,7 @@ class System:
             self._sizes[la.APPLIED] = 0
 
     def diagnose(self, x: Array) -> Status:
-        """Say why there is no acceleration at x = [q|v|u|t|p]: NOT_FINITE or ILL_POSED; bad input is an error."""
+        """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
         q, v, u, t = x[self._q_part], x[self._v_part], x[self._u_part], float(x[self._t_index])
         self.pack(q, v, u, t)
         names = ("mass_matrix", "bias_force", "passive_force", "non_ideal", "jacobian", "constraint_bias")
@@ -486,3 +489,11 @@ class System:
     def workspace_size(self) -> int:
         """Return the length of the float workspace of the kernels."""
         return int(la.workspace(self._sizes).size)
+
+
+def _rebuild(mechanism: Mechanism, options: Options) -> System:
+    """Return a system of a mechanism with given options: what a pickle holds."""
+    system = System(mechanism)
+    system.options = replace(options, on_change=system._renew_settings)
+    system._renew_settings()
+    return system

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.analysis.flips import flipped, half_turns
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.mechanism.pose import Array
@@ -22,7 +23,7 @@ TOLERANCE = 1e-12
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 _RESTARTS = 4
-# Neighbours: length of the step along the tangent space, how many are drawn, and the iterations of a quick closing.
+# Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
 _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
@@ -34,6 +35,8 @@ def assemble(
     Levenberg–Marquardt on φ(q, t) with damping ‖φ‖², which converges fast even where A loses rank (Fan and
     Yuan, Computing 74, 2005). Coordinates in ``locked`` (joint or coordinate names) keep their values.
     Where the descent gets stuck, it starts again from four small seeded perturbations before giving up.
+    Revolute, cylindrical, screw and planar closures whose axes end up opposite instead of parallel are turned
+    round by half a turn and closed again; where that fails the status is NOT_CLOSED, ``flipped`` names them.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
     free = _free_velocities(system, locked)
@@ -53,8 +56,12 @@ def assemble(
         iterations += more
         if _residual(system, trial, t) < error:
             best, error = trial, _residual(system, trial, t)
+    turned = flipped(system, best) if error <= DATA_TOLERANCE else ()
+    if turned:
+        best, turned, more = _turn_round(system, best, turned, t, free)
+        error, iterations = _residual(system, best, t), iterations + more
     near = survey(system, best, t)
-    if error > DATA_TOLERANCE:
+    if error > DATA_TOLERANCE or turned:
         status = Status.NOT_CLOSED
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
@@ -66,14 +73,14 @@ def assemble(
         for name, rows in system.closure_rows.items()
         if rows.stop <= system.nh
     }
-    result = Assembly(read_only(best), error, iterations, near.here, status, gaps)
+    result = Assembly(read_only(best), error, iterations, near.here, status, gaps, turned)
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
     return result
 
 
 def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:
-    """Return the number of singular values above ``tolerance`` times the largest one, or ``scale`` if larger."""
+    """Return the number of singular values above ``tolerance`` × the largest one, or ``scale`` if more."""
     if jacobian.size == 0:
         return 0
     values = np.linalg.svd(jacobian, compute_uv=False)
@@ -102,9 +109,9 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     """Return the largest rank and scale of A at q and at up to three closed configurations nearby.
 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
-    Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular configuration
-    the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the neighbours'
-    velocities are seeded steps too.
+    Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular
+    configuration the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the
+    neighbours' velocities are seeded steps too.
     """
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
@@ -129,8 +136,8 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
 def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
     """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
 
-    Where q is singular most tangent directions lead off the constraints, and closing the loops again falls back
-    to q; such samples say nothing and are drawn anew.
+    Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
+    back to q; such samples say nothing and are drawn anew.
     """
     rng = np.random.default_rng(2)
     everything = np.ones(system.nv)
@@ -172,7 +179,7 @@ def _largest(matrix: Array) -> float:
 
 
 def _weighted(system: System, q: Array, jacobian: Array) -> Array:
-    """Return A L⁻ᵀ with M = L Lᵀ, which has the singular values of A M^(−1/2); A itself where M is singular."""
+    """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
     if system.compiled.mass_is_singular:
         return jacobian
     return np.linalg.solve(np.linalg.cholesky(system.mass_matrix(q)), jacobian.T).T
@@ -228,6 +235,21 @@ def _descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, in
         if stalled:
             return q, iteration
     return q, MAX_ITERATIONS
+
+
+def _turn_round(
+    system: System, q: Array, names: tuple[str, ...], t: float, free: Array
+) -> tuple[Array, tuple[str, ...], int]:
+    """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
+    iterations = 0
+    for step in half_turns(system, q, names, t, free):
+        trial, more = _descend(system, system.move(q, step), t, free)
+        iterations += more
+        left = flipped(system, trial) if _residual(system, trial, t) <= DATA_TOLERANCE else names
+        if len(left) < len(names):
+            rest, left, more = _turn_round(system, trial, left, t, free) if left else (trial, left, 0)
+            return rest, left, iterations + more
+    return q, names, iterations
 
 
 def _free_velocities(system: System, locked: Sequence[str]) -> Array:

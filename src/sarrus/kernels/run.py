@@ -21,7 +21,7 @@ ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 # Entries of the run state that one call hands to the next.
 STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6, 7
 LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
-TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, N_STATE = 12, 13, 14, 15, 16, 17
+TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT, N_STATE = 12, 13, 14, 15, 16, 17, 18, 19
 
 # Rounding of positions of the order of one; and the error estimate, at least, that may be rounding near a singular
 # configuration. It grows tenfold with every so many rejections of one step.
@@ -73,13 +73,15 @@ def storage_size(sizes, stage_count):
 @njit(cache=True)
 def advance(
     addresses, sizes, settings, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
-    storage, state_vector, applied, end, every, project, project_every, state, records, event_modes, event_values, event_log,
+    storage, state_vector, applied, end, grid, every, project, project_every, state, records, event_modes, event_values, event_log,
 ):  # fmt: skip
     """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
 
     ``state`` persists between calls (see the module's constants). With ``errors`` empty the steps are
     state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
     (state[UNRECORDED] = −1). ``event_modes`` (n × 2): direction −1, 0 or 1, and whether terminal;
+    ``grid`` > 0 asks for records at its multiples after state[GRID_START]: each is the end of a step of its own
+    from where the step that passes it began, so the steps do not depend on it.
     ``between`` is the middle of the widest gap between the stages, as a fraction of the step.
     ``event_log`` gets a row (index, time) per crossing, state[LOGGED] counts them.
     """
@@ -141,6 +143,8 @@ def advance(
                 part = arrival / between if arrival < between * h else h - (h - arrival) / (1.0 - between)
                 if 1e-3 * h < part < 0.999 * h:
                     h, last, whole = part, False, False
+        if grid > 0.0 and rows + int(h / grid) + 2 > records.shape[0]:
+            return RUNNING, rows
         good = stages(
             addresses, sizes, settings, bounds, a, b, c, adaptive, near,
             x, h, tau, slopes, new, work, perm, ws,
@@ -211,6 +215,25 @@ def advance(
                 addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, trial, work, perm, ws, what,
                 state, event_modes, event_values, values, event_log,
             )  # fmt: skip
+        on_grid = False
+        while grid > 0.0:
+            wanted = state[GRID_START] + state[GRID_NEXT] * grid
+            on_grid = abs(wanted - new[time]) <= 1e-9 * grid
+            if wanted > new[time] + 1e-9 * grid:
+                break
+            state[GRID_NEXT] += 1.0
+            if on_grid:
+                break
+            stages(
+                addresses, sizes, settings, bounds, a, b, c, False, near,
+                x, wanted - t, tau, slopes, trial, work, perm, ws,
+            )  # fmt: skip
+            trial[time] = wanted
+            if not finish(addresses, sizes, settings, trial, what, state[TARGET_ENERGY], work, perm, ws):
+                return PROJECTION_FAILED, rows
+            rank = slope(addresses, sizes, settings, bounds, trial, tau, True, slopes, s, work, perm, ws)
+            record(addresses, sizes, trial, rank, records[rows], work, ws)
+            rows += 1
         for i in range(la.input_size(sizes)):
             x[i] = new[i]
         rank = slope(addresses, sizes, settings, bounds, x, tau, True, slopes, 0, work, perm, ws)
@@ -220,7 +243,7 @@ def advance(
             state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
-        if stop or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
+        if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
             record(addresses, sizes, x, rank, records[rows], work, ws)
             rows += 1
             state[UNRECORDED] = 0.0

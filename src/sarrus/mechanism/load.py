@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,15 +46,19 @@ def load(
 
     Raises
     ------
-    ModelFileError : the file is missing, malformed (with line), of an unknown kind, or MuJoCo's compiler
-        refuses it (with its message). ModelError : a number or a name in it is wrong.
+    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, or MuJoCo's
+        compiler refuses it (with its message). ModelError : a number or a name in it is wrong.
 
     MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
     inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what
     is supported, warned of, ignored and refused.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"load needs the path of a model file, got {path!r}", element="path")
     file = Path(path)
     suffix = file.suffix.lower()
+    if file.is_dir():
+        raise ModelFileError(f"{file}: is a folder; load takes one model file", element=str(file))
     if not file.is_file():
         raise ModelFileError(f"{file}: no such file", element=str(file))
     if suffix not in _SUFFIXES:

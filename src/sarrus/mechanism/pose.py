@@ -164,7 +164,7 @@ class Pose:
         rpy: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> Pose:
-        """Build a pose from a position [m] and one or none of wxyz quaternion, roll-pitch-yaw [rad], matrix."""
+        """Build a pose from a position [m] and a wxyz quaternion, roll-pitch-yaw [rad] or rotation matrix."""
         if sum(x is not None for x in (quaternion, rpy, rotation)) > 1:
             raise ModelError("pose: give one of quaternion, rpy and rotation", element="pose")
         if quaternion is not None:
@@ -195,7 +195,10 @@ class Pose:
         return self.position + self.rotation @ np.asarray(point, dtype=float)
 
 
-def as_pose(value: Pose | Sequence[float] | Array | None, what: str, element: str) -> Pose:
+PoseLike = Pose | Sequence[float] | Array | None
+
+
+def as_pose(value: PoseLike, what: str, element: str) -> Pose:
     """Return a pose from a `Pose`, a position of three numbers, or None for the identity."""
     if value is None:
         return Pose()

@@ -94,7 +94,16 @@ class ImportReport:
     def summary(self) -> str:
         """Return one line: how many elements of each kind and outcome."""
         counts = Counter((e.outcome.value, e.kind) for e in self.entries)
-        return ", ".join(f"{n} {kind} {outcome}" for (outcome, kind), n in sorted(counts.items()))
+        return ", ".join(
+            f"{n} {kind if n == 1 else _plural(kind)} {outcome}"
+            for (outcome, kind), n in sorted(counts.items())
+        )
 
     def __str__(self) -> str:
         return "\n".join([self.source, *map(str, self.entries)])
+
+
+def _plural(kind: str) -> str:
+    if kind.endswith("y") and kind[-2:-1] not in "aeou":
+        return kind[:-1] + "ies"
+    return kind + ("es" if kind.endswith(("s", "x", "sh", "ch")) else "s")

@@ -33,7 +33,7 @@ from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import Frames
 
-# Keeps the half-turn of a weld finite; elsewhere it changes the scale of the residual by rounding, not its zeros.
+# Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
 _HALF_TURN = 2e-15
 _NEAR_HALF_TURN = -1 + 1e-8
 # A direction that is not perpendicular to any axis in use.

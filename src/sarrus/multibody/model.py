@@ -61,7 +61,7 @@ def trace(mechanism: Mechanism) -> Equations:
 
 
 def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
-    """Return 12 numbers for each body in the order of ``mechanism.bodies``: position, then rotation by rows."""
+    """Return 12 numbers per body in the order of ``mechanism.bodies``: position, then rotation by rows."""
     tree = build_tree(mechanism)
     frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
     columns = []

@@ -1,0 +1,46 @@
+"""Closures assembled the wrong way round: parallel axes that point in opposite directions.
+
+Rows n1 and n2 of a closure vanish for opposite axes too (see `sarrus.multibody.closures`), so a descent on
+the residual may end there. No motion leads from such an assembly to the one that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.mechanism.elements import CLOSURE_ROWS, WORLD
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+def flipped(system: System, q: Array) -> tuple[str, ...]:
+    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions at q."""
+    if system.mechanism is None:
+        return ()
+    closures = [c for c in system.mechanism.closures.values() if "n1" in CLOSURE_ROWS[c.kind]]
+    if not closures:
+        return ()
+    _, rotations = system.body_placements(q)
+    turn = {WORLD: np.eye(3), **dict(zip(system.mechanism.bodies, rotations))}
+    return tuple(c.name for c in closures if (turn[c.body1] @ c.axis1) @ (turn[c.body2] @ c.axis2) < 0.0)
+
+
+def half_turns(system: System, q: Array, names: tuple[str, ...], t: float, free: Array) -> Iterator[Array]:
+    """Yield steps (nv,) of the ``free`` velocities that turn the axes of the named closures round.
+
+    Each is the least step that turns all of them by π about one of their normals, to either side; joints that
+    cannot turn them give a step that does not.
+    """
+    rows = [system.constraint_names.index(f"{name}.{row}") for name in names for row in ("n1", "n2")]
+    inverse = np.linalg.pinv(system.constraint_jacobian(q, t)[rows] * free, rcond=1e-6)
+    for normal in (0, 1):
+        for angle in (np.pi, -np.pi):
+            target = np.zeros(len(rows))
+            target[normal::2] = angle
+            step = free * (inverse @ target)
+            yield step * min(1.0, np.pi / max(float(np.abs(step).max()), 1e-300))

@@ -1,0 +1,118 @@
+"""Adding loop closures and couplings of coordinates to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism import checks
+from sarrus.mechanism.description import Description
+from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm
+from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector
+
+
+class ClosureBuilder(Description):
+    """The methods of a mechanism that add constraints."""
+
+    def add_closure(
+        self,
+        name: str,
+        kind: str,
+        body1: str,
+        body2: str,
+        *,
+        pose1: PoseLike = None,
+        pose2: PoseLike = None,
+        axis: ArrayLike = (0.0, 0.0, 1.0),
+        axis2: ArrayLike | None = None,
+        pitch: float = 0.0,
+        length: float = 0.0,
+    ) -> Closure:
+        """Close a loop between frame 1 on ``body1`` and frame 2 on ``body2`` (either may be "world").
+
+        Parameters
+        ----------
+        kind : weld (6 rows), point or spherical (3), revolute (5), prismatic (5), screw (5),
+            cylindrical (4), universal (4), planar (3), distance (1), point_on_line (2),
+            point_on_plane (1). ``fixed`` is a weld.
+        pose1, pose2 : the frames on the two bodies: `Pose` or position [m].
+        axis : the joint axis in frame 1, and in frame 2 the same unless ``axis2`` is given.
+            universal: ``axis`` is fixed to body 1 and ``axis2``, perpendicular to it, to body 2.
+            point_on_line, point_on_plane: line direction, plane normal, fixed to body 1; the origin of
+            frame 2 lies on it.
+        length : distance of the two origins [m], > 0, for ``distance``.
+
+        Positions: the residual is the origin of frame 2 minus the origin of frame 1 in world axes, so
+        the multiplier is the force [N] that body 1 exerts on body 2, in world axes. Perpendicular
+        directions of the other kinds are fixed to body 1; see `sarrus.multibody.closures`.
+        """
+        kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
+        self._fresh(name, "closure", (*self.closures, *self.couplings))
+        label = f"closure {name!r}"
+        if kind not in CLOSURE_KINDS:
+            raise ModelError(
+                f"{label}: " + unknown_name("kind", kind, CLOSURE_KINDS), element=name, valid=CLOSURE_KINDS
+            )
+        self._body_or_world(body1, label)
+        self._body_or_world(body2, label)
+        if body1 == body2:
+            raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=name)
+        frame1, frame2 = as_pose(pose1, "pose1", label), as_pose(pose2, "pose2", label)
+        u = unit_vector(axis, "axis", label)
+        if kind == "universal":
+            w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
+            if abs(float(u @ w)) > 1e-9:
+                raise ModelError(f"{label}: axis2 must be perpendicular to axis", element=name)
+        else:
+            w = u if axis2 is None else unit_vector(axis2, "axis2", label)
+        if scalar(length, "length", label) <= 0.0 and kind == "distance":
+            raise ModelError(
+                f"{label}: length must be positive, got {length}. Zero distance is a 'point' closure",
+                element=name,
+            )
+        closure = Closure(
+            name=name,
+            kind=kind,
+            body1=body1,
+            body2=body2,
+            pose1=frame1,
+            pose2=frame2,
+            axis1=clean(frame1.rotation @ u),
+            axis2=clean(frame2.rotation @ w),
+            pitch=scalar(pitch, "pitch", label),
+            length=float(length),
+        )
+        self.closures[name] = closure
+        return closure
+
+    def add_coupling(
+        self,
+        name: str,
+        terms: Mapping[str, float | Sequence[float]],
+        references: Mapping[str, float] | None = None,
+    ) -> Coupling:
+        """Couple joint coordinates: Σ over ``terms`` of polynomial(coordinate − reference) = 0.
+
+        ``terms`` maps a coordinate name to its polynomial coefficients, constant first, or to one number,
+        the factor of a linear term. A gear with q1 = n q2: ``{"joint1": 1.0, "joint2": -n}``. A rack:
+        ``{"slide": 1.0, "pinion": -radius}``. A cam: ``{"follower": 1.0, "cam": (-c0, -c1, -c2)}``.
+        """
+        self._fresh(name, "closure", (*self.closures, *self.couplings))
+        label = f"coupling {name!r}"
+        checks.mapping(terms, "terms", label)
+        for coordinate in set(references or ()) - set(terms):
+            raise ModelError(f"{label}: references: " + unknown_name("term", coordinate, terms), element=name)
+        built = []
+        for coordinate, given in terms.items():
+            self._scalar_coordinate(coordinate, label)
+            coefficients = (
+                tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (0.0, given)
+            )
+            values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
+            reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
+            built.append(CouplingTerm(coordinate, values, reference))
+        coupling = Coupling(name, tuple(built))
+        self.couplings[name] = coupling
+        return coupling

@@ -1,0 +1,128 @@
+"""`Description`: the data of a mechanism, how to read it, and the checks of its names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism.elements import (
+    WORLD,
+    Actuator,
+    Body,
+    Closure,
+    CoordinateSpring,
+    Coupling,
+    Joint,
+    Shape,
+    SpringDamper,
+    UserForce,
+)
+from sarrus.mechanism.pose import Array, vector
+from sarrus.mechanism.report import ImportReport
+
+
+class Description:
+    """Elements by name. The builders of `sarrus.mechanism.mechanism.Mechanism` fill it."""
+
+    def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        self.name = str(name)
+        self.gravity = vector(gravity, 3, "gravity", self.name)
+        self.closures: dict[str, Closure] = {}
+        self.couplings: dict[str, Coupling] = {}
+        self.springs: dict[str, SpringDamper] = {}
+        self.coordinate_springs: dict[str, CoordinateSpring] = {}
+        self.actuators: dict[str, Actuator] = {}
+        self.forces: dict[str, UserForce] = {}
+        self.world_shapes: tuple[Shape, ...] = ()
+        self.keyframes: dict[str, Array] = {}
+        self.report = ImportReport()
+        self._bodies: dict[str, Body] = {}
+
+    @property
+    def bodies(self) -> dict[str, Body]:
+        """Bodies by name, depth first from the world, children in the order in which they were added."""
+        children: dict[str, list[str]] = {WORLD: [], **{name: [] for name in self._bodies}}
+        for body in self._bodies.values():
+            if body.attached:
+                children[body.parent].append(body.name)
+        ordered: dict[str, Body] = {}
+        stack = children[WORLD][::-1]
+        while stack:
+            name = stack.pop()
+            ordered[name] = self._bodies[name]
+            stack.extend(children[name][::-1])
+        return ordered | {name: body for name, body in self._bodies.items() if name not in ordered}
+
+    def joints(self) -> Iterator[Joint]:
+        """Iterate over the movable joints in the order of the coordinates."""
+        for body in self.bodies.values():
+            yield from body.joints
+
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the coordinates q in order."""
+        return tuple(name for joint in self.joints() for name in joint.coordinate_names)
+
+    def velocity_names(self) -> tuple[str, ...]:
+        """Names of the velocities v in order."""
+        return tuple(name for joint in self.joints() for name in joint.velocity_names)
+
+    def constraints(self) -> tuple[Closure | Coupling, ...]:
+        """Closures and couplings in the order of their rows."""
+        return (*self.closures.values(), *self.couplings.values())
+
+    def snapshot(self) -> Self:
+        """Return a copy that later additions to this mechanism do not change; the elements are shared."""
+        twin = copy(self)
+        vars(twin).update(
+            {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
+        )
+        return twin
+
+    def check(self) -> None:
+        """Raise `ModelError` unless every body is attached and something can move."""
+        for body in self._bodies.values():
+            if not body.attached:
+                raise ModelError(
+                    f"body {body.name!r} has no joint: attach it with add_joint, 'fixed' or 'free' at "
+                    "the least",
+                    element=body.name,
+                )
+        if not any(True for _ in self.joints()):
+            raise ModelError(f"mechanism {self.name!r} has no movable joint", element=self.name)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.name!r}: {len(self._bodies)} bodies, "
+            f"{len(list(self.joints()))} joints, {len(self.constraints())} closures)"
+        )
+
+    # --- checks of names ----------------------------------------------------------------------------
+
+    def _fresh(self, name: str, kind: str, taken: Any) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{kind}: name must be a non-empty string, got {name!r}", element=str(name))
+        if name in set(taken):
+            raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
+
+    def _body(self, name: str, label: str) -> Body:
+        if not isinstance(name, str) or name not in self._bodies:
+            valid = tuple(self._bodies)
+            raise ModelError(f"{label}: " + unknown_name("body", name, valid), element=name, valid=valid)
+        return self._bodies[name]
+
+    def _body_or_world(self, name: str, label: str) -> None:
+        if name != WORLD:
+            self._body(name, label)
+
+    def _scalar_coordinate(self, name: str, label: str) -> str:
+        valid = tuple(set(self.coordinate_names()) & set(self.velocity_names()))
+        if name not in valid:
+            valid = tuple(n for n in self.coordinate_names() if n in valid)
+            raise ModelError(
+                f"{label}: " + unknown_name("scalar coordinate", name, valid), element=name, valid=valid
+            )
+        return name

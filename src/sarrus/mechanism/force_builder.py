@@ -1,0 +1,151 @@
+"""Adding springs, dampers, actuators and user forces to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism import checks
+from sarrus.mechanism.description import Description
+from sarrus.mechanism.elements import Actuator, CoordinateSpring, SpringDamper, UserForce
+from sarrus.mechanism.pose import scalar, vector
+
+
+class ForceBuilder(Description):
+    """The methods of a mechanism that add forces."""
+
+    def add_spring_damper(
+        self,
+        name: str,
+        body1: str,
+        body2: str,
+        *,
+        point1: ArrayLike = (0.0, 0.0, 0.0),
+        point2: ArrayLike = (0.0, 0.0, 0.0),
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        rest_length: float | tuple[float, float] = 0.0,
+    ) -> SpringDamper:
+        """Add a spring and damper between two points, each in the axes of its body.
+
+        ``rest_length`` [m], ≥ 0, is one number, or (lower, upper) between which the spring is slack: (0, L)
+        is a rope. The bodies are different; one of them may be "world".
+        """
+        self._fresh(name, "spring", (*self.springs, *self.coordinate_springs))
+        label = f"spring {name!r}"
+        self._body_or_world(body1, label)
+        self._body_or_world(body2, label)
+        if body1 == body2:
+            raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=name)
+        rest = checks.rest_length(rest_length, label)
+        if rest[0] < 0.0:
+            raise ModelError(
+                f"{label}: rest_length is a distance and must not be negative, got {rest_length!r}",
+                element=name,
+            )
+        spring = SpringDamper(
+            name,
+            body1,
+            body2,
+            vector(point1, 3, "point1", label),
+            vector(point2, 3, "point2", label),
+            checks.nonnegative(stiffness, "stiffness", label),
+            checks.nonnegative(damping, "damping", label),
+            rest,
+        )
+        self.springs[name] = spring
+        return spring
+
+    def add_coordinate_spring(
+        self,
+        name: str,
+        terms: Mapping[str, float],
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        rest_length: float | tuple[float, float] = 0.0,
+    ) -> CoordinateSpring:
+        """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
+        self._fresh(name, "spring", (*self.springs, *self.coordinate_springs))
+        label = f"spring {name!r}"
+        checks.mapping(terms, "terms", label)
+        weights = tuple(
+            (self._scalar_coordinate(c, label), scalar(w, f"weight of {c!r}", label))
+            for c, w in terms.items()
+        )
+        spring = CoordinateSpring(
+            name,
+            weights,
+            checks.nonnegative(stiffness, "stiffness", label),
+            checks.nonnegative(damping, "damping", label),
+            checks.rest_length(rest_length, label),
+        )
+        self.coordinate_springs[name] = spring
+        return spring
+
+    def add_actuator(
+        self,
+        name: str,
+        target: str | Mapping[str, float],
+        *,
+        gear: float = 1.0,
+        gain: float = 1.0,
+        bias: ArrayLike = (0.0, 0.0, 0.0),
+        limits: tuple[float, float] | None = None,
+        force_limits: tuple[float, float] | None = None,
+    ) -> Actuator:
+        """Add an actuator on a velocity by name (a scalar joint's own name), or on several with gears.
+
+        The generalized force is gear × (gain × u + bias[0] + bias[1] length + bias[2] rate). A position
+        servo has gain kp and bias (0, −kp, −kd). Every law and `simulate` clip u to ``limits`` [unit of u],
+        and to the u at which a motor without bias reaches ``force_limits`` [N, N m].
+        """
+        self._fresh(name, "actuator", self.actuators)
+        label = f"actuator {name!r}"
+        gears = {target: gear} if isinstance(target, str) else target
+        checks.mapping(gears, "target", label)
+        names = self.velocity_names()
+        for velocity in gears:
+            if velocity not in names:
+                raise ModelError(
+                    f"{label}: " + unknown_name("joint velocity", velocity, names), element=name, valid=names
+                )
+        b = vector(bias, 3, "bias", label)
+        if b[1] != 0.0 or b[2] != 0.0:
+            for velocity in gears:
+                self._scalar_coordinate(velocity, label)
+        actuator = Actuator(
+            name,
+            tuple((velocity, scalar(g, "gear", label)) for velocity, g in gears.items()),
+            scalar(gain, "gain", label),
+            (float(b[0]), float(b[1]), float(b[2])),
+            None if limits is None else checks.interval(limits, "limits", label),
+            None if force_limits is None else checks.interval(force_limits, "force_limits", label),
+        )
+        self.actuators[name] = actuator
+        return actuator
+
+    def add_force(
+        self,
+        name: str,
+        function: Callable[[Any, Any, Any], Any],
+        *,
+        body: str | None = None,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> UserForce:
+        """Add a force function(q, v, t) of CasADi vectors, compiled into the equations.
+
+        With ``body``: force [N] in world axes on ``point`` (body axes). Without: nv generalized forces.
+        """
+        self._fresh(name, "force", self.forces)
+        label = f"force {name!r}"
+        if not callable(function):
+            raise ModelError(f"{label}: function must be callable as function(q, v, t)", element=name)
+        if body is not None:
+            self._body(body, label)
+        force = UserForce(name, function, body, vector(point, 3, "point", label))
+        self.forces[name] = force
+        return force

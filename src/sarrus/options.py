@@ -1,0 +1,32 @@
+"""`Options`: the tolerances of the constrained solves of one system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Options:
+    """Tolerances of the constrained solves; an assignment takes effect at the next solve.
+
+    singular_cut : a pivot of A below this multiple of the largest one nearby is singular. Redundant rows are
+        cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the
+        rounding of a model's data (printed digits close loops to 1e-8).
+    near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
+        the Runge–Kutta stages too.
+    inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
+    position_tolerance : closure residual at which a projection stops [m, rad].
+    """
+
+    singular_cut: float = 1e-10
+    near_singular: float = 0.2
+    inconsistent: float = 1e-6
+    position_tolerance: float = 1e-14
+    on_change: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name != "on_change" and getattr(self, "on_change", None) is not None:
+            self.on_change()  # type: ignore[misc]
