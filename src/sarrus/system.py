@@ -367,7 +367,8 @@ class System:
             self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
             self._u_given = u is not None
         if tau is not None:
-            self._tau[:] = self.checked(tau, self.nv, "tau")
+            simple = type(tau) is np.ndarray and tau.shape == self._tau.shape
+            self._tau[:] = tau if simple else self.checked(tau, self.nv, "tau")
             self._sizes[la.APPLIED] = 1
         if self.parameters:
             self._x[self._t_index + 1 :] = list(self.parameters.values())
@@ -415,6 +416,8 @@ class System:
             if self._non_ideal:
                 out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
             if outcome < 0:
+                if self._sizes[la.APPLIED]:
+                    self.checked(self._tau, self.nv, "tau")
                 status = self.diagnose(x)
                 if throw:
                     raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
