@@ -54,6 +54,19 @@ OTHERS: list[tuple[Callable[[Mechanism], object], str]] = [
         "spring 's': rest_length must be",
     ),
     (
+        lambda m: m.add_spring_damper("s", "upper", "lower", rest_length=-0.1),
+        "spring 's': rest_length is a distance and must not be negative, got -0.1",
+    ),
+    (
+        lambda m: m.add_spring_damper("s", "upper", "lower", rest_length=(-1, 1)),
+        "spring 's': rest_length is a distance and must not be negative, got (-1, 1)",
+    ),
+    (
+        lambda m: m.add_spring_damper("s", "upper", "upper", point2=(1, 0, 0)),
+        "spring 's': needs two different bodies, got 'upper' twice",
+    ),
+    (lambda m: m.add_spring_damper("s", "world", "world"), "spring 's': needs two different bodies"),
+    (
         lambda m: m.add_spring_damper("s", "upper", "lower", point1=(0, 0)),
         "spring 's': point1 must be 3 numbers",
     ),

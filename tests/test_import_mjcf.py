@@ -480,6 +480,10 @@ def test_bad_files_give_one_clear_line(tmp_path: Path, xml: str, text: str) -> N
 def test_missing_file_unknown_suffix_and_misplaced_options(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="no such file"):
         load(tmp_path / "none.xml")
+    with pytest.raises(ModelFileError, match="is a folder; load takes one model file"):
+        load(tmp_path)
+    with pytest.raises(ArgumentError, match="load needs the path of a model file, got 3"):
+        load(3)  # type: ignore[arg-type]
     other = tmp_path / "model.step"
     other.write_text("")
     with pytest.raises(ModelFileError, match=r"unknown suffix '\.step'.*\.urdf"):

@@ -111,6 +111,7 @@ def simulate(
     sampling = [
         (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
     ]
+    loop.warm_up()
     began = perf_counter()
     failure: Exception | None = None
     with progress_bar(duration, progress) as bar:
@@ -268,24 +269,15 @@ class _Run:
         a number.
         """
         s = self.system
-        width = 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
-        scheme = self.scheme
-        exponent = -1.0 / (scheme.error_order + 1)
         if not self.adaptive:
             self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
         self.state[run.KEEP_LAST] = float(keep)
         while self.status is None:
-            block = np.empty((self.rows, width))
+            block = np.empty((self.rows, self._width))
             block[:, 0] = np.nan
             self.blocks.append(block)
             began = perf_counter()
-            code, rows = run.advance(
-                self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
-                scheme.errors if self.adaptive else np.zeros((0, 1)), exponent, self.rtol, self.atol,
-                self.max_step, self.min_step, self.storage, self.x, self.tau, end, self.grid,
-                np.inf if self.grid else self.every,
-                self.project, self.project_every, self.state, block, self.modes, self.values, self.log,
-            )  # fmt: skip
+            code, rows = self._advance(end, self.state, block)
             elapsed = perf_counter() - began
             self.blocks[-1] = block[:rows].copy() if rows < self.rows else block
             self._collect_events()
@@ -301,6 +293,29 @@ class _Run:
                 if self.status is Status.ILL_POSED:
                     self.status = s.diagnose(self.x) if np.isfinite(self.x).all() else Status.NOT_FINITE
 
+    def warm_up(self) -> None:
+        """Have the kernel compiled before the clock starts: a call that takes no step."""
+        state = self.state.copy()
+        state[run.UNRECORDED] = 0.0
+        self._advance(self.time, state, np.empty((0, self._width)))
+
+    @property
+    def _width(self) -> int:
+        s = self.system
+        return 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
+
+    def _advance(self, end: float, state: Array, block: Array) -> tuple[int, int]:
+        """Call the kernel; see `sarrus.kernels.run.advance`."""
+        scheme = self.scheme
+        code, rows = run.advance(
+            self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
+            scheme.errors if self.adaptive else np.zeros((0, 1)), -1.0 / (scheme.error_order + 1), self.rtol, self.atol,
+            self.max_step, self.min_step, self.storage, self.x, self.tau, end, self.grid,
+            np.inf if self.grid else self.every, self.project, self.project_every, state, block,
+            self.modes, self.values, self.log,
+        )  # fmt: skip
+        return int(code), int(rows)
+
     def _collect_events(self) -> None:
         logged = int(self.state[run.LOGGED])
         for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
@@ -315,7 +330,7 @@ class _Run:
         rows = (
             np.concatenate(self.blocks)
             if self.blocks
-            else np.empty((0, 1 + s.nq + 2 * s.nv + s.nu + s.nc + 5))
+            else np.empty((0, self._width))
         )
         rows = rows[~np.isnan(rows[:, 0])]
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]

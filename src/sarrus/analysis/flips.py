@@ -33,14 +33,15 @@ def flipped(system: System, q: Array) -> tuple[str, ...]:
 def half_turns(system: System, q: Array, names: tuple[str, ...], t: float, free: Array) -> Iterator[Array]:
     """Yield steps (nv,) of the ``free`` velocities that turn the axes of the named closures round.
 
-    Each is the least step that turns all of them by π about one of their normals, to either side; joints that
-    cannot turn them give a step that does not.
+    Each is the least step that turns one of them, or in the end all, by π about a normal, to either side, and
+    that holds, to first order, all other rows. Where joints cannot turn them the step does not either.
     """
     rows = [system.constraint_names.index(f"{name}.{row}") for name in names for row in ("n1", "n2")]
-    inverse = np.linalg.pinv(system.constraint_jacobian(q, t)[rows] * free, rcond=1e-6)
-    for normal in (0, 1):
+    inverse = np.linalg.pinv(system.constraint_jacobian(q, t) * free, rcond=1e-6)[:, rows]
+    columns = list(inverse.T)
+    if len(names) > 1:
+        columns += [inverse[:, normal::2].sum(axis=1) for normal in (0, 1)]
+    for column in columns:
         for angle in (np.pi, -np.pi):
-            target = np.zeros(len(rows))
-            target[normal::2] = angle
-            step = free * (inverse @ target)
+            step = angle * free * column
             yield step * min(1.0, np.pi / max(float(np.abs(step).max()), 1e-300))

@@ -1,0 +1,48 @@
+"""Systems are copied and pickled by their mechanism; systems from own equations say that they are not."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from mechanisms import close_loops, random_coordinates, random_state, random_tree
+from sarrus.errors import ArgumentError
+from sarrus.system import System
+
+COPIES: list[Callable[[System], System]] = [
+    copy.copy,
+    copy.deepcopy,
+    lambda system: pickle.loads(pickle.dumps(system)),
+]
+
+
+@pytest.mark.parametrize("duplicate", COPIES)
+def test_a_copy_computes_the_same_and_has_its_own_options(duplicate: Callable[[System], System]) -> None:
+    plan = random_tree(2, ("free", "revolute", "universal"))
+    q = random_coordinates(plan)
+    system = System(close_loops(plan, q, ("point",)))
+    system.options.singular_cut = 1e-7
+    _, v = random_state(system, 1)
+    twin = duplicate(system)
+    assert twin.options == system.options
+    assert twin.coordinate_names == system.coordinate_names
+    found, expected = twin.forward_dynamics(q, v), system.forward_dynamics(q, v)
+    np.testing.assert_array_equal(found.a, expected.a)
+    assert found.tolerance == 1e-7
+    twin.options.singular_cut = 1e-9
+    assert system.options.singular_cut == 1e-7
+    assert (twin.settings() != system.settings()).sum() == 1
+
+
+@pytest.mark.parametrize("duplicate", COPIES)
+def test_own_equations_cannot_be_copied(duplicate: Callable[[System], System]) -> None:
+    system = System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, name="bead")
+    with pytest.raises(
+        ArgumentError, match="bead: a system from your own equations cannot be copied or pickled"
+    ):
+        duplicate(system)

@@ -1,0 +1,28 @@
+"""Sentences that are put together from parts: statuses with their remedies, counts of imported elements."""
+
+from __future__ import annotations
+
+import pytest
+
+from sarrus.mechanism.report import ImportReport
+from sarrus.status import Status
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_diagnosis_goes_on_a_sentence_and_a_remedy_is_one(status: Status) -> None:
+    assert status.diagnosis[0].islower()
+    assert status.remedy[0].isupper()
+    assert not status.diagnosis.endswith(".")
+    assert not status.remedy.endswith(".")
+
+
+def test_summary_of_an_import_counts_in_words() -> None:
+    report = ImportReport("model.xml")
+    for kind in ("body", "actuator", "actuator", "mesh", "mesh", "gravity", "body", "key", "key"):
+        report.keep(kind, "x")
+    report.ignore("mesh", "y", "not read")
+    assert (
+        report.summary()
+        == "1 mesh ignored, 2 actuators kept, 2 bodies kept, 1 gravity kept, 2 keys kept, "
+        + ("2 meshes kept")
+    )
