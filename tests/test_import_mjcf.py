@@ -131,6 +131,13 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "fixed-tendon": (on_pair(FIXED.replace('"t"', '"t" stiffness="3"') + "</tendon>"), "fixed tendon", "t"),
     "spatial-tendon": (on_pair(SPATIAL.format('stiffness="3"')), "spatial tendon", "t"),
+    "rigid-tendon": (
+        on_pair(
+            '<tendon><spatial name="t" stiffness="3"><site site="r"/><site site="m"/></spatial></tendon>'
+        ),
+        "spatial tendon",
+        "t",
+    ),
     "idle-tendon": (on_pair(SPATIAL.format("")), "spatial tendon", "t"),
     "wrapped-tendon": (
         on_pair(

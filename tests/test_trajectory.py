@@ -85,7 +85,8 @@ def test_a_file_keeps_ten_thousand_passages(tmp_path: Path) -> None:
 
 
 def test_xarray_reads_what_save_wrote(tmp_path: Path) -> None:
-    xr = pytest.importorskip("xarray")
+    import xarray as xr
+
     trajectory = made_up()
     dataset = trajectory.to_xarray()
     assert dataset["q"].dims == ("time", "coordinate")
@@ -137,7 +138,8 @@ def test_missing_folder_and_files(tmp_path: Path) -> None:
 
 
 def test_foreign_and_damaged_files(tmp_path: Path) -> None:
-    xr = pytest.importorskip("xarray")
+    import xarray as xr
+
     foreign = tmp_path / "foreign.nc"
     xr.Dataset({"x": ("time", np.arange(3.0))}).to_netcdf(foreign, engine="h5netcdf")
     with pytest.raises(ArgumentError, match="no trajectory that sarrus saved"):
@@ -152,7 +154,8 @@ def test_foreign_and_damaged_files(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_field_is_foreign(tmp_path: Path) -> None:
-    h5netcdf = pytest.importorskip("h5netcdf")
+    import h5netcdf
+
     path = made_up().save(tmp_path / "run.nc")
     with h5netcdf.File(path, "a") as file:
         del file.attrs["steps"]

@@ -327,11 +327,7 @@ class _Run:
         """Return what was recorded, with passages and limit crossings found."""
         s = system
         self._collect_events()
-        rows = (
-            np.concatenate(self.blocks)
-            if self.blocks
-            else np.empty((0, self._width))
-        )
+        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, self._width))
         rows = rows[~np.isnan(rows[:, 0])]
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)

@@ -10,22 +10,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis import assembly
-from sarrus.compiled import CompiledEquations
 from sarrus.equations import Equations
-from sarrus.errors import ArgumentError, SolveError, unknown_name
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.evaluations import Evaluations
 from sarrus.kernels import layout as la
 from sarrus.kernels.forward import INCONSISTENT, SINGULAR, STRIDE, forward, project
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
-from sarrus.multibody.model import body_placements, trace
+from sarrus.multibody.model import trace
 from sarrus.options import Options
-from sarrus.quaternions import are_unit, normalize
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
-from sarrus.symbolic import ParameterValues
 
 
-class System:
+class System(Evaluations):
     """Equations of motion M a + h = k + S u + τ + Aᵀλ, A a + γ = 0, compiled to native code.
 
     Build it from a `Mechanism`, from a Lagrangian (`from_lagrangian`) or from matrices (`from_equations`).
@@ -79,26 +77,13 @@ class System:
 
     def _set_up(self, equations: Equations, mechanism: Mechanism | None) -> None:
         e = equations
-        self.mechanism = mechanism
-        self.equations = e
-        self.compiled = CompiledEquations(e)
+        self._describe(e, mechanism)
         self.options = Options(on_change=self._renew_settings)
-        self.parameters = ParameterValues(e.name, e.parameter_values)
-        self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
-        self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
-        self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
-        joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
-        self.joint_names: tuple[str, ...] = joints
-        self._quaternions = np.array(e.quaternions, dtype=np.int64)
-        self._has_quaternions = bool(e.quaternions)
         self._generic_known = self.nc == 0
         self._non_ideal = not e.non_ideal.is_zero()
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
         self._build_table(self.compiled.sizes())
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
-        n = self.nq + self.nv
-        self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
-        self._t_index = n + self.nu
         self._ready, self._complete, self._u_given = False, -2, False
 
     def _build_table(self, sizes: np.ndarray) -> None:
@@ -119,38 +104,6 @@ class System:
         ):
             self.table[place] = array.ctypes.data
 
-    # --- description -------------------------------------------------------------------------------
-
-    @property
-    def closure_rows(self) -> dict[str, slice]:
-        """Rows of each closure, coupling or constraint by its name."""
-        if self.mechanism is None:
-            return {name: slice(i, i + 1) for i, name in enumerate(self.constraint_names)}
-        rows, start = {}, 0
-        for element in self.mechanism.constraints():
-            rows[element.name] = slice(start, start + len(element.row_names))
-            start += len(element.row_names)
-        return rows
-
-    def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
-        """Return the entries of a constraint vector that belong to one closure, by row name."""
-        rows = self.closure_rows
-        if name not in rows:
-            raise ArgumentError(unknown_name("closure", name, rows), element=name, valid=rows)
-        return {n: float(x) for n, x in zip(self.constraint_names[rows[name]], values[rows[name]])}
-
-    def velocity_indices(self, name: str) -> list[int]:
-        """Return the indices of a joint's or a coordinate's velocities; empty where there is none."""
-        return [i for i, n in enumerate(self.velocity_names) if n == name or n.rpartition(".")[0] == name]
-
-    def neutral(self) -> Array:
-        """Return q at the reference pose: zeros, or the references of the joints."""
-        if self.mechanism is None:
-            q = np.zeros(self.nq)
-            q[list(self.equations.quaternions)] = 1.0
-            return q
-        return np.array([x for joint in self.mechanism.joints() for x in joint.reference], dtype=float)
-
     def __reduce__(self) -> tuple[Callable[..., System], tuple[Any, ...]]:
         if self.mechanism is None:
             raise ArgumentError(
@@ -163,142 +116,7 @@ class System:
     def __repr__(self) -> str:
         return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
 
-    # --- quantities of the equations ---------------------------------------------------------------
-
-    def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
-        """Return M(q) (nv × nv), armature included; t matters where a Lagrangian has explicit time."""
-        return self.evaluate("mass_matrix", q, t=t)["mass_matrix"]
-
-    def bias_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return h(q, v) (nv,): Coriolis, centrifugal and gravity forces, MuJoCo's qfrc_bias."""
-        return self.evaluate("bias_force", q, v, t=t)["bias_force"][:, 0]
-
-    def passive_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0, user forces."""
-        return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
-
-    def actuation_matrix(self, q: ArrayLike) -> Array:
-        """Return S (nv × nu), the generalized force per unit of control."""
-        return self.evaluate("actuation", q)["actuation"]
-
-    def constraint_residual(self, q: ArrayLike, t: float = 0.0) -> Array:
-        """Return φ(q, t) (nh,), the residual of the holonomic constraints [m, rad]."""
-        return self.evaluate("position_residual", q, t=t)["position_residual"][:, 0]
-
-    def velocity_residual(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return ψ = A v − b (nc,), holonomic rows first, then nonholonomic ones."""
-        return self.evaluate("velocity_residual", q, v, t=t)["velocity_residual"][:, 0]
-
-    def constraint_jacobian(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None) -> Array:
-        """Return A (nc × nv); ``v`` matters only where a constraint is nonlinear in the velocity."""
-        return self.evaluate("jacobian", q, v, t=t)["jacobian"]
-
-    def constraint_bias(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return γ (nc,), so that A a + γ = 0."""
-        return self.evaluate("constraint_bias", q, v, t=t)["constraint_bias"][:, 0]
-
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
-        """Return the kinetic energy [J]; ``t`` as in `mass_matrix`."""
-        return float(self.evaluate("kinetic_energy", q, v, t=t)["kinetic_energy"][0, 0])
-
-    def potential_energy(self, q: ArrayLike, t: float = 0.0) -> float:
-        """Return the potential energy of gravity and springs [J]; ``t`` as in `mass_matrix`."""
-        return float(self.evaluate("potential_energy", q, t=t)["potential_energy"][0, 0])
-
-    def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return q̇ = N(q) v (nq,)."""
-        return self.evaluate("rate", q, v)["rate"][:, 0]
-
-    def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``."""
-        mechanism = self.mechanism
-        if mechanism is None:
-            raise ArgumentError(
-                f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism"
-            )
-        native = self.compiled.named(
-            "placements", lambda: {"x": body_placements(mechanism, self.equations.q)}
-        )
-        flat = native(self.pack(q)).reshape(-1, 12)
-        return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())
-
-    def evaluate(
-        self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
-    ) -> dict[str, Array]:
-        """Evaluate a native function of these equations by name; its outputs come as read-only matrices."""
-        native = self.compiled.function(name)
-        flat = native(self.pack(q, v, u, t))
-        return {key: read_only(flat[part].reshape(shape)) for key, (part, shape) in native.outputs.items()}
-
-    def pack(
-        self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
-    ) -> Array:
-        """Return x = [q | v | u | t | p], the input of the native functions.
-
-        Lengths and finiteness are checked, and quaternions scaled to length one.
-        """
-        x = np.zeros(len(self._x))
-        n, m = self.nq + self.nv, self.nq + self.nv + self.nu
-        x[: self.nq] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
-        if v is not None:
-            x[self.nq : n] = self.checked(v, self.nv, "v")
-        if u is not None:
-            x[n:m] = self.checked(u, self.nu, "u")
-        x[m] = self._time(t)
-        if self.parameters:
-            x[m + 1 :] = list(self.parameters.values())
-        return x
-
-    def checked(self, value: ArrayLike, size: int, what: str) -> Array:
-        """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
-        controls = self.actuator_names
-        names = {"q": self.coordinate_names, "u": controls, "weights": controls}.get(
-            what, self.velocity_names
-        )
-        try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            array = np.empty((0, 0))
-        if array.shape != (size,):
-            given = f"shape {array.shape}" if array.ndim < 2 or array.size else repr(value)
-            raise ArgumentError(
-                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), got {given}",
-                element=what,
-                valid=names,
-            )
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
-        return array
-
-    def _time(self, t: float) -> float:
-        if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):
-            raise ArgumentError(f"{self.name}: t must be a finite number [s], got {t!r}", element="t")
-        return float(t)
-
     # --- configuration -----------------------------------------------------------------------------
-
-    def normalized(self, q: ArrayLike) -> Array:
-        """Return a copy of q with unit quaternions."""
-        out = np.array(self.checked(q, self.nq, "q"))
-        vanished = normalize(out, self._quaternions)
-        if vanished is not None:
-            name = self.coordinate_names[vanished]
-            raise ArgumentError(
-                f"{self.name}: the quaternion {name.rpartition('.')[0]!r} has zero length", element=name
-            )
-        return out
-
-    def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
-        """Return q itself where its quaternions have length one, else a copy where they do."""
-        try:
-            unit = not self._has_quaternions or are_unit(q, self._quaternions)
-        except TypeError:  # no array of floats
-            unit = False
-        return q if unit else self.normalized(q)
-
-    def move(self, q: ArrayLike, step: ArrayLike) -> Array:
-        """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
-        return self.normalized(np.asarray(q, dtype=float) + self.coordinate_rate(q, step))
 
     def assemble(
         self, q: ArrayLike, locked: Sequence[str] = (), t: float = 0.0, *, throw: bool = True

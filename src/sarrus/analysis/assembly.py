@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.flips import flipped, half_turns
+from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.mechanism.pose import Array
@@ -23,6 +23,8 @@ TOLERANCE = 1e-12
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 _RESTARTS = 4
+# Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
+_TURN, _TURNS = 2.0, 24
 # Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
 _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
@@ -35,8 +37,9 @@ def assemble(
     Levenberg–Marquardt on φ(q, t) with damping ‖φ‖², which converges fast even where A loses rank (Fan and
     Yuan, Computing 74, 2005). Coordinates in ``locked`` (joint or coordinate names) keep their values.
     Where the descent gets stuck, it starts again from four small seeded perturbations before giving up.
-    Revolute, cylindrical, screw and planar closures whose axes end up opposite instead of parallel are turned
-    round by half a turn and closed again; where that fails the status is NOT_CLOSED, ``flipped`` names them.
+    Revolute, cylindrical, screw and planar closures may end up with opposite instead of parallel axes; then
+    it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and ``flipped``
+    names them.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
     free = _free_velocities(system, locked)
@@ -56,12 +59,12 @@ def assemble(
         iterations += more
         if _residual(system, trial, t) < error:
             best, error = trial, _residual(system, trial, t)
-    turned = flipped(system, best) if error <= DATA_TOLERANCE else ()
-    if turned:
-        best, turned, more = _turn_round(system, best, turned, t, free)
+    opposite: tuple[str, ...] = ()
+    if error <= DATA_TOLERANCE:
+        best, opposite, more = _turn_round(system, best, t, free)
         error, iterations = _residual(system, best, t), iterations + more
     near = survey(system, best, t)
-    if error > DATA_TOLERANCE or turned:
+    if error > DATA_TOLERANCE or opposite:
         status = Status.NOT_CLOSED
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
@@ -73,7 +76,7 @@ def assemble(
         for name, rows in system.closure_rows.items()
         if rows.stop <= system.nh
     }
-    result = Assembly(read_only(best), error, iterations, near.here, status, gaps, turned)
+    result = Assembly(read_only(best), error, iterations, near.here, status, gaps, opposite)
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
     return result
@@ -237,18 +240,19 @@ def _descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, in
     return q, MAX_ITERATIONS
 
 
-def _turn_round(
-    system: System, q: Array, names: tuple[str, ...], t: float, free: Array
-) -> tuple[Array, tuple[str, ...], int]:
+def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
     """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
-    iterations = 0
-    for step in half_turns(system, q, names, t, free):
-        trial, more = _descend(system, system.move(q, step), t, free)
+    rng = np.random.default_rng(3)
+    names, iterations = flipped(system, q), 0
+    for _ in range(_TURNS):
+        if not names:
+            break
+        kick = _TURN * rng.standard_normal(system.nv) * free
+        trial, more = _descend(system, system.move(q, kick), t, free)
         iterations += more
         left = flipped(system, trial) if _residual(system, trial, t) <= DATA_TOLERANCE else names
         if len(left) < len(names):
-            rest, left, more = _turn_round(system, trial, left, t, free) if left else (trial, left, 0)
-            return rest, left, iterations + more
+            q, names = trial, left
     return q, names, iterations
 
 

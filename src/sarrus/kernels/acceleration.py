@@ -11,20 +11,21 @@ Where M is singular (massless links), the null-space method: a = −A⁺γ + Z z
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
 
 
-@njit(cache=True)
+@internal
 def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
     """Put the acceleration at x = [q|v|u|t|p] in the workspace ``s`` and, if ``want``, λ and Aᵀλ.
 
     The rank is at most the generic one in ``sizes``: what is redundant on the constraint manifold stays so
     at Runge–Kutta stages beside it, however much its pivots grow there. ``tau`` is the applied generalized
-    force, read where sizes[APPLIED] is 1. Returns the rank used, or −1 where the problem is ill posed. N v stays at ws.rate.
+    force, read where sizes[APPLIED] is 1. Returns the rank used, or −1 where the problem is ill posed. N v stays
+    at ws.rate.
     """
     nv, nc = sizes[la.NV], sizes[la.NC]
     call_native(addresses[la.DYNAMICS], x, 0, s, ws.native)
@@ -56,7 +57,7 @@ def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
     return used if finite else -1
 
 
-@njit(cache=True)
+@internal
 def _project(sizes, settings, want, s, perm, ws):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc = sizes[la.NV], sizes[la.NC]
@@ -95,7 +96,7 @@ def _project(sizes, settings, want, s, perm, ws):
     return used
 
 
-@njit(cache=True)
+@internal
 def _pivots(s, ws, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
     s[ws.facts + la.LARGEST] = abs(s[ws.diagonal]) if steps > 0 else 0.0
@@ -103,7 +104,7 @@ def _pivots(s, ws, steps, generic):
     s[ws.facts + la.BEYOND] = abs(s[ws.diagonal + generic]) if generic < steps else 0.0
 
 
-@njit(cache=True)
+@internal
 def _baumgarte(addresses, sizes, settings, x, s, ws):
     """Add 2α ψ + β² φ to γ (Baumgarte 1972)."""
     nv, nh, nc = sizes[la.NV], sizes[la.NH], sizes[la.NC]
@@ -117,7 +118,7 @@ def _baumgarte(addresses, sizes, settings, x, s, ws):
         s[ws.bias + j] += beta * beta * buffer[j]
 
 
-@njit(cache=True)
+@internal
 def _null_space(sizes, settings, want, s, perm, ws):
     """Solve with a basis of the null space of A; M need only be positive definite on it."""
     nv, nc = sizes[la.NV], sizes[la.NC]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat
+from sarrus.kernels.flat import flat, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import normalize
 
 
-@njit(cache=True)
+@internal
 def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
     """Project (q, v) in x on φ = 0, ψ = 0 and T + V = energy by Newton on the stacked system.
 
@@ -28,7 +27,7 @@ def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
     return converged
 
 
-@njit(cache=True)
+@internal
 def _newton(addresses, sizes, settings, x, energy, w, perm):
     nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
     m, n = nh + nc + 1, 2 * nv

@@ -24,7 +24,7 @@ NOISE = 1e-14
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     """Factor the m × n row-major matrix at ``w`` in place and return its rank.
 
@@ -88,7 +88,7 @@ def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     return rank
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def reduce(s, w, m, n, rank, diagonal, beta2):
     """Turn the trapezoid L (m × rank) into the triangle T by reflections from the left, last column first."""
     for k in range(rank - 1, -1, -1):
@@ -118,7 +118,7 @@ def reduce(s, w, m, n, rank, diagonal, beta2):
                 s[w + j * n + c] -= inner * s[w + j * n + k]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
     for j in range(m):
@@ -152,7 +152,7 @@ def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     return np.sqrt(left)
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def apply_q(s, w, n, rank, beta, x):
     """Replace the vector at x by Q x."""
     for k in range(rank - 1, -1, -1):
@@ -165,7 +165,7 @@ def apply_q(s, w, n, rank, beta, x):
             s[x + c] -= inner * s[row + c]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def apply_q_transposed(s, w, n, rank, beta, x):
     """Replace the vector at x by Qᵀ x."""
     for k in range(rank):
@@ -178,14 +178,17 @@ def apply_q_transposed(s, w, n, rank, beta, x):
             s[x + c] -= inner * s[row + c]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
+    for k in range(rank):
+        s[work + k] = s[g + k]
     for k in range(rank - 1, -1, -1):
-        value = s[g + k]
-        for j in range(k + 1, rank):
-            value -= s[w + j * n + k] * s[work + j]
-        s[work + k] = value / s[diagonal + k]
+        value = s[work + k] / s[diagonal + k]
+        s[work + k] = value
+        row = w + k * n
+        for j in range(k):
+            s[work + j] -= value * s[row + j]
     if rank < m:
         for j in range(rank, m):
             s[work + j] = 0.0
@@ -204,7 +207,7 @@ def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
         s[lam + perm[j]] = s[work + j]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def cholesky_ltl(s, a, n):
     """Factor the symmetric n × n matrix at ``a`` in place as LᵀL (L in the lower triangle); False if not PD."""
     for k in range(n - 1, -1, -1):
@@ -226,7 +229,7 @@ def cholesky_ltl(s, a, n):
     return True
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def solve_l(s, a, n, x):
     """Replace the vector at x by L⁻¹ x."""
     for k in range(n):
@@ -237,7 +240,7 @@ def solve_l(s, a, n, x):
         s[x + k] = value / s[row + k]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def solve_l_transposed(s, a, n, x):
     """Replace the vector at x by L⁻ᵀ x; so a row of A becomes a row of A L⁻¹."""
     for k in range(n - 1, -1, -1):

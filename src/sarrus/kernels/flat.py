@@ -11,6 +11,7 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -98,3 +99,17 @@ def _store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     view, index, value = arguments
     builder.store(value, _element(context, builder, view, index))
     return context.get_dummy_value()
+
+
+class _Internal(CPUDispatcher):
+    def get_call_template(self, args: Any, keywords: Any) -> Any:
+        """Compile no copies for constants such as True."""
+        return super().get_call_template([types.unliteral(kind) for kind in args], keywords)
+
+
+def internal(function: Any) -> Any:
+    """Compile a function that only compiled ones call: once per set of types, with no entry from Python."""
+    options = {"nopython": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    kernel = _Internal(function, targetoptions=options)
+    kernel.enable_caching()
+    return kernel

@@ -7,16 +7,16 @@ Both corrections have minimum norm in the velocity space, q ← q ⊕ (−A⁺φ
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
 
 
-@njit(cache=True)
+@internal
 def normalize(sizes, x):
     """Scale the quaternions in x to length one."""
     for k in range(sizes[la.N_QUATERNIONS]):
@@ -26,7 +26,7 @@ def normalize(sizes, x):
             x[i + c] /= size
 
 
-@njit(cache=True)
+@internal
 def move(addresses, sizes, x, s, ws, step):
     """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length."""
     nq, nv = sizes[la.NQ], sizes[la.NV]
@@ -45,7 +45,7 @@ def move(addresses, sizes, x, s, ws, step):
     normalize(sizes, x)
 
 
-@njit(cache=True)
+@internal
 def project_position(addresses, sizes, settings, x, s, perm, ws):
     """Project q in x on φ(q, t) = 0. Returns (converged, residual, iterations).
 
@@ -85,7 +85,7 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
     return residual <= settings[la.ACCEPTED_RESIDUAL], residual, MAX_ITERATIONS
 
 
-@njit(cache=True)
+@internal
 def correct(m, n, limit, settings, s, perm, ws):
     """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank, −1 where it is not finite."""
     cut, size = settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS]
@@ -100,7 +100,7 @@ def correct(m, n, limit, settings, s, perm, ws):
     return rank
 
 
-@njit(cache=True)
+@internal
 def project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 

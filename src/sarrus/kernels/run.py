@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat
+from sarrus.kernels.flat import flat, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.stepping import error_norm, finish, slope, stages
 
@@ -32,7 +32,7 @@ PATIENCE = 20.0
 SPLIT_PIVOT = 1e-13
 
 
-@njit(cache=True)
+@internal
 def record(addresses, sizes, x, rank, row, s, ws):
     """Fill one row: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NU], sizes[la.NH], sizes[la.NC]
@@ -72,8 +72,9 @@ def storage_size(sizes, stage_count):
 
 @njit(cache=True)
 def advance(
-    addresses, sizes, settings, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
-    storage, state_vector, applied, end, grid, every, project, project_every, state, records, event_modes, event_values, event_log,
+    addresses, sizes, tolerances, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
+    storage, state_vector, applied, end, grid, every, project, project_every, state,
+    records, event_modes, event_values, event_log,
 ):  # fmt: skip
     """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
 
@@ -94,7 +95,7 @@ def advance(
     size_x = la.input_size(sizes)
     work, slopes = flat(storage), flat(storage[ws.size :])
     new, trial = flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
-    x, tau = flat(state_vector), flat(applied)
+    x, tau, settings = flat(state_vector), flat(applied), flat(tolerances)
     perm = np.empty(sizes[la.NC] + 1, np.int64)
     n_events = sizes[la.N_EVENTS]
     values = np.empty(n_events + 1)
@@ -252,7 +253,7 @@ def advance(
     return (DONE if x[time] >= end else RUNNING), rows
 
 
-@njit(cache=True)
+@internal
 def _approach(s, ws, state):
     """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
     smallest = s[ws.facts + la.SMALLEST]
@@ -265,7 +266,7 @@ def _approach(s, ws, state):
     return size, speed
 
 
-@njit(cache=True)
+@internal
 def _crossing(before, after, direction):
     """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both)."""
     if direction > 0:
@@ -275,7 +276,7 @@ def _crossing(before, after, direction):
     return (before < 0.0 <= after) or (before > 0.0 >= after)
 
 
-@njit(cache=True)
+@internal
 def _locate(
     addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, trial, work, perm, ws, what,
     state, modes, before, after, log,

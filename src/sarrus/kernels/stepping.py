@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import acceleration
 from sarrus.kernels.energy import project_with_energy
+from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import normalize, project_position, project_velocity
 
@@ -15,7 +15,7 @@ from sarrus.kernels.projection import normalize, project_position, project_veloc
 NOTHING, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2
 
 
-@njit(cache=True)
+@internal
 def set_control(addresses, sizes, bounds, x, s, ws):
     """Write u = control(q, v, t) to x, clipped to the actuators' limits (rows of ``bounds``)."""
     nu = sizes[la.NU]
@@ -27,7 +27,7 @@ def set_control(addresses, sizes, bounds, x, s, ws):
         x[first + k] = min(max(s[ws.x + k], bounds[0, k]), bounds[1, k])
 
 
-@njit(cache=True)
+@internal
 def slope(addresses, sizes, settings, bounds, x, tau, want, slopes, stage, s, perm, ws):
     """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
     nq, nv = sizes[la.NQ], sizes[la.NV]
@@ -41,7 +41,7 @@ def slope(addresses, sizes, settings, bounds, x, tau, want, slopes, stage, s, pe
     return used
 
 
-@njit(cache=True)
+@internal
 def stages(
     addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, tau, slopes, new, s, perm, ws
 ):  # fmt: skip
@@ -86,7 +86,7 @@ def stages(
     return True
 
 
-@njit(cache=True)
+@internal
 def error_norm(errors, slopes, x, new, h, n, rtol, atol):
     """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10)."""
     first = second = 0.0
@@ -106,7 +106,7 @@ def error_norm(errors, slopes, x, new, h, n, rtol, atol):
     return h * first / np.sqrt((first + 0.01 * second) * n)
 
 
-@njit(cache=True)
+@internal
 def finish(addresses, sizes, settings, x, what, energy, s, perm, ws):
     """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
     for i in range(sizes[la.NQ] + sizes[la.NV]):

@@ -63,6 +63,9 @@ def add_tendons(load: Import, model: Any, names: Names) -> None:
             load.report.keep(label, name)
         elif sites is not None:
             body1, body2 = (names.bodies[model.site_bodyid[s]] for s in sites)
+            if body1 == body2:
+                load.report.ignore(label, name, f"both ends are on {body1!r}; its length is constant")
+                continue
             point1, point2 = (model.site_pos[s] for s in sites)
             load.mechanism.add_spring_damper(
                 name,

@@ -19,8 +19,8 @@ rx ry rz         2 × vector part of the relative quaternion; multiplier: couple
 ===============  ================================================================================
 
 Rows n1, n2 vanish where u and u2 are parallel and where they are opposite. Closures that have them (revolute,
-cylindrical, screw, planar) mean parallel: `System.assemble` counts opposite axes as open, see `flipped`.
-Motion cannot turn the one into the other while the closure holds.
+cylindrical, screw, planar) mean parallel: `System.assemble` looks for such an assembly and names in
+``flipped`` the closures for which it finds none. Motion cannot turn one into the other while they hold.
 """
 
 from __future__ import annotations
