@@ -55,7 +55,7 @@ def forward(table, q, v, t, out):
         wrong += 0.0 * x[i]
     if rank < 0 or wrong != 0.0:  # NaN is unequal to everything
         return NO_ANSWER
-    if result[facts + la.RESIDUAL] > settings[la.INCONSISTENT] * (1.0 + result[facts + la.SCALE]):
+    if not result[facts + la.RESIDUAL] <= settings[la.INCONSISTENT] * (1.0 + result[facts + la.SCALE]):
         return rank + INCONSISTENT * STRIDE
     return rank + (SINGULAR * STRIDE if rank < sizes[la.GENERIC_RANK] else 0)
 
