@@ -11,6 +11,7 @@ from sarrus.codegen import NativeFunction, compile_function
 from sarrus.equations import Equations
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
+from sarrus.quaternions import normalize
 
 # Largest nv whose elimination is traced into straight-line code; see docs/decisions.
 TRACED_ELIMINATION_LIMIT = 40
@@ -120,14 +121,10 @@ class CompiledEquations:
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
             case "velocity":
                 return {"residual": e.velocity_residual, "jacobian": e.jacobian}
-            case "rate":
-                return {"rate": e.rate}
             case "energy":
                 return {"energy": e.kinetic_energy + e.potential_energy}
             case "invariants":
                 return self._invariants()
-            case "mass_matrix":
-                return {name: e.mass_matrix}
             case _:
                 return {name: getattr(e, name)}
 
@@ -169,6 +166,5 @@ class CompiledEquations:
 def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:
     """Return random coordinates with unit quaternions."""
     q = rng.uniform(-1.0, 1.0, equations.nq)
-    for start in equations.quaternions:
-        q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    normalize(q, np.array(equations.quaternions, dtype=np.int64))
     return q

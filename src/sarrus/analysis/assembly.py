@@ -57,8 +57,9 @@ def assemble(
         kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free
         trial, more = _descend(system, system.move(start, kick), t, free)
         iterations += more
-        if _residual(system, trial, t) < error:
-            best, error = trial, _residual(system, trial, t)
+        left = _residual(system, trial, t)
+        if left < error:
+            best, error = trial, left
     opposite: tuple[str, ...] = ()
     if error <= DATA_TOLERANCE:
         best, opposite, more = _turn_round(system, best, t, free)

@@ -8,11 +8,11 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import normalize
+from sarrus.kernels.projection import move
 
 
 @internal
-def project_with_energy(addresses, sizes, settings, x, energy, s, ws):
+def project_with_energy(addresses, sizes, settings, x, energy):
     """Project (q, v) in x on φ = 0, ψ = 0 and T + V = energy by Newton on the stacked system.
 
     Steps have minimum norm over (δq, δv) for any rank. The energy row is left out where its gradient
@@ -35,8 +35,7 @@ def _newton(addresses, sizes, settings, x, energy, w, perm):
     rows = m
     rhs, y, step = rows + m * n, rows + m * n + big, rows + m * n + 2 * big
     diagonal, beta, beta2, norms = step + big, step + 2 * big, step + 3 * big, step + 4 * big
-    rate = step + 5 * big
-    moved = rate + nq
+    scratch = step + 5 * big
     size = max(1.0, abs(energy))
     limit = sizes[la.HOLONOMIC_RANK] + sizes[la.GENERIC_RANK] + 1
     worst = np.inf
@@ -47,12 +46,12 @@ def _newton(addresses, sizes, settings, x, energy, w, perm):
         for j in range(m):
             w[rhs + j] = -w[j]
             worst = max(worst, abs(w[j]) / (size if j == m - 1 else 1.0))
-        rank = fa.factor(w, rows, m, n, limit, settings[la.SINGULAR_CUT], 0.0, perm, diagonal, beta, norms)
+        rank, _ = fa.solve(
+            w, rows, m, n, limit, settings[la.SINGULAR_CUT], 0.0, perm,
+            diagonal, beta, beta2, norms, rhs, y, step,
+        )  # fmt: skip
         if rank < 0:
             return False
-        if rank < m:
-            fa.reduce(w, rows, m, n, rank, diagonal, beta2)
-        fa.least_squares(w, rows, m, n, rank, perm, diagonal, beta, beta2, rhs, y, step)
         longest = 0.0
         for i in range(n):
             longest = max(longest, abs(w[step + i]))
@@ -60,14 +59,7 @@ def _newton(addresses, sizes, settings, x, energy, w, perm):
             return False
         if worst < 1e-14 or longest < 1e-14:
             return True
-        for i in range(la.input_size(sizes)):
-            w[moved + i] = x[i]
-        for i in range(nv):
-            w[moved + nq + i] = w[step + i]
-        call_native(addresses[la.RATE], w, moved, w, rate)
-        for i in range(nq):
-            x[i] += w[rate + i]
+        move(addresses, sizes, x, w, step, scratch)
         for i in range(nv):
             x[nq + i] += w[step + nv + i]
-        normalize(sizes, x)
     return worst < 1e-9

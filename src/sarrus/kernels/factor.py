@@ -153,6 +153,20 @@ def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
+def solve(s, w, m, n, limit, cut, scale, perm, diagonal, beta, beta2, norms, b, y, x):
+    """Factor the matrix at w and write x = A⁺ b; return (rank, norm of b − A x), rank −1 where it is not finite.
+
+    Arguments and what is left in the workspace are those of `factor`, `reduce` and `least_squares`.
+    """
+    rank = factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms)
+    if rank < 0:
+        return rank, np.inf
+    if rank < m:
+        reduce(s, w, m, n, rank, diagonal, beta2)
+    return rank, least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x)
+
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def apply_q(s, w, n, rank, beta, x):
     """Replace the vector at x by Q x."""
     for k in range(rank - 1, -1, -1):

@@ -9,8 +9,8 @@ from sarrus.kernels.acceleration import acceleration
 from sarrus.kernels.flat import flat, flat_at
 from sarrus.kernels.projection import project_position, project_velocity
 
-# Codes that `forward` returns: the rank, plus one of these. Negative: no answer.
-COMPLETE, SINGULAR, INCONSISTENT, STRIDE = 0, 1, 2, 1 << 20
+# Codes that `forward` returns: the rank, plus `STRIDE` × one of these (0: complete). Negative: no answer.
+SINGULAR, INCONSISTENT, STRIDE = 1, 2, 1 << 20
 NO_ANSWER, WRONG_LENGTH = -1, -3
 
 _VECTOR = types.Array(types.float64, 1, "C")

@@ -27,19 +27,22 @@ def normalize(sizes, x):
 
 
 @internal
-def move(addresses, sizes, x, s, ws, step):
-    """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length."""
+def move(addresses, sizes, x, s, step, scratch):
+    """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
+
+    ``scratch`` has room for x and q̇.
+    """
     nq, nv = sizes[la.NQ], sizes[la.NV]
     if sizes[la.SIMPLE_RATE] == 1:
         for i in range(nq):
             x[i] += s[step + i]
         return
     for i in range(la.input_size(sizes)):
-        s[ws.x + i] = x[i]
+        s[scratch + i] = x[i]
     for i in range(nv):
-        s[ws.x + nq + i] = s[step + i]
-    rate = ws.x + la.input_size(sizes)
-    call_native(addresses[la.RATE], s, ws.x, s, rate)
+        s[scratch + nq + i] = s[step + i]
+    rate = scratch + la.input_size(sizes)
+    call_native(addresses[la.RATE], s, scratch, s, rate)
     for i in range(nq):
         x[i] += s[rate + i]
     normalize(sizes, x)
@@ -80,7 +83,7 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
         longest = 0.0
         for i in range(nv):
             longest = max(longest, abs(s[ws.step + i]))
-        move(addresses, sizes, x, s, ws, ws.step)
+        move(addresses, sizes, x, s, ws.step, ws.x)
         stagnant = longest < 1e-13
     return residual <= settings[la.ACCEPTED_RESIDUAL], residual, MAX_ITERATIONS
 
@@ -88,15 +91,13 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
 @internal
 def correct(m, n, limit, settings, s, perm, ws):
     """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank, −1 where it is not finite."""
-    cut, size = settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS]
-    rank = fa.factor(s, ws.copy, m, n, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    rank, _ = fa.solve(
+        s, ws.copy, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS], perm,
+        ws.diagonal, ws.beta, ws.beta2, ws.norms, ws.rhs, ws.y, ws.step,
+    )  # fmt: skip
     if rank < 0:
         for i in range(n):
             s[ws.step + i] = np.nan
-        return -1
-    if rank < m:
-        fa.reduce(s, ws.copy, m, n, rank, ws.diagonal, ws.beta2)
-    fa.least_squares(s, ws.copy, m, n, rank, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step)
     return rank
 
 

@@ -123,5 +123,5 @@ def finish(addresses, sizes, settings, x, what, energy, s, perm, ws):
     if sizes[la.NC] > 0:
         project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh)
     if what == CONSTRAINTS_AND_ENERGY:
-        return project_with_energy(addresses, sizes, settings, x, energy, s, ws)
+        return project_with_energy(addresses, sizes, settings, x, energy)
     return True
