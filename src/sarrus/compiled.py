@@ -8,68 +8,25 @@ import casadi as ca
 import numpy as np
 
 from sarrus.codegen import NativeFunction, compile_function
+from sarrus.elimination import TRACED_ROWS, TRACED_VELOCITIES, direct_solution, live_rows, weighted
 from sarrus.equations import Equations
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 
-# Largest nv whose elimination is traced into straight-line code; see docs/decisions.
-TRACED_ELIMINATION_LIMIT = 40
-
-
-def eliminate(matrix: ca.SX) -> ca.SX:
-    """Return L with LᵀL = M, traced over the structural nonzeros.
-
-    In the order of a kinematic tree this factor has no fill-in (Featherstone 2005, branch-induced sparsity).
-    """
-    n = matrix.shape[0]
-    a = [[matrix[i, j] for j in range(i + 1)] for i in range(n)]
-    zero = [[a[i][j].is_zero() for j in range(i + 1)] for i in range(n)]
-    for k in range(n - 1, -1, -1):
-        a[k][k] = ca.sqrt(a[k][k])
-        support = [j for j in range(k) if not zero[k][j]]
-        inverse = 1 / a[k][k]
-        for j in support:
-            a[k][j] = a[k][j] * inverse
-        for i in support:
-            for j in support:
-                if j <= i:
-                    a[i][j] = a[i][j] - a[k][i] * a[k][j]
-                    zero[i][j] = False
-    factor = ca.SX.zeros(n, n)
-    for i in range(n):
-        for j in range(i + 1):
-            factor[i, j] = a[i][j]
-    return factor
-
-
-def solve_transposed(factor: ca.SX, columns: ca.SX) -> ca.SX:
-    """Return L⁻ᵀ B for lower triangular L, skipping structural zeros."""
-    n, count = columns.shape
-    inverse = [1 / factor[k, k] for k in range(n)]
-    below = [[j for j in range(k) if not factor[k, j].is_zero()] for k in range(n)]
-    out = ca.SX.zeros(n, count)
-    for c in range(count):
-        x = [columns[i, c] for i in range(n)]
-        for k in range(n - 1, -1, -1):
-            if x[k].is_zero():
-                continue
-            x[k] = x[k] * inverse[k]
-            for j in below[k]:
-                x[j] = x[j] - factor[k, j] * x[k]
-        out[:, c] = ca.vertcat(*x)
-    return out
-
 
 class CompiledEquations:
-    """The equations of a system as native functions of x = [q | v | u | t | p]."""
+    """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
 
     def __init__(self, equations: Equations) -> None:
         self.equations = equations
         self._functions: dict[str, NativeFunction] = {}
         e = equations
-        self.inputs = [e.q, e.v, e.u, e.t, e.p]
+        self.applied = ca.SX.sym("tau", e.nv)
+        self.inputs = [e.q, e.v, e.u, e.t, e.p, self.applied]
         self.mode = self._elimination_mode()
+        live = live_rows(e) if self.mode == la.TRACED else None
+        self.direct = live if live is not None and len(live) <= min(e.nv, TRACED_ROWS) else None
 
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
@@ -108,6 +65,7 @@ class CompiledEquations:
         sizes[la.SIMPLE_RATE] = int(simple)
         sizes[la.GENERIC_RANK] = min(e.nc, e.nv)
         sizes[la.HOLONOMIC_RANK] = min(e.nh, e.nv)
+        sizes[la.DIRECT_RANK] = -1 if self.direct is None else len(self.direct)
         sizes[la.QUATERNIONS :] = e.quaternions
         return sizes
 
@@ -116,6 +74,9 @@ class CompiledEquations:
         match name:
             case "dynamics":
                 return self._dynamics()
+            case "direct":
+                assert self.direct is not None
+                return direct_solution(e, self._force, self.direct)
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
@@ -128,15 +89,18 @@ class CompiledEquations:
             case _:
                 return {name: getattr(e, name)}
 
+    @property
+    def _force(self) -> ca.SX:
+        """f of M a = f + Aᵀλ."""
+        e = self.equations
+        return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
+
     def _dynamics(self) -> dict[str, ca.SX]:
         e = self.equations
-        force = e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal
-        if self.mode != la.TRACED:
-            mass, rows = e.mass_matrix, e.jacobian
-        else:
-            mass = eliminate(e.mass_matrix)
-            solved = solve_transposed(mass, ca.horzcat(force, e.jacobian.T))
-            force, rows = solved[:, 0], solved[:, 1:].T
+        mass, force, rows = e.mass_matrix, self._force, e.jacobian
+        if self.mode == la.TRACED:
+            problem = weighted(e, force)
+            mass, force, rows = problem.factor, problem.force, problem.rows
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.rate}
 
     def _invariants(self) -> dict[str, ca.SX]:
@@ -160,7 +124,7 @@ class CompiledEquations:
             scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
             if np.any(scale <= 0.0) or np.linalg.eigvalsh(mass / np.outer(scale, scale))[0] < 1e-12:
                 return la.NULL_SPACE
-        return la.TRACED if e.nv <= TRACED_ELIMINATION_LIMIT else la.CHOLESKY
+        return la.TRACED if e.nv <= TRACED_VELOCITIES else la.CHOLESKY
 
 
 def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:

@@ -34,6 +34,8 @@ class Evaluations:
         n = self.nq + self.nv
         self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
         self._t_index = n + self.nu
+        tau = self._t_index + 1 + e.p.shape[0]
+        self._p_part, self._tau_part = slice(self._t_index + 1, tau), slice(tau, tau + self.nv)
 
     # --- description -------------------------------------------------------------------------------
 
@@ -137,11 +139,11 @@ class Evaluations:
     def pack(
         self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> Array:
-        """Return x = [q | v | u | t | p], the input of the native functions.
+        """Return x = [q | v | u | t | p | τ], the input of the native functions, with τ = 0.
 
         Lengths and finiteness are checked, and quaternions scaled to length one.
         """
-        x = np.zeros(self._t_index + 1 + len(self.parameters))
+        x = np.zeros(self._tau_part.stop)
         x[self._q_part] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
         if v is not None:
             x[self._v_part] = self.checked(v, self.nv, "v")
@@ -149,7 +151,7 @@ class Evaluations:
             x[self._u_part] = self.checked(u, self.nu, "u")
         x[self._t_index] = self._time(t)
         if self.parameters:
-            x[self._t_index + 1 :] = list(self.parameters.values())
+            x[self._p_part] = list(self.parameters.values())
         return x
 
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:

@@ -172,7 +172,6 @@ class _Run:
             self.addresses[la.EVENTS] = native.address
             self.values = np.zeros(len(self.events))
         self.log = np.zeros((max(64, 4 * len(self.events)), 2))
-        self.tau = np.zeros(system.nv)
         self.state = np.zeros(run.N_STATE)
         self.state[run.UNRECORDED] = -1.0
         self.state[run.FACTOR] = 10.0
@@ -259,8 +258,7 @@ class _Run:
         if name == "control":
             self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
         else:
-            self.tau[:] = value
-            self.sizes[la.APPLIED] = 1
+            self.x[s._tau_part] = value
 
     def until(self, end: float, bar: Any, *, keep: bool) -> None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.
@@ -310,7 +308,7 @@ class _Run:
         code, rows = run.advance(
             self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
             scheme.errors if self.adaptive else np.zeros((0, 1)), -1.0 / (scheme.error_order + 1), self.rtol, self.atol,
-            self.max_step, self.min_step, self.storage, self.x, self.tau, end, self.grid,
+            self.max_step, self.min_step, self.storage, self.x, end, self.grid,
             np.inf if self.grid else self.every, self.project, self.project_every, state, block,
             self.modes, self.values, self.log,
         )  # fmt: skip

@@ -84,7 +84,8 @@ class System(Evaluations):
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
         self._build_table(self.compiled.sizes())
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
-        self._ready, self._complete, self._u_given = False, -2, False
+        self._ready, self._complete = False, -2
+        self._u_given = self._tau_given = False
 
     def _build_table(self, sizes: np.ndarray) -> None:
         """Lay out what the kernels need to know: one integer table, and the arrays that it points to."""
@@ -93,13 +94,12 @@ class System(Evaluations):
         self._sizes = self.table[la.SIZES : la.SIZES + len(sizes)]
         self._sizes[:] = sizes
         self._settings = self.settings()
+        self._tau_shape = (self.nv,)
         self._x = np.zeros(la.input_size(sizes))
-        self._tau = np.zeros(self.nv)
         self._work = np.zeros(self.workspace_size())
         for place, array in (
             (la.SETTINGS, self._settings),
             (la.STATE, self._x),
-            (la.APPLIED_FORCE, self._tau),
             (la.WORK, self._work),
         ):
             self.table[place] = array.ctypes.data
@@ -184,12 +184,14 @@ class System(Evaluations):
         if u is not None or self._u_given:
             self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
             self._u_given = u is not None
-        if tau is not None:
-            simple = type(tau) is np.ndarray and tau.shape == self._tau.shape
-            self._tau[:] = tau if simple else self.checked(tau, self.nv, "tau")
-            self._sizes[la.APPLIED] = 1
+        if tau is not None or self._tau_given:
+            simple = type(tau) is np.ndarray and tau.shape == self._tau_shape
+            self._x[self._tau_part] = (
+                0.0 if tau is None else tau if simple else self.checked(tau, self.nv, "tau")
+            )
+            self._tau_given = tau is not None
         if self.parameters:
-            self._x[self._t_index + 1 :] = list(self.parameters.values())
+            self._x[self._p_part] = list(self.parameters.values())
         out = np.empty(self.output_size)
         try:
             code = forward(self.table, q, v, t, out)
@@ -198,8 +200,6 @@ class System(Evaluations):
             code = forward(self.table, x[self._q_part], x[self._v_part], x[self._t_index], out)
         if code != self._complete:
             return self._incomplete(out, code, q, v, t, throw)
-        if tau is not None:
-            self._sizes[la.APPLIED] = 0
         return ForwardDynamics(self, out, code, Status.OK, t)
 
     def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
@@ -218,33 +218,25 @@ class System(Evaluations):
         self, out: Array, code: int, q: ArrayLike, v: ArrayLike, t: float, throw: bool
     ) -> ForwardDynamics:
         """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
-        try:
-            x = self.pack(q, v, None, t)
-            x[self._u_part] = self._x[self._u_part]
-            q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
+        x = self.pack(q, v, None, t)
+        x[self._u_part] = self._x[self._u_part]
+        q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
+        outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+        if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
+            # The rank nearby may differ from where it was found: look again, here.
+            self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
+            code = forward(self.table, q, v, t, out)
             outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-            if outcome == SINGULAR or (
-                outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]
-            ):
-                # The rank nearby may differ from where it was found: look again, here.
-                self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
-                code = forward(self.table, q, v, t, out)
-                outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-                self._prepare(q, v, t)
-            if self._non_ideal:
-                out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
-            if outcome < 0:
-                if self._sizes[la.APPLIED]:
-                    self.checked(self._tau, self.nv, "tau")
-                status = self.diagnose(x)
-                if throw:
-                    raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
-                return ForwardDynamics(self, out, rank, status, t)
-            return ForwardDynamics(
-                self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t
-            )
-        finally:
-            self._sizes[la.APPLIED] = 0
+            self._prepare(q, v, t)
+        if self._non_ideal:
+            out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
+        if outcome < 0:
+            self.checked(self._x[self._tau_part], self.nv, "tau")
+            status = self.diagnose(x)
+            if throw:
+                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
+            return ForwardDynamics(self, out, rank, status, t)
+        return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
 
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
@@ -274,7 +266,8 @@ class System(Evaluations):
 
     def load_functions(self, *names: str) -> np.ndarray:
         """Compile the named functions that the kernels call and return the table of addresses."""
-        for name in names:
+        direct = ("direct",) if "dynamics" in names and self.compiled.direct is not None else ()
+        for name in (*names, *direct):
             self._addresses[la.FUNCTIONS[name]] = self.compiled.function(name).address
         return self._addresses
 

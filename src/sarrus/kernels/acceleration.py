@@ -5,7 +5,9 @@ With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on th
 
     y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
 
-Where M is singular (massless links), the null-space method: a = −A⁺γ + Z z, Zᵀ M Z z = Zᵀ(f + M A⁺γ).
+Where the rows are clearly independent and nobody asks for pivots, straight-line code does all that
+(`sarrus.elimination.direct_solution`). Where M is singular (massless links), the null-space method: a = −A⁺γ + Z z,
+Zᵀ M Z z = Zᵀ(f + M A⁺γ).
 """
 
 from __future__ import annotations
@@ -17,25 +19,34 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
 
+# What is wanted: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing factorisation knows.
+SLOPE, ANSWER, PIVOTS = 0, 1, 2
+# Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
+CLEAR = 0.1
+
 
 @internal
-def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
-    """Put the acceleration at x = [q|v|u|t|p] in the workspace ``s`` and, if ``want``, λ and Aᵀλ.
+def acceleration(addresses, sizes, settings, x, want, s, perm, ws):
+    """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace ``s`` with N v and what is wanted.
 
     The rank is at most the generic one in ``sizes``: what is redundant on the constraint manifold stays so
-    at Runge–Kutta stages beside it, however much its pivots grow there. ``tau`` is the applied generalized
-    force, read where sizes[APPLIED] is 1. Returns the rank used, or −1 where the problem is ill posed. N v stays
-    at ws.rate.
+    at Runge–Kutta stages beside it, however much its pivots grow there. Returns the rank used, or −1 where the
+    problem is ill posed.
     """
-    nv, nc = sizes[la.NV], sizes[la.NC]
+    nq, nv, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NC]
+    if want < PIVOTS and sizes[la.DIRECT_RANK] == sizes[la.GENERIC_RANK] and sizes[la.BAUMGARTE] == 0:
+        call_native(addresses[la.DIRECT], x, 0, s, ws.a)
+        size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_WEIGHTED_ROWS] ** 2)
+        cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
+        if s[ws.gauge + la.CLEARANCE] > CLEAR and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size:
+            for k in range(la.N_FACTS):
+                s[ws.facts + k] = 0.0
+            return sizes[la.GENERIC_RANK] if _is_finite(s, ws.a, nv) else -1
     call_native(addresses[la.DYNAMICS], x, 0, s, ws.native)
     if sizes[la.BAUMGARTE] == 1:
         _baumgarte(addresses, sizes, settings, x, s, ws)
     mode = sizes[la.ELIMINATION]
     if mode == la.NULL_SPACE:
-        if sizes[la.APPLIED] == 1:
-            for i in range(nv):
-                s[ws.force + i] += tau[i]
         used = _null_space(sizes, settings, want, s, perm, ws)
     else:
         if mode == la.CHOLESKY:
@@ -44,17 +55,19 @@ def acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws):
             fa.solve_l_transposed(s, ws.mass, nv, ws.force)
             for j in range(nc):
                 fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-        if sizes[la.APPLIED] == 1:
-            for i in range(nv):
-                s[ws.step + i] = tau[i]
-            fa.solve_l_transposed(s, ws.mass, nv, ws.step)
-            for i in range(nv):
-                s[ws.force + i] += s[ws.step + i]
         used = _project(sizes, settings, want, s, perm, ws)
-    finite = used >= 0
-    for i in range(nv):
-        finite = finite and np.isfinite(s[ws.a + i])
-    return used if finite else -1
+    for i in range(nq):
+        s[ws.rate + i] = s[ws.velocity + i]
+    return used if _is_finite(s, ws.a, nv) else -1
+
+
+@internal
+def _is_finite(s, first, count):
+    """Tell whether the entries from ``first`` on are numbers."""
+    wrong = 0.0
+    for i in range(first, first + count):
+        wrong += 0.0 * s[i]
+    return wrong == 0.0
 
 
 @internal
@@ -82,7 +95,7 @@ def _project(sizes, settings, want, s, perm, ws):
         s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
     )
     s[ws.facts + la.SCALE] = np.sqrt(scale)
-    if want:
+    if want > SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
         for i in range(nv):
             s[ws.reaction + i] = 0.0
@@ -173,7 +186,7 @@ def _null_space(sizes, settings, want, s, perm, ws):
     fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.a)
     for i in range(nv):
         s[ws.a + i] += s[ws.step + i]
-    if want:
+    if want > SLOPE:
         # First block of Qᵀ(M a − f) = rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
         for i in range(used):
             value = -s[ws.rhs + i]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import njit, types
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import acceleration
+from sarrus.kernels.acceleration import ANSWER, acceleration
 from sarrus.kernels.flat import flat, flat_at
 from sarrus.kernels.projection import project_position, project_velocity
 
@@ -22,13 +22,13 @@ _TABLE = types.Array(types.int64, 1, "C")
 def forward(table, q, v, t, out):
     """Write (a, λ, Aᵀλ, facts, q, v) at a state to ``out``; return rank + `STRIDE` × outcome, or no answer.
 
-    ``table`` describes the system (see `layout`); its x keeps u and the parameters and gets q, v and t. Few
+    ``table`` describes the system (see `layout`); its x keeps u, τ and the parameters and gets q, v and t. Few
     arguments keep the call from Python short.
     """
     sizes = table[la.SIZES :]
     perm = sizes[la.QUATERNIONS + sizes[la.N_QUATERNIONS] :]
     settings, x = flat_at(table[la.SETTINGS]), flat_at(table[la.STATE])
-    tau, s = flat_at(table[la.APPLIED_FORCE]), flat_at(table[la.WORK])
+    s = flat_at(table[la.WORK])
     nq, nv, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NC]
     if q.shape[0] != nq or v.shape[0] != nv:
         return WRONG_LENGTH
@@ -38,13 +38,10 @@ def forward(table, q, v, t, out):
         x[nq + i] = v[i]
     x[nq + nv + sizes[la.NU]] = t
     ws = la.workspace(sizes)
-    rank = acceleration(table, sizes, settings, x, tau, True, s, perm, ws)
+    rank = acceleration(table, sizes, settings, x, ANSWER, s, perm, ws)
     result = flat(out)
-    for i in range(nv):
+    for i in range(2 * nv + nc):
         result[i] = s[ws.a + i]
-        result[nv + nc + i] = s[ws.reaction + i]
-    for j in range(nc):
-        result[nv + j] = s[ws.lam + j]
     facts = 2 * nv + nc
     for k in range(la.N_FACTS):
         result[facts + k] = s[ws.facts + k]

@@ -1,6 +1,6 @@
 """How a compiled system is handed to the kernels: flat arrays whose entries are named here.
 
-``addresses`` holds native functions, all of the flat input x = [q | v | u | t | p]; ``sizes`` the
+``addresses`` holds native functions, all of the flat input x = [q | v | u | t | p | τ]; ``sizes`` the
 dimensions and modes; ``settings`` the tolerances. A missing function has address 0.
 """
 
@@ -19,11 +19,13 @@ ENERGY = 4  # T + V
 CONTROL = 5  # u(q, v, t)
 EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
-N_ADDRESSES = 8
-# The table of a system: addresses, then pointers to its settings, x, τ and workspace, then sizes, then a permutation.
-SETTINGS, STATE, APPLIED_FORCE, WORK, SIZES = 8, 9, 10, 11, 12
+DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where sizes[DIRECT_RANK] ≥ 0
+N_ADDRESSES = 9
+# The table of a system: addresses, then pointers to its settings, x and workspace, then sizes, then a permutation.
+SETTINGS, STATE, WORK, SIZES = 9, 10, 11, 12
 FUNCTIONS = {
     "dynamics": DYNAMICS,
+    "direct": DIRECT,
     "position": POSITION,
     "velocity": VELOCITY,
     "rate": RATE,
@@ -40,7 +42,7 @@ SIMPLE_RATE = 9  # 1 where q̇ = v
 GENERIC_RANK = 10
 BAUMGARTE = 11
 HOLONOMIC_RANK = 12
-APPLIED = 13  # 1 where a generalized force τ is applied
+DIRECT_RANK = 13  # rank of A for which the direct solve holds, −1 where there is none
 QUATERNIONS = 14
 
 # values of sizes[ELIMINATION]
@@ -64,9 +66,9 @@ class Workspace(NamedTuple):
     """Offsets of the vectors in the flat workspace of one thread.
 
     ``native`` receives the output of native functions; the dynamics lie at mass (nv²), force (nv), rows
-    (nc × nv), bias (nc) and rate (nq), which start there. ``copy`` (nc × nv) is for factoring; the vectors of
-    length max(nv, nc) + 1 follow. After an acceleration, a, lam and reaction (Aᵀλ) hold its results and facts
-    the numbers of `FACTS`. ``x`` and ``rate`` serve the projection.
+    (nc × nv), bias (nc) and velocity (nq), which start there. ``copy`` (nc × nv) is for factoring; the vectors of
+    length max(nv, nc) + 1 follow. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the
+    other, hold its results and facts the numbers below. ``x`` serves the projection.
     """
 
     native: int
@@ -74,7 +76,7 @@ class Workspace(NamedTuple):
     force: int
     rows: int
     bias: int
-    rate: int
+    velocity: int
     copy: int
     y: int
     step: int
@@ -87,6 +89,8 @@ class Workspace(NamedTuple):
     a: int
     lam: int
     reaction: int
+    rate: int
+    gauge: int
     facts: int
     x: int
     size: int
@@ -95,6 +99,8 @@ class Workspace(NamedTuple):
 # facts of an acceleration: norm and scale of the residual A a + γ; largest pivot, smallest at the generic rank,
 # first beyond it
 RESIDUAL, SCALE, LARGEST, SMALLEST, BEYOND, N_FACTS = 0, 1, 2, 3, 4, 5
+# gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ
+CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
 
 
 @njit(cache=True)
@@ -105,19 +111,22 @@ def workspace(sizes):
     force = nv * nv
     rows = force + nv
     bias = rows + nc * nv
-    rate = bias + nc
-    copy = max(rate + nq, nh * (nv + 2), nc * (nv + 1), nq) + 1
+    velocity = bias + nc
+    copy = max(velocity + nq, nh * (nv + 2), nc * (nv + 1), nq) + 1
     y = copy + max(nc * nv, nv * nv)
-    facts = y + 11 * big
+    a = y + 8 * big
+    rate = a + 2 * nv + nc
+    gauge = rate + nq
+    facts = gauge + N_GAUGE
     x = facts + N_FACTS
     return Workspace(
-        0, 0, force, rows, bias, rate, copy,
+        0, 0, force, rows, bias, velocity, copy,
         y, y + big, y + 2 * big, y + 3 * big, y + 4 * big, y + 5 * big, y + 6 * big, y + 7 * big,
-        y + 8 * big, y + 9 * big, y + 10 * big, facts, x, x + input_size(sizes) + nq + 1,
+        a, a + nv, a + nv + nc, rate, gauge, facts, x, x + input_size(sizes) + nq + 1,
     )  # fmt: skip
 
 
 @njit(cache=True)
 def input_size(sizes):
     """Return the length of x."""
-    return sizes[NQ] + sizes[NV] + sizes[NU] + 1 + sizes[NP]
+    return sizes[NQ] + 2 * sizes[NV] + sizes[NU] + 1 + sizes[NP]

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from sarrus.kernels import layout as la
+from sarrus.kernels.acceleration import PIVOTS
 from sarrus.kernels.flat import flat, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.stepping import error_norm, finish, slope, stages
@@ -73,7 +74,7 @@ def storage_size(sizes, stage_count):
 @njit(cache=True)
 def advance(
     addresses, sizes, tolerances, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
-    storage, state_vector, applied, end, grid, every, project, project_every, state,
+    storage, state_vector, end, grid, every, project, project_every, state,
     records, event_modes, event_values, event_log,
 ):  # fmt: skip
     """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
@@ -95,13 +96,13 @@ def advance(
     size_x = la.input_size(sizes)
     work, slopes = flat(storage), flat(storage[ws.size :])
     new, trial = flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
-    x, tau, settings = flat(state_vector), flat(applied), flat(tolerances)
+    x, settings = flat(state_vector), flat(tolerances)
     perm = np.empty(sizes[la.NC] + 1, np.int64)
     n_events = sizes[la.N_EVENTS]
     values = np.empty(n_events + 1)
     rows = 0
 
-    rank = slope(addresses, sizes, settings, bounds, x, tau, True, slopes, 0, work, perm, ws)
+    rank = slope(addresses, sizes, settings, bounds, x, PIVOTS, slopes, 0, work, perm, ws)
     if rank < 0:
         return ILL_POSED, rows
     if state[UNRECORDED] < 0.0:
@@ -111,13 +112,13 @@ def advance(
         if n_events:
             call_native(addresses[la.EVENTS], x, 0, event_values, 0)
 
+    size, speed = _approach(work, ws, state)
     while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
         t = x[time]
         last = False
-        size, speed = _approach(work, ws, state)
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
-        whole = True
+        whole, beside = True, False
         if adaptive:
             h = min(state[STEP], h_max)
             if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
@@ -138,17 +139,16 @@ def advance(
                 target, last = end, True
             h = target - t
             near = project > 0 and (near or size < 2.0 * speed * h)
-            if project > 0 and 0.0 < size < speed * h:
-                # Part the step so that the singular configuration falls between two stages.
-                arrival = size / speed
-                part = arrival / between if arrival < between * h else h - (h - arrival) / (1.0 - between)
-                if 1e-3 * h < part < 0.999 * h:
-                    h, last, whole = part, False, False
+            if near and size < 2.0 * speed * h:
+                h, whole, beside = _part(size / speed, h, end - t, between)
+                last = last and whole
+            if beside and rows + 2 > records.shape[0]:
+                return RUNNING, rows
         if grid > 0.0 and rows + int(h / grid) + 2 > records.shape[0]:
             return RUNNING, rows
         good = stages(
             addresses, sizes, settings, bounds, a, b, c, adaptive, near,
-            x, h, tau, slopes, new, work, perm, ws,
+            x, h, slopes, new, work, perm, ws,
         )  # fmt: skip
         if (
             project > 0
@@ -213,7 +213,7 @@ def advance(
         if n_events:
             call_native(addresses[la.EVENTS], new, 0, values, 0)
             stop = _locate(
-                addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, trial, work, perm, ws, what,
+                addresses, sizes, settings, bounds, a, b, c, near, x, h, slopes, new, trial, work, perm, ws, what,
                 state, event_modes, event_values, values, event_log,
             )  # fmt: skip
         on_grid = False
@@ -225,20 +225,29 @@ def advance(
             state[GRID_NEXT] += 1.0
             if on_grid:
                 break
-            stages(
-                addresses, sizes, settings, bounds, a, b, c, False, near,
-                x, wanted - t, tau, slopes, trial, work, perm, ws,
-            )  # fmt: skip
-            trial[time] = wanted
-            if not finish(addresses, sizes, settings, trial, what, state[TARGET_ENERGY], work, perm, ws):
+            if not _sample(
+                addresses, sizes, settings, bounds, a, b, c, near, x, wanted, slopes, trial, work, perm, ws, what,
+                state, records[rows],
+            ):  # fmt: skip
                 return PROJECTION_FAILED, rows
-            rank = slope(addresses, sizes, settings, bounds, trial, tau, True, slopes, s, work, perm, ws)
-            record(addresses, sizes, trial, rank, records[rows], work, ws)
             rows += 1
+        if beside:
+            # The step went past its target: the record there comes from a step of its own.
+            state[STEPS] += 1.0
+            state[UNRECORDED] += 1.0
+            if state[UNRECORDED] >= every and not (stop and new[time] < target):
+                if not _sample(
+                    addresses, sizes, settings, bounds, a, b, c, near, x, target, slopes, trial, work, perm, ws, what,
+                    state, records[rows],
+                ):  # fmt: skip
+                    return PROJECTION_FAILED, rows
+                rows += 1
+                state[UNRECORDED] = 0.0
         for i in range(la.input_size(sizes)):
             x[i] = new[i]
-        rank = slope(addresses, sizes, settings, bounds, x, tau, True, slopes, 0, work, perm, ws)
+        rank = slope(addresses, sizes, settings, bounds, x, PIVOTS, slopes, 0, work, perm, ws)
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
+        size, speed = _approach(work, ws, state)
         if whole:
             state[STEPS] += 1.0
             state[UNRECORDED] += 1.0
@@ -251,6 +260,50 @@ def advance(
         if stop:
             return EVENT, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def _sample(
+    addresses, sizes, settings, bounds, a, b, c, near, x, time, slopes, trial, s, perm, ws, what, state, row
+):  # fmt: skip
+    """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
+    clock = sizes[la.NQ] + sizes[la.NV] + sizes[la.NU]
+    stages(
+        addresses, sizes, settings, bounds, a, b, c, False, near,
+        x, time - x[clock], slopes, trial, s, perm, ws,
+    )  # fmt: skip
+    trial[clock] = time
+    if not finish(addresses, sizes, settings, trial, what, state[TARGET_ENERGY], s, perm, ws):
+        return False
+    rank = slope(addresses, sizes, settings, bounds, trial, PIVOTS, slopes, b.shape[0], s, perm, ws)
+    record(addresses, sizes, trial, rank, row, s, ws)
+    return True
+
+
+@internal
+def _part(arrival, h, room, between):
+    """Lay a singular configuration ``arrival`` ahead between two stages: (step, it ends at h, it goes past h).
+
+    The acceleration at a distance δ from it is uncertain by about ε/δ², so where there is ``room`` no step
+    begins, has a stage or ends close to it; one that would end there goes past its end. ``between`` and
+    1 − ``between`` are the middles of two wide gaps between stages.
+    """
+    late = max(between, 1.0 - between)
+    early = 1.0 - late
+    fraction = arrival / h
+    part = h
+    if 0.8 < fraction < 1.2 and arrival / late < 0.999 * room:
+        return arrival / late, False, True
+    if fraction < early:
+        part = arrival / early
+    elif fraction < 0.5:
+        part = h - (h - arrival) / late
+    elif fraction < late:
+        part = arrival / late
+    elif 0.8 < fraction < 1.0:
+        part = h - (h - arrival) / early
+    whole = not 1e-3 * h < part < 0.999 * h
+    return (h if whole else part), whole, False
 
 
 @internal
@@ -278,7 +331,7 @@ def _crossing(before, after, direction):
 
 @internal
 def _locate(
-    addresses, sizes, settings, bounds, a, b, c, near, x, h, tau, slopes, new, trial, work, perm, ws, what,
+    addresses, sizes, settings, bounds, a, b, c, near, x, h, slopes, new, trial, work, perm, ws, what,
     state, modes, before, after, log,
 ):  # fmt: skip
     """Find crossings within the step by repeating it with a shorter h (Illinois method), and log them.
@@ -304,7 +357,7 @@ def _locate(
             middle = min(max(middle, low + margin), high - margin)
             if not stages(
                 addresses, sizes, settings, bounds, a, b, c, False, near,
-                x, middle, tau, slopes, trial, work, perm, ws,
+                x, middle, slopes, trial, work, perm, ws,
             ) or not finish(addresses, sizes, settings, trial, what, energy, work, perm, ws):  # fmt: skip
                 break
             call_native(addresses[la.EVENTS], trial, 0, values, 0)
@@ -318,7 +371,7 @@ def _locate(
     if stop:
         stages(
             addresses, sizes, settings, bounds, a, b, c, False, near,
-            x, earliest, tau, slopes, new, work, perm, ws,
+            x, earliest, slopes, new, work, perm, ws,
         )  # fmt: skip
         finish(addresses, sizes, settings, new, what, energy, work, perm, ws)
         call_native(addresses[la.EVENTS], new, 0, after, 0)

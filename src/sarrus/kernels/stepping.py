@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import acceleration
+from sarrus.kernels.acceleration import SLOPE, acceleration
 from sarrus.kernels.energy import project_with_energy
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
@@ -28,12 +28,12 @@ def set_control(addresses, sizes, bounds, x, s, ws):
 
 
 @internal
-def slope(addresses, sizes, settings, bounds, x, tau, want, slopes, stage, s, perm, ws):
+def slope(addresses, sizes, settings, bounds, x, want, slopes, stage, s, perm, ws):
     """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
     nq, nv = sizes[la.NQ], sizes[la.NV]
     n = nq + nv
     set_control(addresses, sizes, bounds, x, s, ws)
-    used = acceleration(addresses, sizes, settings, x, tau, want, s, perm, ws)
+    used = acceleration(addresses, sizes, settings, x, want, s, perm, ws)
     for i in range(nq):
         slopes[stage * n + i] = s[ws.rate + i]
     for i in range(nv):
@@ -43,7 +43,7 @@ def slope(addresses, sizes, settings, bounds, x, tau, want, slopes, stage, s, pe
 
 @internal
 def stages(
-    addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, tau, slopes, new, s, perm, ws
+    addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, slopes, new, s, perm, ws
 ):  # fmt: skip
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
@@ -68,7 +68,7 @@ def stages(
         new[time] = x[time] + c[stage] * h
         if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, s, perm, ws):
             return False
-        if slope(addresses, sizes, settings, bounds, new, tau, False, slopes, stage, s, perm, ws) < 0:
+        if slope(addresses, sizes, settings, bounds, new, SLOPE, slopes, stage, s, perm, ws) < 0:
             return False
     for i in range(n):
         new[i] = x[i]
@@ -82,7 +82,7 @@ def stages(
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
         if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, s, perm, ws):
             return False
-        return slope(addresses, sizes, settings, bounds, new, tau, False, slopes, count, s, perm, ws) >= 0
+        return slope(addresses, sizes, settings, bounds, new, SLOPE, slopes, count, s, perm, ws) >= 0
     return True
 
 
