@@ -15,11 +15,11 @@ from sarrus.mechanism.pose import Array
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:
     """Return a function that evaluates a, λ, Aᵀλ ``repeats`` times in the kernel: seconds per evaluation."""
     expected = system.forward_dynamics(q, v).a
-    table, t, out = system.table, 0.0, np.empty(system.output_size)
+    table, tau, t, out = system.table, np.zeros(system.nv), 0.0, np.empty(system.output_size)
 
     def run() -> float:
         began = perf_counter()
-        forward_many(table, q, v, t, out, repeats)
+        forward_many(table, q, v, tau, t, out, repeats)
         return (perf_counter() - began) / repeats
 
     run()

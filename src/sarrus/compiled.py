@@ -54,20 +54,20 @@ class CompiledEquations:
         """Whether M is singular, so that only the null-space method solves the dynamics."""
         return self.mode == la.NULL_SPACE
 
-    def sizes(self) -> np.ndarray:
-        """Return the integer description for the kernels; ranks are to be filled in."""
+    def table(self) -> np.ndarray:
+        """Return the table for the kernels with dimensions and modes; see `sarrus.kernels.layout`."""
         e = self.equations
-        sizes = np.zeros(la.QUATERNIONS + len(e.quaternions), np.int64)
-        sizes[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
-        sizes[la.ELIMINATION] = self.mode
-        sizes[la.N_QUATERNIONS] = len(e.quaternions)
-        simple = e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1)
-        sizes[la.SIMPLE_RATE] = int(simple)
-        sizes[la.GENERIC_RANK] = min(e.nc, e.nv)
-        sizes[la.HOLONOMIC_RANK] = min(e.nh, e.nv)
-        sizes[la.DIRECT_RANK] = -1 if self.direct is None else len(self.direct)
-        sizes[la.QUATERNIONS :] = e.quaternions
-        return sizes
+        end = la.QUATERNIONS + len(e.quaternions)
+        table = np.zeros(end + e.nc + 1, np.int64)
+        table[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
+        table[la.ELIMINATION] = self.mode
+        table[la.SIMPLE_RATE] = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
+        table[la.GENERIC_RANK] = min(e.nc, e.nv)
+        table[la.HOLONOMIC_RANK] = min(e.nh, e.nv)
+        table[la.DIRECT_RANK] = -1 if self.direct is None else len(self.direct)
+        table[la.N_QUATERNIONS] = len(e.quaternions)
+        table[la.QUATERNIONS : end] = e.quaternions
+        return table
 
     def _outputs(self, name: str) -> dict[str, ca.SX]:
         e = self.equations

@@ -21,7 +21,8 @@ from sarrus.inputs import (
 )
 from sarrus.kernels import layout as la
 from sarrus.kernels import run
-from sarrus.kernels.stepping import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING
+from sarrus.kernels.energy import projection_with_energy
+from sarrus.kernels.projection import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING, projection
 from sarrus.kernels.tableau import METHODS, tableau
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
@@ -154,22 +155,21 @@ class _Run:
         self.events = list(events)
         self.every = float(every)
         self.stabilization = stabilization
-        names = ["dynamics", "position", "velocity", "rate", "energy"]
+        names, kernel = ["dynamics", "position", "velocity", "rate", "energy"], projection
         self.project = {"projection": CONSTRAINTS, "energy": CONSTRAINTS_AND_ENERGY}.get(
             stabilization, NOTHING
         )
         if self.project == CONSTRAINTS_AND_ENERGY:
             names.append("invariants")
-        self.addresses = system.load_functions(*names).copy()
+            kernel = projection_with_energy
+        system.load_functions(*names)
+        system.table[la.PROJECTION] = kernel.address
         self.project_every = project_every
         self.baumgarte = baumgarte
         self.bounds = control_bounds(system)
-        self.natives: list[Any] = []  # keeps compiled functions alive during the run
         self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
         if self.events:
-            native, self.modes = compile_events(system, self.events)
-            self.natives.append(native)
-            self.addresses[la.EVENTS] = native.address
+            self.locator, self.modes = compile_events(system, self.events)
             self.values = np.zeros(len(self.events))
         self.log = np.zeros((max(64, 4 * len(self.events)), 2))
         self.state = np.zeros(run.N_STATE)
@@ -201,23 +201,25 @@ class _Run:
             )
         s.ensure_generic_rank(q0, t0, x[s.nq : s.nq + s.nv], renew=True)
         if s.nc:
-            s._project(x)
+            s.project(x)
         self.x = x
-        self.sizes = s.sizes()
-        self.sizes[la.N_EVENTS] = len(self.events)
+        self.table = s.table.copy()
+        if self.events:
+            self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, len(self.events)
         self.settings = s.settings()
         if self.stabilization == "baumgarte":
-            self.sizes[la.BAUMGARTE] = 1
+            self.table[la.BAUMGARTE] = 1
             self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
         self.state[run.START] = self.began = t0
         self.state[run.LARGEST_PIVOT] = s.typical_pivot
-        self.state[run.TARGET_ENERGY] = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"][0, 0]
+        self.settings[la.TARGET_ENERGY] = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"][
+            0, 0
+        ]
 
     def compile_control(self, control: InputFunction) -> None:
         """Put a traced control law into the kernel."""
-        native = compile_control(self.system, control)
-        self.natives.append(native)
-        self.addresses[la.CONTROL] = native.address
+        self.law = compile_control(self.system, control)  # kept alive during the run
+        self.table[la.CONTROL] = self.law.address
 
     def set_method(
         self,
@@ -238,7 +240,8 @@ class _Run:
         self.adaptive = adaptive
         self.grid = float(dt) if adaptive and dt is not None else 0.0
         self.state[run.GRID_START], self.state[run.GRID_NEXT] = self.time, 1.0
-        self.storage = np.zeros(run.storage_size(self.sizes, len(scheme.b)))
+        self.storage = np.zeros(run.storage_size(self.table, len(scheme.b)))
+        self.system.point_table(self.table, self.settings, self.storage)
         self.state[run.STEP] = (
             min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
         )
@@ -306,7 +309,7 @@ class _Run:
         """Call the kernel; see `sarrus.kernels.run.advance`."""
         scheme = self.scheme
         code, rows = run.advance(
-            self.addresses, self.sizes, self.settings, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
+            self.table, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
             scheme.errors if self.adaptive else np.zeros((0, 1)), -1.0 / (scheme.error_order + 1), self.rtol, self.atol,
             self.max_step, self.min_step, self.storage, self.x, end, self.grid,
             np.inf if self.grid else self.every, self.project, self.project_every, state, block,
@@ -330,7 +333,7 @@ class _Run:
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         t = t[:, 0]
-        generic = int(self.sizes[la.GENERIC_RANK])
+        generic = int(self.table[la.GENERIC_RANK])
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
         status = self.status or Status.OK
         if failure is not None:

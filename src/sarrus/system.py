@@ -14,7 +14,10 @@ from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
 from sarrus.kernels import layout as la
-from sarrus.kernels.forward import INCONSISTENT, SINGULAR, STRIDE, forward, project
+from sarrus.kernels.acceleration import acceleration
+from sarrus.kernels.forward import INCONSISTENT, NOT_ARRAYS, SINGULAR, STRIDE, forward
+from sarrus.kernels.null_space import null_space_acceleration
+from sarrus.kernels.projection import CONSTRAINTS, VELOCITIES, projection
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import trace
@@ -82,27 +85,16 @@ class System(Evaluations):
         self._generic_known = self.nc == 0
         self._non_ideal = not e.non_ideal.is_zero()
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
-        self._build_table(self.compiled.sizes())
+        self.table = self.compiled.table()
+        self._settings = self.settings()
+        self._no_force = np.zeros(self.nv)
+        self._x = np.zeros(la.input_size(self.table))
+        self._work = np.zeros(self.workspace_size())
+        self.point_table(self.table, self._settings, self._work)
+        self.table[la.STATE] = self._x.ctypes.data
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self._ready, self._complete = False, -2
-        self._u_given = self._tau_given = False
-
-    def _build_table(self, sizes: np.ndarray) -> None:
-        """Lay out what the kernels need to know: one integer table, and the arrays that it points to."""
-        self.table = np.zeros(la.SIZES + len(sizes) + self.nc + 1, np.int64)
-        self._addresses = self.table[: la.N_ADDRESSES]
-        self._sizes = self.table[la.SIZES : la.SIZES + len(sizes)]
-        self._sizes[:] = sizes
-        self._settings = self.settings()
-        self._tau_shape = (self.nv,)
-        self._x = np.zeros(la.input_size(sizes))
-        self._work = np.zeros(self.workspace_size())
-        for place, array in (
-            (la.SETTINGS, self._settings),
-            (la.STATE, self._x),
-            (la.WORK, self._work),
-        ):
-            self.table[place] = array.ctypes.data
+        self._u_given = False
 
     def __reduce__(self) -> tuple[Callable[..., System], tuple[Any, ...]]:
         if self.mechanism is None:
@@ -129,17 +121,18 @@ class System(Evaluations):
         x = self.pack(self.normalized(q), v, None, t)
         given, q, v = x.copy(), x[self._q_part], x[self._v_part]
         generic = self.ensure_generic_rank(q, t, v)
-        _, _, rank = self._project(x, positions=False)
+        rank = self.project(x, positions=False)
         left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
         if rank < generic or left > assembly.DATA_TOLERANCE * (1.0 + np.abs(v).max(initial=0.0)):
             x[:] = given  # the rank nearby may differ from where it was found: look again, here
             self.ensure_generic_rank(q, t, v, renew=True)
-            self._project(x, positions=False)
+            self.project(x, positions=False)
         return read_only(v.copy())
 
-    def _project(self, x: Array, *, positions: bool = True) -> tuple[bool, float, int]:
+    def project(self, x: Array, *, positions: bool = True) -> int:
+        """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
         self.load_functions("position", "velocity", "rate")
-        return project(self.table, x, positions)
+        return projection(self.table, x, CONSTRAINTS if positions else VELOCITIES)
 
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
@@ -147,14 +140,14 @@ class System(Evaluations):
         """Find, once, the rank that A has at generic closed configurations near q, the kernels' most."""
         if not self._generic_known or renew:
             near = assembly.survey(self, q, t, v)
-            self._sizes[la.HOLONOMIC_RANK] = near.holonomic_rank
-            self._sizes[la.GENERIC_RANK] = near.rank
+            self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
+            self.table[la.GENERIC_RANK] = near.rank
             self._scales = near.scale, near.weighted_scale
             self.typical_pivot = near.smallest
             self._renew_settings()
             self._generic_known = True
             self._ready = False
-        return int(self._sizes[la.GENERIC_RANK])
+        return int(self.table[la.GENERIC_RANK])
 
     # --- solves ------------------------------------------------------------------------------------
 
@@ -184,22 +177,15 @@ class System(Evaluations):
         if u is not None or self._u_given:
             self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
             self._u_given = u is not None
-        if tau is not None or self._tau_given:
-            simple = type(tau) is np.ndarray and tau.shape == self._tau_shape
-            self._x[self._tau_part] = (
-                0.0 if tau is None else tau if simple else self.checked(tau, self.nv, "tau")
-            )
-            self._tau_given = tau is not None
         if self.parameters:
             self._x[self._p_part] = list(self.parameters.values())
         out = np.empty(self.output_size)
         try:
-            code = forward(self.table, q, v, t, out)
+            code = forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
         except TypeError:  # no arrays of floats: convert them, or say what is wrong with them
-            x = self.pack(q, v, u, t)
-            code = forward(self.table, x[self._q_part], x[self._v_part], x[self._t_index], out)
+            code = NOT_ARRAYS
         if code != self._complete:
-            return self._incomplete(out, code, q, v, t, throw)
+            return self._incomplete(out, code, q, v, t, tau, throw)
         return ForwardDynamics(self, out, code, Status.OK, t)
 
     def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
@@ -211,27 +197,37 @@ class System(Evaluations):
         except SolveError:
             return  # the constraints are not numbers here, which the status of the solve will say
         # An ordinary answer has this code; a non-ideal force needs a second look at every answer.
-        self._complete = -2 if self._non_ideal else int(self._sizes[la.GENERIC_RANK])
+        self._complete = -2 if self._non_ideal else int(self.table[la.GENERIC_RANK])
         self._ready = True
 
     def _incomplete(
-        self, out: Array, code: int, q: ArrayLike, v: ArrayLike, t: float, throw: bool
+        self,
+        out: Array,
+        code: int,
+        q: ArrayLike,
+        v: ArrayLike,
+        t: float,
+        tau: ArrayLike | None,
+        throw: bool,
     ) -> ForwardDynamics:
         """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
         x = self.pack(q, v, None, t)
         x[self._u_part] = self._x[self._u_part]
+        tau = self._no_force if tau is None else self.checked(tau, self.nv, "tau")
+        t = float(x[self._t_index])
         q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
+        if code == NOT_ARRAYS:
+            code = forward(self.table, q, v, tau, t, out)
         outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
         if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
             # The rank nearby may differ from where it was found: look again, here.
             self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
-            code = forward(self.table, q, v, t, out)
+            code = forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome < 0:
-            self.checked(self._x[self._tau_part], self.nv, "tau")
             status = self.diagnose(x)
             if throw:
                 raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
@@ -264,12 +260,19 @@ class System(Evaluations):
 
     # --- what the kernels need ---------------------------------------------------------------------
 
-    def load_functions(self, *names: str) -> np.ndarray:
-        """Compile the named functions that the kernels call and return the table of addresses."""
+    def load_functions(self, *names: str) -> None:
+        """Compile the named functions that the kernels call and put their addresses in the table."""
         direct = ("direct",) if "dynamics" in names and self.compiled.direct is not None else ()
         for name in (*names, *direct):
-            self._addresses[la.FUNCTIONS[name]] = self.compiled.function(name).address
-        return self._addresses
+            self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
+        if "dynamics" in names:
+            solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
+            self.table[la.ACCELERATION] = solve.address
+
+    @staticmethod
+    def point_table(table: np.ndarray, settings: Array, work: Array) -> None:
+        """Have a table point to tolerances and a workspace; the caller keeps the arrays alive."""
+        table[la.SETTINGS], table[la.WORK] = settings.ctypes.data, work.ctypes.data
 
     def settings(self) -> Array:
         """Return the tolerances for the kernels, from ``options``."""
@@ -296,13 +299,9 @@ class System(Evaluations):
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()
 
-    def sizes(self) -> np.ndarray:
-        """Return a copy of the dimensions, modes and ranks for the kernels."""
-        return self._sizes.copy()
-
     def workspace_size(self) -> int:
         """Return the length of the float workspace of the kernels."""
-        return int(la.workspace(self._sizes).size)
+        return int(la.workspace(self.table).size)
 
 
 def _rebuild(mechanism: Mechanism, options: Options) -> System:

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat, internal
+from sarrus.kernels.c_function import Kernel
+from sarrus.kernels.flat import flat, flat_at, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import move
+from sarrus.kernels.projection import CONSTRAINTS_AND_ENERGY, VELOCITIES, move, project
 
 
-@internal
-def project_with_energy(addresses, sizes, settings, x, energy):
-    """Project (q, v) in x on φ = 0, ψ = 0 and T + V = energy by Newton on the stacked system.
+@Kernel
+def projection_with_energy(table_pointer, x_pointer, what):
+    """Do what `sarrus.kernels.projection.projection` does, then keep T + V too if ``what`` asks for it.
 
-    Steps have minimum norm over (δq, δv) for any rank. The energy row is left out where its gradient
-    vanishes, at rest in an equilibrium. Returns False where Newton does not converge.
+    Newton on the stacked φ = 0, ψ = 0, T + V = settings[TARGET_ENERGY]; steps have minimum norm over (δq, δv) for
+    any rank. The energy row is left out where its gradient vanishes, at rest in an equilibrium.
     """
-    nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
+    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
+    rank = project(table, x, what != VELOCITIES)
+    if rank < 0 or what != CONSTRAINTS_AND_ENERGY:
+        return rank
+    settings = flat_at(table[la.SETTINGS])
+    energy = settings[la.TARGET_ENERGY]
+    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     m, n = nh + nc + 1, 2 * nv
-    storage = np.empty(m * n + m + 7 * (m + n) + nq + la.input_size(sizes))
+    storage = np.empty(m * n + m + 7 * (m + n) + nq + la.input_size(table))
     perm = np.empty(m, np.int64)
-    converged = _newton(addresses, sizes, settings, x, energy, flat(storage), perm)
+    converged = _newton(table, settings, x, energy, flat(storage), perm)
     storage[0] = 0.0  # a later use: flat views keep no array alive
-    return converged
+    return rank if converged else -1
 
 
 @internal
-def _newton(addresses, sizes, settings, x, energy, w, perm):
-    nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
+def _newton(table, settings, x, energy, w, perm):
+    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     m, n = nh + nc + 1, 2 * nv
     big = m + n
     rows = m
@@ -37,10 +45,10 @@ def _newton(addresses, sizes, settings, x, energy, w, perm):
     diagonal, beta, beta2, norms = step + big, step + 2 * big, step + 3 * big, step + 4 * big
     scratch = step + 5 * big
     size = max(1.0, abs(energy))
-    limit = sizes[la.HOLONOMIC_RANK] + sizes[la.GENERIC_RANK] + 1
+    limit = table[la.HOLONOMIC_RANK] + table[la.GENERIC_RANK] + 1
     worst = np.inf
     for _ in range(10):
-        call_native(addresses[la.INVARIANTS], x, 0, w, 0)
+        call_native(table[la.INVARIANTS], x, 0, w, 0)
         w[m - 1] -= energy
         worst = 0.0
         for j in range(m):
@@ -59,7 +67,7 @@ def _newton(addresses, sizes, settings, x, energy, w, perm):
             return False
         if worst < 1e-14 or longest < 1e-14:
             return True
-        move(addresses, sizes, x, w, step, scratch)
+        move(table, x, w, step, scratch)
         for i in range(nv):
             x[nq + i] += w[step + nv + i]
     return worst < 1e-9

@@ -62,6 +62,18 @@ def flat_at(typing_context: Any, address: Any) -> Any:
     return flat_type(types.int64), generate
 
 
+@intrinsic
+def flat_pointer(typing_context: Any, pointer: Any) -> Any:
+    """Return the flat view of what a C pointer to float64 points to."""
+
+    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        view = cgutils.create_struct_proxy(flat_type)(context, builder)
+        view.data = builder.bitcast(arguments[0], view.data.type)
+        return view._getvalue()
+
+    return flat_type(types.CPointer(types.float64)), generate
+
+
 @infer_global(operator.getitem)
 class _GetItem(AbstractTemplate):
     def generic(self, args: Any, keywords: Any) -> Any:

@@ -1,7 +1,8 @@
-"""How a compiled system is handed to the kernels: flat arrays whose entries are named here.
+"""How a compiled system is handed to the kernels: one integer table whose entries are named here.
 
-``addresses`` holds native functions, all of the flat input x = [q | v | u | t | p | τ]; ``sizes`` the
-dimensions and modes; ``settings`` the tolerances. A missing function has address 0.
+It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
+input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
+the table too (`sarrus.kernels.c_function`): so each is compiled once and on its own, and only where it is needed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from numba import njit
 
-# addresses
+# native functions
 DYNAMICS = 0  # elimination traced: L, L⁻ᵀf, A L⁻¹, γ, N v; otherwise: M, f, A, γ, N v
 POSITION = 1  # φ, A of the holonomic rows, b = A v − ψ of the holonomic rows
 VELOCITY = 2  # ψ, A of all rows
@@ -19,10 +20,12 @@ ENERGY = 4  # T + V
 CONTROL = 5  # u(q, v, t)
 EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
-DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where sizes[DIRECT_RANK] ≥ 0
-N_ADDRESSES = 9
-# The table of a system: addresses, then pointers to its settings, x and workspace, then sizes, then a permutation.
-SETTINGS, STATE, WORK, SIZES = 9, 10, 11, 12
+DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where table[DIRECT_RANK] ≥ 0
+# kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
+ACCELERATION = 9
+PROJECTION = 10
+# arrays: tolerances, x of the system, workspace
+SETTINGS, STATE, WORK = 11, 12, 13
 FUNCTIONS = {
     "dynamics": DYNAMICS,
     "direct": DIRECT,
@@ -33,19 +36,22 @@ FUNCTIONS = {
     "invariants": INVARIANTS,
 }
 
-# sizes
-NQ, NV, NU, NP, NH, NC = 0, 1, 2, 3, 4, 5
-ELIMINATION = 6
-N_QUATERNIONS = 7  # their offsets follow from QUATERNIONS on
-N_EVENTS = 8
-SIMPLE_RATE = 9  # 1 where q̇ = v
-GENERIC_RANK = 10
-BAUMGARTE = 11
-HOLONOMIC_RANK = 12
-DIRECT_RANK = 13  # rank of A for which the direct solve holds, −1 where there is none
-QUATERNIONS = 14
+# dimensions and modes
+NQ, NV, NU, NP, NH, NC = 14, 15, 16, 17, 18, 19
+ELIMINATION = 20
+N_EVENTS = 21
+SIMPLE_RATE = 22  # 1 where q̇ = v
+GENERIC_RANK = 23
+HOLONOMIC_RANK = 24
+BAUMGARTE = 25
+DIRECT_RANK = 26  # rank of A for which the direct solve holds, −1 where there is none
+N_QUATERNIONS = 27  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 28
 
-# values of sizes[ELIMINATION]
+# length that stands for that of a table whose pointer came without one
+MANY = 1 << 20
+
+# values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 
 # settings
@@ -59,7 +65,8 @@ NEAR = 6  # relative pivot below which the stages of a step are projected too
 INCONSISTENT = 7  # relative residual of A a + γ above which a solve is inconsistent
 SCALE_OF_ROWS = 8  # largest singular value of A nearby, and of A M^(−1/2)
 SCALE_OF_WEIGHTED_ROWS = 9
-N_SETTINGS = 10
+TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
+N_SETTINGS = 11
 
 
 class Workspace(NamedTuple):
@@ -104,9 +111,9 @@ CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
 
 
 @njit(cache=True)
-def workspace(sizes):
+def workspace(table):
     """Return the offsets of the vectors in the workspace; ``size`` is its length."""
-    nq, nv, nh, nc = sizes[NQ], sizes[NV], sizes[NH], sizes[NC]
+    nq, nv, nh, nc = table[NQ], table[NV], table[NH], table[NC]
     big = max(nv, nc) + 1
     force = nv * nv
     rows = force + nv
@@ -122,11 +129,11 @@ def workspace(sizes):
     return Workspace(
         0, 0, force, rows, bias, velocity, copy,
         y, y + big, y + 2 * big, y + 3 * big, y + 4 * big, y + 5 * big, y + 6 * big, y + 7 * big,
-        a, a + nv, a + nv + nc, rate, gauge, facts, x, x + input_size(sizes) + nq + 1,
+        a, a + nv, a + nv + nc, rate, gauge, facts, x, x + input_size(table) + nq + 1,
     )  # fmt: skip
 
 
 @njit(cache=True)
-def input_size(sizes):
+def input_size(table):
     """Return the length of x."""
-    return sizes[NQ] + 2 * sizes[NV] + sizes[NU] + 1 + sizes[NP]
+    return table[NQ] + 2 * table[NV] + table[NU] + 1 + table[NP]

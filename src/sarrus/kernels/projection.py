@@ -7,61 +7,92 @@ Both corrections have minimum norm in the velocity space, q ← q ⊕ (−A⁺φ
 from __future__ import annotations
 
 import numpy as np
+from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import internal
+from sarrus.kernels.c_function import Kernel
+from sarrus.kernels.flat import flat_at, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
 
+# What to project: nothing, velocities, positions and velocities, these and the energy.
+NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
+
+
+@Kernel
+def projection(table_pointer, x_pointer, what):
+    """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
+
+    −1 where the positions do not converge; then x is not to be used.
+    """
+    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
+    return project(table, x, what != VELOCITIES)
+
 
 @internal
-def normalize(sizes, x):
+def project(table, x, positions):
+    """Do the work of `projection`."""
+    settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
+    perm = table[la.QUATERNIONS + table[la.N_QUATERNIONS] :]
+    ws = la.workspace(table)
+    fresh = False
+    if positions and table[la.NH] > 0:
+        fresh = project_position(table, settings, x, s, perm, ws)
+        if not fresh:
+            return -1
+    if table[la.NC] == 0:
+        return 0
+    return project_velocity(table, settings, x, s, perm, ws, fresh)
+
+
+@internal
+def normalize(table, x):
     """Scale the quaternions in x to length one."""
-    for k in range(sizes[la.N_QUATERNIONS]):
-        i = sizes[la.QUATERNIONS + k]
+    for k in range(table[la.N_QUATERNIONS]):
+        i = table[la.QUATERNIONS + k]
         size = np.sqrt(x[i] ** 2 + x[i + 1] ** 2 + x[i + 2] ** 2 + x[i + 3] ** 2)
         for c in range(4):
             x[i + c] /= size
 
 
 @internal
-def move(addresses, sizes, x, s, step, scratch):
+def move(table, x, s, step, scratch):
     """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
 
     ``scratch`` has room for x and q̇.
     """
-    nq, nv = sizes[la.NQ], sizes[la.NV]
-    if sizes[la.SIMPLE_RATE] == 1:
+    nq, nv = table[la.NQ], table[la.NV]
+    if table[la.SIMPLE_RATE] == 1:
         for i in range(nq):
             x[i] += s[step + i]
         return
-    for i in range(la.input_size(sizes)):
+    for i in range(la.input_size(table)):
         s[scratch + i] = x[i]
     for i in range(nv):
         s[scratch + nq + i] = s[step + i]
-    rate = scratch + la.input_size(sizes)
-    call_native(addresses[la.RATE], s, scratch, s, rate)
+    rate = scratch + la.input_size(table)
+    call_native(table[la.RATE], s, scratch, s, rate)
     for i in range(nq):
         x[i] += s[rate + i]
-    normalize(sizes, x)
+    normalize(table, x)
 
 
 @internal
-def project_position(addresses, sizes, settings, x, s, perm, ws):
-    """Project q in x on φ(q, t) = 0. Returns (converged, residual, iterations).
+def project_position(table, settings, x, s, perm, ws):
+    """Project q in x on φ(q, t) = 0. Returns whether it converged.
 
     On return φ, A and b at the final q lie at ws.native. Where redundant rows contradict each other by
     rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
     residual is accepted.
     """
-    nv, nh = sizes[la.NV], sizes[la.NH]
-    limit = sizes[la.HOLONOMIC_RANK]
+    nv, nh = table[la.NV], table[la.NH]
+    limit = table[la.HOLONOMIC_RANK]
     residual = np.inf
     stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
-        call_native(addresses[la.POSITION], x, 0, s, ws.native)
+        call_native(table[la.POSITION], x, 0, s, ws.native)
         residual = 0.0
         for j in range(nh):
             value = abs(s[ws.native + j])
@@ -69,9 +100,9 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
                 residual = value
         tolerance = settings[la.POSITION_TOLERANCE]
         if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
-            return True, residual, iteration
+            return True
         if not np.isfinite(residual):
-            return False, residual, iteration
+            return False
         if stagnant or iteration == MAX_ITERATIONS:
             break
         rows = ws.native + nh
@@ -83,9 +114,9 @@ def project_position(addresses, sizes, settings, x, s, perm, ws):
         longest = 0.0
         for i in range(nv):
             longest = max(longest, abs(s[ws.step + i]))
-        move(addresses, sizes, x, s, ws.step, ws.x)
+        move(table, x, s, ws.step, ws.x)
         stagnant = longest < 1e-13
-    return residual <= settings[la.ACCEPTED_RESIDUAL], residual, MAX_ITERATIONS
+    return residual <= settings[la.ACCEPTED_RESIDUAL]
 
 
 @internal
@@ -102,20 +133,20 @@ def correct(m, n, limit, settings, s, perm, ws):
 
 
 @internal
-def project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh):
+def project_velocity(table, settings, x, s, perm, ws, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
     ``fresh`` says that φ, A and b at this q lie at ws.native, as `project_position` leaves them.
     Nonholonomic rows may be nonlinear in v; Newton then iterates.
     """
-    nq, nv, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NH], sizes[la.NC]
+    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     rounds = 1 if nc == nh else 8
     rank = 0
     for _ in range(rounds):
         if nc > nh:
-            call_native(addresses[la.VELOCITY], x, 0, s, ws.native)
+            call_native(table[la.VELOCITY], x, 0, s, ws.native)
         elif not fresh:
-            call_native(addresses[la.POSITION], x, 0, s, ws.native)
+            call_native(table[la.POSITION], x, 0, s, ws.native)
         rows = ws.native + nc
         for k in range(nc * nv):
             s[ws.copy + k] = s[rows + k]
@@ -128,7 +159,7 @@ def project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh):
                     value += s[rows + j * nv + c] * x[nq + c]
             s[ws.rhs + j] = -value
             largest = max(largest, abs(value))
-        rank = correct(nc, nv, sizes[la.GENERIC_RANK], settings, s, perm, ws)
+        rank = correct(nc, nv, table[la.GENERIC_RANK], settings, s, perm, ws)
         for i in range(nv):
             x[nq + i] += s[ws.step + i]
         if largest < 1e-13:

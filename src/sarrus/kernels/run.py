@@ -7,7 +7,7 @@ from numba import njit
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import PIVOTS
-from sarrus.kernels.flat import flat, internal
+from sarrus.kernels.flat import flat, flat_at, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.stepping import error_norm, finish, slope, stages
 
@@ -20,9 +20,9 @@ RUNNING, DONE = -1, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 
 # Entries of the run state that one call hands to the next.
-STEP, STEPS, REJECTED, UNRECORDED, START, TARGET_ENERGY, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6, 7
-LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 8, 9, 10, 11
-TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT, N_STATE = 12, 13, 14, 15, 16, 17, 18, 19
+STEP, STEPS, REJECTED, UNRECORDED, START, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6
+LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 7, 8, 9, 10
+TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT, N_STATE = 11, 12, 13, 14, 15, 16, 17, 18
 
 # Rounding of positions of the order of one; and the error estimate, at least, that may be rounding near a singular
 # configuration. It grows tenfold with every so many rejections of one step.
@@ -34,9 +34,9 @@ SPLIT_PIVOT = 1e-13
 
 
 @internal
-def record(addresses, sizes, x, rank, row, s, ws):
+def record(table, x, rank, row, s, ws):
     """Fill one row: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
-    nq, nv, nu, nh, nc = sizes[la.NQ], sizes[la.NV], sizes[la.NU], sizes[la.NH], sizes[la.NC]
+    nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
     n = nq + nv
     row[0] = x[n + nu]
     at = 1
@@ -52,28 +52,28 @@ def record(addresses, sizes, x, rank, row, s, ws):
     for j in range(nc):
         row[at + j] = s[ws.lam + j]
     at += nc
-    call_native(addresses[la.ENERGY], x, 0, row, at + ENERGY)
+    call_native(table[la.ENERGY], x, 0, row, at + ENERGY)
     row[at + RANK] = rank
     row[at + LARGEST] = s[ws.facts + la.LARGEST]
     row[at + SMALLEST] = s[ws.facts + la.SMALLEST]
     residual = 0.0
     if nh > 0:
-        call_native(addresses[la.POSITION], x, 0, s, ws.native)
+        call_native(table[la.POSITION], x, 0, s, ws.native)
         for j in range(nh):
             residual = max(residual, abs(s[ws.native + j]))
     row[at + RESIDUAL] = residual
 
 
 @njit(cache=True)
-def storage_size(sizes, stage_count):
+def storage_size(table, stage_count):
     """Return the length of the array that `advance` works in. The caller owns it: flat views keep nothing alive."""
-    n = sizes[la.NQ] + sizes[la.NV]
-    return la.workspace(sizes).size + (stage_count + 1) * n + 2 * la.input_size(sizes)
+    n = table[la.NQ] + table[la.NV]
+    return la.workspace(table).size + (stage_count + 1) * n + 2 * la.input_size(table)
 
 
 @njit(cache=True)
 def advance(
-    addresses, sizes, tolerances, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
+    table, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
     storage, state_vector, end, grid, every, project, project_every, state,
     records, event_modes, event_values, event_log,
 ):  # fmt: skip
@@ -87,30 +87,29 @@ def advance(
     ``between`` is the middle of the widest gap between the stages, as a fraction of the step.
     ``event_log`` gets a row (index, time) per crossing, state[LOGGED] counts them.
     """
-    nq, nv, nu = sizes[la.NQ], sizes[la.NV], sizes[la.NU]
+    nq, nv, nu = table[la.NQ], table[la.NV], table[la.NU]
     n = nq + nv
     time = n + nu
     s = b.shape[0]
     adaptive = errors.shape[0] > 0
-    ws = la.workspace(sizes)
-    size_x = la.input_size(sizes)
+    ws = la.workspace(table)
+    size_x = la.input_size(table)
     work, slopes = flat(storage), flat(storage[ws.size :])
     new, trial = flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
-    x, settings = flat(state_vector), flat(tolerances)
-    perm = np.empty(sizes[la.NC] + 1, np.int64)
-    n_events = sizes[la.N_EVENTS]
+    x, settings = flat(state_vector), flat_at(table[la.SETTINGS])
+    n_events = table[la.N_EVENTS]
     values = np.empty(n_events + 1)
     rows = 0
 
-    rank = slope(addresses, sizes, settings, bounds, x, PIVOTS, slopes, 0, work, perm, ws)
+    rank = slope(table, bounds, x, PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
     if state[UNRECORDED] < 0.0:
-        record(addresses, sizes, x, rank, records[rows], work, ws)
+        record(table, x, rank, records[rows], work, ws)
         rows += 1
         state[UNRECORDED] = 0.0
         if n_events:
-            call_native(addresses[la.EVENTS], x, 0, event_values, 0)
+            call_native(table[la.EVENTS], x, 0, event_values, 0)
 
     size, speed = _approach(work, ws, state)
     while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
@@ -147,8 +146,8 @@ def advance(
         if grid > 0.0 and rows + int(h / grid) + 2 > records.shape[0]:
             return RUNNING, rows
         good = stages(
-            addresses, sizes, settings, bounds, a, b, c, adaptive, near,
-            x, h, slopes, new, work, perm, ws,
+            table, bounds, a, b, c, adaptive, near,
+            x, h, slopes, new, work, ws,
         )  # fmt: skip
         if (
             project > 0
@@ -200,7 +199,7 @@ def advance(
         else:
             new[time] = target if whole and not adaptive else t + h
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
-        if not finish(addresses, sizes, settings, new, what, state[TARGET_ENERGY], work, perm, ws):
+        if not finish(table, new, what):
             if adaptive and h > 2 * h_min:
                 state[REJECTED] += 1.0
                 state[STEP] = 0.25 * h
@@ -211,10 +210,10 @@ def advance(
             return PROJECTION_FAILED, rows
         stop = False
         if n_events:
-            call_native(addresses[la.EVENTS], new, 0, values, 0)
+            call_native(table[la.EVENTS], new, 0, values, 0)
             stop = _locate(
-                addresses, sizes, settings, bounds, a, b, c, near, x, h, slopes, new, trial, work, perm, ws, what,
-                state, event_modes, event_values, values, event_log,
+                table, bounds, a, b, c, near, x, h, slopes, new, trial, work, ws, what,
+                state, event_modes, event_values, values, event_log, settings[la.EVENT_TOLERANCE],
             )  # fmt: skip
         on_grid = False
         while grid > 0.0:
@@ -226,7 +225,7 @@ def advance(
             if on_grid:
                 break
             if not _sample(
-                addresses, sizes, settings, bounds, a, b, c, near, x, wanted, slopes, trial, work, perm, ws, what,
+                table, bounds, a, b, c, near, x, wanted, slopes, trial, work, ws, what,
                 state, records[rows],
             ):  # fmt: skip
                 return PROJECTION_FAILED, rows
@@ -237,15 +236,15 @@ def advance(
             state[UNRECORDED] += 1.0
             if state[UNRECORDED] >= every and not (stop and new[time] < target):
                 if not _sample(
-                    addresses, sizes, settings, bounds, a, b, c, near, x, target, slopes, trial, work, perm, ws, what,
+                    table, bounds, a, b, c, near, x, target, slopes, trial, work, ws, what,
                     state, records[rows],
                 ):  # fmt: skip
                     return PROJECTION_FAILED, rows
                 rows += 1
                 state[UNRECORDED] = 0.0
-        for i in range(la.input_size(sizes)):
+        for i in range(la.input_size(table)):
             x[i] = new[i]
-        rank = slope(addresses, sizes, settings, bounds, x, PIVOTS, slopes, 0, work, perm, ws)
+        rank = slope(table, bounds, x, PIVOTS, slopes, 0, work, ws)
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         size, speed = _approach(work, ws, state)
         if whole:
@@ -254,7 +253,7 @@ def advance(
         if rank < 0:
             return ILL_POSED, rows
         if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
-            record(addresses, sizes, x, rank, records[rows], work, ws)
+            record(table, x, rank, records[rows], work, ws)
             rows += 1
             state[UNRECORDED] = 0.0
         if stop:
@@ -264,19 +263,19 @@ def advance(
 
 @internal
 def _sample(
-    addresses, sizes, settings, bounds, a, b, c, near, x, time, slopes, trial, s, perm, ws, what, state, row
+    table, bounds, a, b, c, near, x, time, slopes, trial, s, ws, what, state, row
 ):  # fmt: skip
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
-    clock = sizes[la.NQ] + sizes[la.NV] + sizes[la.NU]
+    clock = table[la.NQ] + table[la.NV] + table[la.NU]
     stages(
-        addresses, sizes, settings, bounds, a, b, c, False, near,
-        x, time - x[clock], slopes, trial, s, perm, ws,
+        table, bounds, a, b, c, False, near,
+        x, time - x[clock], slopes, trial, s, ws,
     )  # fmt: skip
     trial[clock] = time
-    if not finish(addresses, sizes, settings, trial, what, state[TARGET_ENERGY], s, perm, ws):
+    if not finish(table, trial, what):
         return False
-    rank = slope(addresses, sizes, settings, bounds, trial, PIVOTS, slopes, b.shape[0], s, perm, ws)
-    record(addresses, sizes, trial, rank, row, s, ws)
+    rank = slope(table, bounds, trial, PIVOTS, slopes, b.shape[0], s, ws)
+    record(table, trial, rank, row, s, ws)
     return True
 
 
@@ -331,36 +330,35 @@ def _crossing(before, after, direction):
 
 @internal
 def _locate(
-    addresses, sizes, settings, bounds, a, b, c, near, x, h, slopes, new, trial, work, perm, ws, what,
-    state, modes, before, after, log,
+    table, bounds, a, b, c, near, x, h, slopes, new, trial, work, ws, what,
+    state, modes, before, after, log, tolerance,
 ):  # fmt: skip
     """Find crossings within the step by repeating it with a shorter h (Illinois method), and log them.
 
     The earliest terminal event shortens the step: its state goes to ``new`` and True is returned.
     """
     count = before.shape[0]
-    energy = state[TARGET_ENERGY]
     values, found = np.empty(count + 1), np.full(count, np.inf)
-    for i in range(la.input_size(sizes)):
+    for i in range(la.input_size(table)):
         trial[i] = new[i]
-    clock = sizes[la.NQ] + sizes[la.NV] + sizes[la.NU]
+    clock = table[la.NQ] + table[la.NV] + table[la.NU]
     earliest, stop = h, False
     for k in range(count):
         if not _crossing(before[k], after[k], modes[k, 0]):
             continue
         low, high, f_low, f_high = 0.0, h, before[k], after[k]
         for _ in range(60):
-            if high - low <= settings[la.EVENT_TOLERANCE] or f_low == f_high:
+            if high - low <= tolerance or f_low == f_high:
                 break
             middle = low + (high - low) * f_low / (f_low - f_high)
             margin = 1e-3 * (high - low)
             middle = min(max(middle, low + margin), high - margin)
             if not stages(
-                addresses, sizes, settings, bounds, a, b, c, False, near,
-                x, middle, slopes, trial, work, perm, ws,
-            ) or not finish(addresses, sizes, settings, trial, what, energy, work, perm, ws):  # fmt: skip
+                table, bounds, a, b, c, False, near,
+                x, middle, slopes, trial, work, ws,
+            ) or not finish(table, trial, what):  # fmt: skip
                 break
-            call_native(addresses[la.EVENTS], trial, 0, values, 0)
+            call_native(table[la.EVENTS], trial, 0, values, 0)
             if _crossing(before[k], values[k], modes[k, 0]):
                 high, f_high, f_low = middle, values[k], 0.5 * f_low
             else:
@@ -370,11 +368,11 @@ def _locate(
             earliest, stop = high, True
     if stop:
         stages(
-            addresses, sizes, settings, bounds, a, b, c, False, near,
-            x, earliest, slopes, new, work, perm, ws,
+            table, bounds, a, b, c, False, near,
+            x, earliest, slopes, new, work, ws,
         )  # fmt: skip
-        finish(addresses, sizes, settings, new, what, energy, work, perm, ws)
-        call_native(addresses[la.EVENTS], new, 0, after, 0)
+        finish(table, new, what)
+        call_native(table[la.EVENTS], new, 0, after, 0)
     for k in range(count):
         before[k] = after[k]
         if found[k] <= earliest:

@@ -5,35 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import SLOPE, acceleration
-from sarrus.kernels.energy import project_with_energy
+from sarrus.kernels.acceleration import SLOPE
+from sarrus.kernels.c_function import call_kernel
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import normalize, project_position, project_velocity
-
-# What to project after a step.
-NOTHING, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2
+from sarrus.kernels.projection import CONSTRAINTS, NOTHING, normalize
 
 
 @internal
-def set_control(addresses, sizes, bounds, x, s, ws):
+def set_control(table, bounds, x, s, ws):
     """Write u = control(q, v, t) to x, clipped to the actuators' limits (rows of ``bounds``)."""
-    nu = sizes[la.NU]
-    if addresses[la.CONTROL] == 0 or nu == 0:
+    nu = table[la.NU]
+    if table[la.CONTROL] == 0 or nu == 0:
         return
-    first = sizes[la.NQ] + sizes[la.NV]
-    call_native(addresses[la.CONTROL], x, 0, s, ws.x)
+    first = table[la.NQ] + table[la.NV]
+    call_native(table[la.CONTROL], x, 0, s, ws.x)
     for k in range(nu):
         x[first + k] = min(max(s[ws.x + k], bounds[0, k]), bounds[1, k])
 
 
 @internal
-def slope(addresses, sizes, settings, bounds, x, want, slopes, stage, s, perm, ws):
+def slope(table, bounds, x, want, slopes, stage, s, ws):
     """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
-    nq, nv = sizes[la.NQ], sizes[la.NV]
+    nq, nv = table[la.NQ], table[la.NV]
     n = nq + nv
-    set_control(addresses, sizes, bounds, x, s, ws)
-    used = acceleration(addresses, sizes, settings, x, want, s, perm, ws)
+    set_control(table, bounds, x, s, ws)
+    used = call_kernel(table[la.ACCELERATION], table, x, want)
     for i in range(nq):
         slopes[stage * n + i] = s[ws.rate + i]
     for i in range(nv):
@@ -43,7 +40,7 @@ def slope(addresses, sizes, settings, bounds, x, want, slopes, stage, s, perm, w
 
 @internal
 def stages(
-    addresses, sizes, settings, bounds, a, b, c, extra, near, x, h, slopes, new, s, perm, ws
+    table, bounds, a, b, c, extra, near, x, h, slopes, new, s, ws
 ):  # fmt: skip
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
@@ -52,10 +49,10 @@ def stages(
     them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
     the smooth field f∘π, which is f on the constraints.
     """
-    n = sizes[la.NQ] + sizes[la.NV]
-    time = n + sizes[la.NU]
+    n = table[la.NQ] + table[la.NV]
+    time = n + table[la.NU]
     count = b.shape[0]
-    for i in range(la.input_size(sizes)):
+    for i in range(la.input_size(table)):
         new[i] = x[i]
     for stage in range(1, count):
         for i in range(n):
@@ -66,9 +63,9 @@ def stages(
                 for i in range(n):
                     new[i] += weight * slopes[j * n + i]
         new[time] = x[time] + c[stage] * h
-        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, s, perm, ws):
+        if near and not finish(table, new, CONSTRAINTS):
             return False
-        if slope(addresses, sizes, settings, bounds, new, SLOPE, slopes, stage, s, perm, ws) < 0:
+        if slope(table, bounds, new, SLOPE, slopes, stage, s, ws) < 0:
             return False
     for i in range(n):
         new[i] = x[i]
@@ -80,9 +77,9 @@ def stages(
     new[time] = x[time] + h
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
-        if near and not finish(addresses, sizes, settings, new, CONSTRAINTS, 0.0, s, perm, ws):
+        if near and not finish(table, new, CONSTRAINTS):
             return False
-        return slope(addresses, sizes, settings, bounds, new, SLOPE, slopes, count, s, perm, ws) >= 0
+        return slope(table, bounds, new, SLOPE, slopes, count, s, ws) >= 0
     return True
 
 
@@ -107,21 +104,12 @@ def error_norm(errors, slopes, x, new, h, n, rtol, atol):
 
 
 @internal
-def finish(addresses, sizes, settings, x, what, energy, s, perm, ws):
+def finish(table, x, what):
     """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
-    for i in range(sizes[la.NQ] + sizes[la.NV]):
+    for i in range(table[la.NQ] + table[la.NV]):
         if not np.isfinite(x[i]):
             return False
-    normalize(sizes, x)
-    if what == NOTHING or (sizes[la.NC] == 0 and what == CONSTRAINTS):
+    normalize(table, x)
+    if what == NOTHING or (table[la.NC] == 0 and what == CONSTRAINTS):
         return True
-    fresh = False
-    if sizes[la.NH] > 0:
-        fresh, _, _ = project_position(addresses, sizes, settings, x, s, perm, ws)
-        if not fresh:
-            return False
-    if sizes[la.NC] > 0:
-        project_velocity(addresses, sizes, settings, x, s, perm, ws, fresh)
-    if what == CONSTRAINTS_AND_ENERGY:
-        return project_with_energy(addresses, sizes, settings, x, energy)
-    return True
+    return call_kernel(table[la.PROJECTION], table, x, what) >= 0

@@ -1,0 +1,91 @@
+"""The constrained acceleration where M is singular (massless links): the null-space method.
+
+    a = −A⁺γ + Z z,    Zᵀ M Z z = Zᵀ(f + M A⁺γ),
+
+Z an orthonormal basis of the null space of A, on which M must be positive definite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import carray
+
+from sarrus.kernels import factor as fa
+from sarrus.kernels import layout as la
+from sarrus.kernels.acceleration import SLOPE, is_finite, load_dynamics, note_pivots
+from sarrus.kernels.c_function import Kernel
+from sarrus.kernels.flat import flat_at, flat_pointer
+
+
+@Kernel
+def null_space_acceleration(table_pointer, x_pointer, want):
+    """Do what `sarrus.kernels.acceleration.acceleration` does; M need only be positive definite on the null space."""
+    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
+    settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
+    ws = la.workspace(table)
+    perm = table[la.QUATERNIONS + table[la.N_QUATERNIONS] :]
+    nv, nc = table[la.NV], table[la.NC]
+    load_dynamics(table, settings, x, s, ws)
+    scale = 0.0
+    for j in range(nc):
+        s[ws.rhs + j] = -s[ws.bias + j]
+        scale += s[ws.bias + j] ** 2
+    limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
+    size = settings[la.SCALE_OF_ROWS]
+    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    if used < 0:
+        return -1
+    note_pivots(s, ws, min(nc, nv), limit)
+    if used < nc:
+        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
+    s[ws.facts + la.RESIDUAL] = fa.least_squares(
+        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
+    )
+    s[ws.facts + la.SCALE] = np.sqrt(scale)
+    # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
+    for i in range(nv):
+        row = ws.mass + i * nv
+        value = s[ws.force + i]
+        for j in range(nv):
+            value -= s[row + j] * s[ws.step + j]
+        s[ws.rhs + i] = value
+    fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.rhs)
+    for i in range(nv):
+        fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.mass + i * nv)
+    for j in range(nv):
+        for i in range(nv):
+            s[ws.extra + i] = s[ws.mass + i * nv + j]
+        fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.extra)
+        for i in range(nv):
+            s[ws.mass + i * nv + j] = s[ws.extra + i]
+    free = nv - used
+    largest = 0.0
+    for i in range(free):
+        for j in range(free):
+            s[ws.copy + i * free + j] = s[ws.mass + (used + i) * nv + used + j]
+        largest = max(largest, s[ws.copy + i * free + i])
+    if not fa.cholesky_ltl(s, ws.copy, free):
+        return -1
+    for i in range(free):
+        if not s[ws.copy + i * free + i] ** 2 > 1e-14 * largest:
+            return -1
+    z = ws.rhs + used
+    fa.solve_l_transposed(s, ws.copy, free, z)
+    fa.solve_l(s, ws.copy, free, z)
+    for i in range(nv):
+        s[ws.a + i] = s[ws.rhs + i] if i >= used else 0.0
+    fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.a)
+    for i in range(nv):
+        s[ws.a + i] += s[ws.step + i]
+    if want > SLOPE:
+        # First block of Qᵀ(M a − f) = rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
+        for i in range(used):
+            value = -s[ws.rhs + i]
+            for j in range(free):
+                value += s[ws.mass + i * nv + used + j] * s[z + j]
+            s[ws.y + i] = value
+        fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+        for i in range(nv):
+            s[ws.reaction + i] = s[ws.y + i] if i < used else 0.0
+        fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.reaction)
+    return used if is_finite(s, ws.a, nv) else -1
