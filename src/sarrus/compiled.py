@@ -58,7 +58,7 @@ class CompiledEquations:
         """Return the table for the kernels with dimensions and modes; see `sarrus.kernels.layout`."""
         e = self.equations
         end = la.QUATERNIONS + len(e.quaternions)
-        table = np.zeros(end + e.nc + 1, np.int64)
+        table = np.zeros(end + e.nc + e.nv + 1, np.int64)
         table[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
         table[la.ELIMINATION] = self.mode
         table[la.SIMPLE_RATE] = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
@@ -76,7 +76,7 @@ class CompiledEquations:
                 return self._dynamics()
             case "direct":
                 assert self.direct is not None
-                return direct_solution(e, self._force, self.direct)
+                return direct_solution(e, self.force, self.direct)
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
@@ -90,14 +90,14 @@ class CompiledEquations:
                 return {name: getattr(e, name)}
 
     @property
-    def _force(self) -> ca.SX:
-        """f of M a = f + Aᵀλ."""
+    def force(self) -> ca.SX:
+        """Expression of f in M a = f + Aᵀλ."""
         e = self.equations
         return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
 
     def _dynamics(self) -> dict[str, ca.SX]:
         e = self.equations
-        mass, force, rows = e.mass_matrix, self._force, e.jacobian
+        mass, force, rows = e.mass_matrix, self.force, e.jacobian
         if self.mode == la.TRACED:
             problem = weighted(e, force)
             mass, force, rows = problem.factor, problem.force, problem.rows

@@ -7,6 +7,31 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 
+def activity_parameter(constraint: str) -> str:
+    """Return the name of the parameter that is 1 where a constraint holds and 0 where it does not."""
+    return f"active.{constraint}"
+
+
+def anchor_parameter(row: str) -> str:
+    """Return the name of the parameter that shifts the zero of a row to where its constraint was closed."""
+    return f"anchor.{row}"
+
+
+@dataclass(frozen=True)
+class ContactRows:
+    """Where a unilateral contact is in the equations: the rows of its normal and tangential directions.
+
+    φ of the normal row is the gap [m] and its multiplier ≥ 0 where the ground pushes; ``tangential`` is empty where
+    the contact is frictionless. ``friction_coefficient`` is None where none was given.
+    """
+
+    name: str
+    normal: int
+    tangential: tuple[int, ...] = ()
+    restitution: float = 0.0
+    friction_coefficient: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """Expressions over the symbols q, v, u, t and the parameters p (columns of CasADi SX).
@@ -16,6 +41,9 @@ class Equations:
     The first ``nh`` rows of ψ, A and γ are the derivatives of the holonomic rows φ; the others are
     nonholonomic, with A = ∂ψ/∂v. ``non_ideal`` is Udwadia and Kalaba's C(q, v, t), the part of the
     constraint force that does work. ``conservative`` says that T + V is constant in free motion.
+
+    The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
+    rows while it is off; see `sarrus.activity`. ``contacts`` are those of them that only push.
     """
 
     name: str
@@ -43,6 +71,7 @@ class Equations:
     conservative: bool
     parameter_values: dict[str, float] = field(default_factory=dict)
     quaternions: tuple[int, ...] = ()
+    contacts: tuple[ContactRows, ...] = ()
 
     @property
     def nq(self) -> int:

@@ -23,6 +23,7 @@ class Status(IntEnum):
     INTERRUPTED = 9
     EVENT = 10
     CONTROL_FAILED = 11
+    COORDINATES_FAILED = 12
 
     @property
     def ok(self) -> bool:
@@ -81,6 +82,10 @@ _TEXT: dict[Status, tuple[str, str]] = {
     ),
     Status.INTERRUPTED: ("the run was interrupted", "The motion up to the interruption is kept"),
     Status.EVENT: ("a terminal event stopped the run", "Nothing to do"),
+    Status.COORDINATES_FAILED: (
+        "the chosen coordinates no longer determine the configuration",
+        "Choose other coordinates, or coordinates='partition', which changes them on the way",
+    ),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",
         "See the message for the time and the original exception",

@@ -45,6 +45,9 @@ def constraint_units(system: System) -> tuple[str, ...]:
     """Return the unit of each multiplier: N or N m; empty for couplings and where unknown."""
     if system.mechanism is None:
         return ("",) * system.nc
-    rows = [name.rpartition(".")[2] for c in system.mechanism.closures.values() for name in c.row_names]
-    units = ["N m" if row in _TURNING_ROWS else "N" for row in rows]
-    return (*units, *("",) * (system.nc - len(units)))
+    couplings = system.mechanism.couplings
+    return tuple(
+        "" if element.name in couplings else "N m" if row.rpartition(".")[2] in _TURNING_ROWS else "N"
+        for element in system.mechanism.constraints()
+        for row in element.row_names
+    )

@@ -24,8 +24,9 @@ DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line 
 # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
 ACCELERATION = 9
 PROJECTION = 10
-# arrays: tolerances, x of the system, workspace
-SETTINGS, STATE, WORK = 11, 12, 13
+# arrays: tolerances, x of the system, workspace, the chart (see `sarrus.kernels.chart`; 0 where there is none), rows of
+# the multipliers that are watched
+SETTINGS, STATE, WORK, CHART, WATCHED = 11, 12, 13, 14, 15
 FUNCTIONS = {
     "dynamics": DYNAMICS,
     "direct": DIRECT,
@@ -37,16 +38,16 @@ FUNCTIONS = {
 }
 
 # dimensions and modes
-NQ, NV, NU, NP, NH, NC = 14, 15, 16, 17, 18, 19
-ELIMINATION = 20
-N_EVENTS = 21
-SIMPLE_RATE = 22  # 1 where q̇ = v
-GENERIC_RANK = 23
-HOLONOMIC_RANK = 24
-BAUMGARTE = 25
-DIRECT_RANK = 26  # rank of A for which the direct solve holds, −1 where there is none
-N_QUATERNIONS = 27  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 28
+NQ, NV, NU, NP, NH, NC = 16, 17, 18, 19, 20, 21
+ELIMINATION = 22
+N_EVENTS, N_WATCHED = 23, 24  # event functions, then multipliers that are watched like these
+SIMPLE_RATE = 25  # 1 where q̇ = v
+GENERIC_RANK = 26
+HOLONOMIC_RANK = 27
+BAUMGARTE = 28
+DIRECT_RANK = 29  # rank of A for which the direct solve holds, −1 where there is none
+N_QUATERNIONS = 30  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 31
 
 # length that stands for that of a table whose pointer came without one
 MANY = 1 << 20
@@ -66,7 +67,8 @@ INCONSISTENT = 7  # relative residual of A a + γ above which a solve is inconsi
 SCALE_OF_ROWS = 8  # largest singular value of A nearby, and of A M^(−1/2)
 SCALE_OF_WEIGHTED_ROWS = 9
 TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
-N_SETTINGS = 11
+CHART_LIMIT = 11  # gauge below which a chart is to be renewed
+N_SETTINGS = 12
 
 
 class Workspace(NamedTuple):
@@ -104,8 +106,8 @@ class Workspace(NamedTuple):
 
 
 # facts of an acceleration: norm and scale of the residual A a + γ; largest pivot, smallest at the generic rank,
-# first beyond it
-RESIDUAL, SCALE, LARGEST, SMALLEST, BEYOND, N_FACTS = 0, 1, 2, 3, 4, 5
+# first beyond it; condition number of what a formulation inverted, 0 otherwise
+RESIDUAL, SCALE, LARGEST, SMALLEST, BEYOND, CONDITION, N_FACTS = 0, 1, 2, 3, 4, 5, 6
 # gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ
 CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
 

@@ -6,17 +6,22 @@ import numpy as np
 from numba import njit
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import PIVOTS
+from sarrus.kernels.acceleration import ANSWER, PIVOTS
+from sarrus.kernels.c_function import call_kernel
+from sarrus.kernels.chart import GAUGE
 from sarrus.kernels.flat import flat, flat_at, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.stepping import error_norm, finish, slope, stages
+from sarrus.kernels.stepping import error_norm, finish, set_control, slope, stages
 
 # Columns of a record after t, q, v, a, u, λ.
-ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL = 0, 1, 2, 3, 4
-N_FACTS = 5
+ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
+N_FACTS = 6
+
+# Direction of an event that is switched off.
+OFF = 2.0
 
 # How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
-RUNNING, DONE = -1, 0
+RUNNING, RENEW_CHART, DONE = -1, -2, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
 
 # Entries of the run state that one call hands to the next.
@@ -56,6 +61,7 @@ def record(table, x, rank, row, s, ws):
     row[at + RANK] = rank
     row[at + LARGEST] = s[ws.facts + la.LARGEST]
     row[at + SMALLEST] = s[ws.facts + la.SMALLEST]
+    row[at + CONDITION] = s[ws.facts + la.CONDITION]
     residual = 0.0
     if nh > 0:
         call_native(table[la.POSITION], x, 0, s, ws.native)
@@ -97,21 +103,20 @@ def advance(
     work, slopes = flat(storage), flat(storage[ws.size :])
     new, trial = flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
     x, settings = flat(state_vector), flat_at(table[la.SETTINGS])
-    n_events = table[la.N_EVENTS]
+    n_events = table[la.N_EVENTS] + table[la.N_WATCHED]
     values = np.empty(n_events + 1)
     rows = 0
 
     rank = slope(table, bounds, x, PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
+    size, speed = _approach(work, ws, state)
     if state[UNRECORDED] < 0.0:
         record(table, x, rank, records[rows], work, ws)
         rows += 1
         state[UNRECORDED] = 0.0
         if n_events:
-            call_native(table[la.EVENTS], x, 0, event_values, 0)
-
-    size, speed = _approach(work, ws, state)
+            _event_values(table, bounds, x, event_values, work, ws)
     while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
         t = x[time]
         last = False
@@ -210,7 +215,7 @@ def advance(
             return PROJECTION_FAILED, rows
         stop = False
         if n_events:
-            call_native(table[la.EVENTS], new, 0, values, 0)
+            _event_values(table, bounds, new, values, work, ws)
             stop = _locate(
                 table, bounds, a, b, c, near, x, h, slopes, new, trial, work, ws, what,
                 state, event_modes, event_values, values, event_log, settings[la.EVENT_TOLERANCE],
@@ -258,6 +263,12 @@ def advance(
             state[UNRECORDED] = 0.0
         if stop:
             return EVENT, rows
+        if (
+            table[la.CHART] != 0
+            and flat_at(table[la.CHART])[GAUGE] < settings[la.CHART_LIMIT]
+            and x[time] < end
+        ):
+            return RENEW_CHART, rows
     return (DONE if x[time] >= end else RUNNING), rows
 
 
@@ -319,8 +330,24 @@ def _approach(s, ws, state):
 
 
 @internal
+def _event_values(table, bounds, x, values, s, ws):
+    """Write the event functions at x, then the multipliers that are watched."""
+    count = table[la.N_EVENTS]
+    if count > 0:
+        call_native(table[la.EVENTS], x, 0, values, 0)
+    if table[la.N_WATCHED] > 0:
+        set_control(table, bounds, x, s, ws)
+        call_kernel(table[la.ACCELERATION], table, x, ANSWER)
+        watched = flat_at(table[la.WATCHED])
+        for k in range(table[la.N_WATCHED]):
+            values[count + k] = s[ws.lam + int(watched[k])]
+
+
+@internal
 def _crossing(before, after, direction):
-    """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both)."""
+    """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both, 2 never)."""
+    if direction == OFF:
+        return False
     if direction > 0:
         return before < 0.0 <= after
     if direction < 0:
@@ -358,7 +385,7 @@ def _locate(
                 x, middle, slopes, trial, work, ws,
             ) or not finish(table, trial, what):  # fmt: skip
                 break
-            call_native(table[la.EVENTS], trial, 0, values, 0)
+            _event_values(table, bounds, trial, values, work, ws)
             if _crossing(before[k], values[k], modes[k, 0]):
                 high, f_high, f_low = middle, values[k], 0.5 * f_low
             else:
@@ -372,7 +399,7 @@ def _locate(
             x, earliest, slopes, new, work, ws,
         )  # fmt: skip
         finish(table, new, what)
-        call_native(table[la.EVENTS], new, 0, after, 0)
+        _event_values(table, bounds, new, after, work, ws)
     for k in range(count):
         before[k] = after[k]
         if found[k] <= earliest:

@@ -1,0 +1,1 @@
+"""Independent coordinates of a constrained system: how they are chosen, and the local state-space form in them."""

@@ -1,0 +1,73 @@
+"""`Chart`: the independent coordinates of a run, chosen anew when they become poor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose
+from sarrus.errors import ArgumentError
+from sarrus.kernels import layout as la
+from sarrus.kernels.chart import GAUGE, ROWS, chart_projection, chart_size
+from sarrus.kernels.projection import CONSTRAINTS
+from sarrus.mechanism.pose import Array
+from sarrus.system import System
+
+# A chart is renewed when the smallest pivot of [A; W], relative to its largest, has fallen to this part of what it was.
+WORN = 0.1
+# Coordinates that the user named stay until that part is this small; then they fail.
+USELESS = 1e-6
+
+
+class Chart:
+    """Independent coordinates along a run, handed to `sarrus.kernels.chart.chart_projection`.
+
+    ``choices`` lists (time, names of y) of every chart taken, the first one included.
+    """
+
+    def __init__(self, system: System, coordinates: Coordinates) -> None:
+        self.system = system
+        self.coordinates = coordinates
+        self.named = not (isinstance(coordinates, str) and coordinates in AUTOMATIC)
+        self.array = np.zeros(chart_size(system.nv, system.nc))
+        self.choices: list[tuple[float, tuple[str, ...]]] = []
+
+    def attach(self, table: np.ndarray) -> None:
+        """Have the kernels project along this chart."""
+        table[la.CHART], table[la.PROJECTION] = self.array.ctypes.data, chart_projection.address
+
+    def renew(self, table: np.ndarray, settings: Array, x: Array) -> bool:
+        """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
+        if self.named and self.choices:
+            return False
+        s = self.system
+        q, v, t = x[: s.nq], x[s.nq : s.nq + s.nv], float(x[s.nq + s.nv + s.nu])
+        jacobian = s.constraint_jacobian(q, t, v)
+        holonomic, rank = int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
+        velocities = choose(s, self.coordinates, jacobian, rank)
+        rows = [velocities.rows]
+        if holonomic == rank and s.nh == s.nc:
+            rows.insert(0, velocities.rows)
+        elif self.named:
+            raise ArgumentError(
+                f"{s.name}: with nonholonomic constraints positions have more freedom than velocities; "
+                "coordinates must be 'partition', 'tangent-space' or 'null-space'",
+                element="coordinates",
+            )
+        else:
+            rows.insert(0, choose(s, self.coordinates, jacobian[: s.nh], holonomic).rows)
+        flat = np.concatenate([matrix.ravel() for matrix in rows])
+        self.array[ROWS : ROWS + len(flat)] = flat
+        self.choices.append((t, velocities.names))
+        trial = x.copy()
+        chart_projection(table, trial, CONSTRAINTS)
+        settings[la.CHART_LIMIT] = self.array[GAUGE] * (USELESS if self.named else WORN)
+        if self.coordinates == NULL_SPACE:
+            settings[la.CHART_LIMIT] = np.inf
+        return True
+
+    @property
+    def changes(self) -> list[tuple[float, str]]:
+        """Times of the changes of chart, with what was taken then in words; none where every step has its own."""
+        if self.coordinates == NULL_SPACE:
+            return []
+        return [(time, f"independent coordinates: {', '.join(names)}") for time, names in self.choices[1:]]

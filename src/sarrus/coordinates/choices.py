@@ -1,0 +1,111 @@
+"""Which independent coordinates to take at a configuration: linear choices W with ẏ = W v.
+
+A choice is good where [A; W] has full column rank: then v follows from ẏ (Spencer 2004, theorem 2.3.1). All of them
+here are linear changes of coordinates, (2.33) there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import qr
+
+from sarrus.errors import ArgumentError, unknown_name
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+PARTITION, TANGENT_SPACE, NULL_SPACE = "partition", "tangent-space", "null-space"
+AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
+
+Coordinates = str | Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentVelocities:
+    """Rows W (dof × nv) with ẏ = W v, the names of y, and the condition number of [A / |A|; W].
+
+    ``indices`` are the coordinates taken where the rows are unit vectors, else empty.
+    """
+
+    rows: Array
+    names: tuple[str, ...]
+    condition: float
+    indices: tuple[int, ...] = ()
+
+
+def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int) -> IndependentVelocities:
+    """Choose independent velocities where A is ``jacobian`` (m × nv) of the given rank.
+
+    coordinates : "partition", generalized coordinate partitioning: the coordinates that QR with column pivoting of
+        A leaves over (Wehage and Haug 1982); "tangent-space" (Potra and Yen 1991) and "null-space" (Liang and Lance
+        1987): an orthonormal basis of the null space of A; or names of coordinates or of joints.
+
+    Raises
+    ------
+    ArgumentError
+        A name is unknown, its joint has no coordinate whose rate is a velocity, the number of names is not
+        nv − rank, or the named coordinates do not determine the others here (the condition number is given).
+    """
+    dof = system.nv - rank
+    if isinstance(coordinates, str) and coordinates in AUTOMATIC:
+        if coordinates == PARTITION:
+            _, _, order = (
+                qr(jacobian, pivoting=True, mode="economic") if len(jacobian) else (0, 0, range(dof))
+            )
+            return _units(system, sorted(int(i) for i in order[rank:]), jacobian, rank)
+        _, _, right = np.linalg.svd(jacobian) if len(jacobian) else (0, 0, np.eye(dof))
+        rows = right[rank:]
+        names = tuple(f"y{k}" for k in range(dof))
+        return IndependentVelocities(rows, names, _condition(jacobian, rows, rank))
+    if isinstance(coordinates, str):
+        raise ArgumentError(
+            unknown_name("choice of coordinates", coordinates, AUTOMATIC),
+            element="coordinates",
+            valid=AUTOMATIC,
+        )
+    indices = [i for name in coordinates for i in _indices(system, name)]
+    if len(indices) != dof or len(set(indices)) != dof:
+        raise ArgumentError(
+            f"{system.name}: coordinates must name {dof} different independent coordinates "
+            f"(nv − rank = {system.nv} − {rank}), got {list(coordinates)}",
+            element="coordinates",
+            valid=system.velocity_names,
+        )
+    chosen = _units(system, indices, jacobian, rank)
+    if not chosen.condition < 1e8:
+        raise ArgumentError(
+            f"{system.name}: {', '.join(chosen.names)} do not determine the other coordinates here (condition number "
+            f"{chosen.condition:.3g}); choose others or coordinates='partition'",
+            element="coordinates",
+        )
+    return chosen
+
+
+def _indices(system: System, name: str) -> list[int]:
+    indices = system.velocity_indices(name)
+    if not indices:
+        raise ArgumentError(
+            unknown_name("coordinate", name, system.velocity_names),
+            element=name,
+            valid=system.velocity_names,
+        )
+    return indices
+
+
+def _units(system: System, indices: list[int], jacobian: Array, rank: int) -> IndependentVelocities:
+    rows = np.eye(system.nv)[indices]
+    names = tuple(system.velocity_names[i] for i in indices)
+    return IndependentVelocities(rows, names, _condition(jacobian, rows, rank), tuple(indices))
+
+
+def _condition(jacobian: Array, rows: Array, rank: int) -> float:
+    """Return the condition number of [A / |A|; W], A cut to its rank."""
+    if rank:
+        _, sigma, right = np.linalg.svd(jacobian, full_matrices=False)
+        rows = np.vstack([(sigma[:rank] / sigma[0])[:, None] * right[:rank], rows])
+    return float(np.linalg.cond(rows))

@@ -1,0 +1,91 @@
+"""The published formulations of constrained dynamics, as NumPy functions of plain matrices.
+
+    M a + h = τ + Aᵀλ,    A a + γ = 0
+
+with λ the force of the constraints on the mechanism. Every formulation is called as f(M, h, A, gamma, tau) and returns
+a `Formulation`; redundant and zero rows, contradictions and singular configurations have a defined answer or a
+refusal that says why. `Problem` and `Formulation` document what they share, docs/formulations/agreement.md how they
+compare.
+
+Projection in the tangent space     `projection`, `symmetric_projection`, `parameterized_projection`,
+                                    `oblique_projection`
+Gauss's principle                   `udwadia_kalaba`, `mass_weighted`
+Independent accelerations           `null_space`, `spike_indicator`, `SpikeIndicator`
+Baselines                           `lagrange`, `kkt`, `augmented_lagrangian`
+By name                             `METHODS`
+
+Parts of the projections            `projector`, `projector_from_pseudo_inverse`, `projector_rate`, `ProjectorRate`,
+                                    `decompose_force`, `decouples`
+Inverse dynamics                    `projected_inverse_dynamics`, `ProjectedInverse`
+Mixed units                         `characteristic_metric`, `actuator_metric`, `WeightedProblem`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sarrus.formulations.augmented_lagrangian import augmented_lagrangian
+from sarrus.formulations.constraint_inertia import (
+    parameterized_projection,
+    projection,
+    symmetric_projection,
+)
+from sarrus.formulations.kkt import kkt
+from sarrus.formulations.lagrange import lagrange
+from sarrus.formulations.mass_weighted import mass_weighted
+from sarrus.formulations.metric import WeightedProblem, actuator_metric, characteristic_metric
+from sarrus.formulations.null_space import SpikeIndicator, null_space, spike_indicator
+from sarrus.formulations.oblique import oblique_projection
+from sarrus.formulations.problem import Formulation, Problem
+from sarrus.formulations.projected_inverse import ProjectedInverse, projected_inverse_dynamics
+from sarrus.formulations.tangent_space import (
+    ProjectorRate,
+    decompose_force,
+    decouples,
+    projector,
+    projector_from_pseudo_inverse,
+    projector_rate,
+)
+from sarrus.formulations.udwadia_kalaba import udwadia_kalaba
+
+METHODS: dict[str, Callable[..., Formulation]] = {
+    "projection": projection,
+    "symmetric-projection": symmetric_projection,
+    "parameterized-projection": parameterized_projection,
+    "oblique-projection": oblique_projection,
+    "udwadia-kalaba": udwadia_kalaba,
+    "null-space": null_space,
+    "mass-weighted": mass_weighted,
+    "lagrange": lagrange,
+    "kkt": kkt,
+    "augmented-lagrangian": augmented_lagrangian,
+}
+
+__all__ = [
+    "METHODS",
+    "Formulation",
+    "Problem",
+    "ProjectedInverse",
+    "ProjectorRate",
+    "SpikeIndicator",
+    "WeightedProblem",
+    "actuator_metric",
+    "augmented_lagrangian",
+    "characteristic_metric",
+    "decompose_force",
+    "decouples",
+    "kkt",
+    "lagrange",
+    "mass_weighted",
+    "null_space",
+    "oblique_projection",
+    "parameterized_projection",
+    "projected_inverse_dynamics",
+    "projection",
+    "projector",
+    "projector_from_pseudo_inverse",
+    "projector_rate",
+    "spike_indicator",
+    "symmetric_projection",
+    "udwadia_kalaba",
+]

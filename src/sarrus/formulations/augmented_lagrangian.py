@@ -1,0 +1,124 @@
+"""The method of multipliers: penalised rows and iterated multipliers, a baseline that redundant rows do not stop."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.requirements import definite_root, definite_solve, refused, refused_motion
+
+EPSILON = float(np.finfo(float).eps)
+# Default penalty: the largest eigenvalue of ρ AᵀA is this multiple of that of M.
+STIFFNESS = 1e8
+
+
+def augmented_lagrangian(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    penalty: float | None = None,
+    iterations: int = 200,
+    accuracy: float = 1e-13,
+    tolerance: float = TOLERANCE,
+    throw: bool = True,
+) -> Formulation:
+    """Return the constrained acceleration by the method of multipliers, from a = 0 and λ = 0.
+
+        (M + ρ AᵀA) aᵏ⁺¹ = τ − h + Aᵀλᵏ − ρ Aᵀγ,      λᵏ⁺¹ = λᵏ − ρ (A aᵏ⁺¹ + γ)
+
+    The augmented Lagrangian formulation of Bayo, García de Jalón and Serna, Comput. Methods Appl. Mech. Eng. 71, 1988
+    (for accelerations alone, without its stabilising terms). Each step is solved for the change of a, so that
+    rounding of the stiff matrix dies out with the iteration. Along a direction in which A M^(−1/2) has the singular
+    value s the error shrinks by 1 / (1 + ρ s²) per step: a handful of steps at ordinary configurations, more than
+    ``iterations`` close to a singular one, which is then reported.
+
+    Full rank: the unique a and λ. Redundant and consistent: Aᵀλᵏ and the λ of minimum norm converge as they do without
+    the redundant rows. Inconsistent: a converges to the least-squares answer of the other formulations, with
+    |A a + γ| minimal (rows unweighted, as the penalty is one number) and KᵀM a = Kᵀ(τ − h) on the null space K of A.
+    The part of γ outside the range of A would let λᵏ drift by −ρ times itself in every step, along directions without
+    force: it is left out from the start, which changes neither aᵏ nor Aᵀλᵏ; status INCONSISTENT. Singular: directions
+    below ``tolerance`` are left unconstrained; those not far above it end without convergence.
+
+    Parameters
+    ----------
+    M, h, A, gamma, tau, tolerance : see `Problem`. M must be positive definite on the null space of A.
+    penalty : ρ > 0; by default 1e8 |M| / |A|² in 2-norms.
+    iterations : largest number of steps.
+    accuracy : stop where the residual that can be removed, |A⁺(A a + γ)|, and the last change of a are below
+        ``accuracy`` times the size of accelerations, |a| + |A⁺γ| + |γ| / |A| + |τ − h| / |M|, or down to the rounding
+        that the condition of A allows.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+
+    Returns
+    -------
+    Formulation
+        ``condition`` is that of M + ρ AᵀA. ``multipliers`` is the last λᵏ, found from Aᵀλᵏ = M aᵏ + h − τ, which
+        does not have the rounding of ρ. Details: "iterations", "penalty" ρ, "residual" |A⁺(A a + γ)| relative to
+        that size.
+
+    Raises
+    ------
+    SolveError
+        M is not positive definite on the null space of A; no convergence within ``iterations``.
+    ArgumentError
+        A penalty, accuracy or number of iterations that is not positive; other bad arguments.
+    """
+    problem = Problem.checked(M, h, A, gamma, tau, tolerance)
+    for name, value in (("penalty", penalty), ("iterations", iterations), ("accuracy", accuracy)):
+        if value is not None and not 0.0 < value < np.inf:
+            raise ArgumentError(f"{name} must be positive, got {value}", element=name)
+    if definite_root(problem.basis.T @ problem.M @ problem.basis) is None:
+        return refused_motion(problem, "augmented_lagrangian", throw=throw)
+    M, A, force = problem.M, problem.A, problem.tau - problem.h
+    sigma = problem.svd[1][: problem.rank]
+    stretch = sigma[0] / sigma[-1] if len(sigma) else 1.0
+    mass, length = float(np.linalg.norm(M, 2)), float(sigma[0]) if len(sigma) else 1.0
+    if penalty is None:
+        penalty = STIFFNESS * (mass or 1.0) / length**2
+    stiff = M + penalty * A.T @ A
+    condition = float(np.linalg.cond(stiff))
+    root = definite_root(stiff)
+    if root is None:
+        return refused(
+            problem,
+            "augmented_lagrangian",
+            f"M + ρ AᵀA is singular to working precision, condition number {condition:.1g}",
+            "Choose another penalty, or use null_space",
+            throw=throw,
+            condition=condition,
+        )
+    enough = max(accuracy, 10.0 * problem.n * EPSILON * stretch)
+    particular = -problem.inverse @ problem.gamma
+    gamma = -A @ particular
+    scale = float(np.linalg.norm(particular) + np.linalg.norm(problem.gamma) / length)
+    scale += float(np.linalg.norm(force)) / mass if mass else 0.0
+    a, reaction, steps, converged = np.zeros(problem.n), np.zeros(problem.n), 0, False
+    while not converged and steps < iterations:
+        steps += 1
+        change = definite_solve(root, force + reaction - M @ a - penalty * A.T @ (A @ a + gamma))
+        a = a + change
+        offence = A @ a + gamma
+        reaction = reaction - penalty * A.T @ offence
+        size = max(float(np.linalg.norm(a)) + scale, 1e-300)
+        residual = float(np.linalg.norm(problem.inverse @ offence)) / size
+        converged = residual <= enough and float(np.linalg.norm(change)) <= enough * size
+    if not converged:
+        return refused(
+            problem,
+            "augmented_lagrangian",
+            f"no convergence in {iterations} iterations: residual {residual:.1g}, asked for {enough:.1g}",
+            "Raise penalty or iterations, or use null_space, which does not iterate",
+            throw=throw,
+            condition=condition,
+        )
+    return problem.result(
+        a,
+        problem.inverse.T @ (M @ a - force),
+        condition,
+        details={"iterations": float(steps), "penalty": float(penalty), "residual": residual},
+    )

@@ -1,0 +1,258 @@
+"""Projection formulations: one square matrix to invert, of any rank of A.
+
+P M a = P (τ − h) in the tangent space and (I − P) a = −A⁺γ across it make n equations for n accelerations. The three
+ways in which they are put together here differ in the matrix that has to be inverted. In an orthonormal basis of the
+null space of A (first) and of the range of Aᵀ (second), with the blocks of M called B, C; Cᵀ, D, it is
+
+    `projection`                M_c = M + PM − (PM)ᵀ            [B 2C; 0 D]     positive definite where M is
+    `symmetric_projection`      M_c′ = PMP + (I − P)M(I − P)    [B 0; 0 D]      symmetric as well
+    `parameterized_projection`  M_c″ = PM + g (I − P)           [B C; 0 g I]    cheapest
+
+So M_c and M_c′ need M to be positive definite on the null space of A (B) and on the range of Aᵀ (D), separately:
+M as a whole may be singular. M_c″ needs only B, without which there is no unique answer at all: bodies without mass
+whose motion the constraints determine are no obstacle to it. Where M is positive definite, all three always work, with
+redundant rows, zero rows, no rows, and at singular configurations.
+
+Solutions: full rank: the unique a, Aᵀλ and λ. Redundant and consistent: a and Aᵀλ unique, λ of minimum norm.
+Inconsistent: a minimises ‖A a + γ‖ and obeys the equations of motion in what is left, status INCONSISTENT. Singular:
+the direction that A loses is unconstrained. B, or for M_c and M_c′ D, not positive definite: ILL_POSED.
+
+Source: Aghili, Control and simulation of motion of constrained multibody systems based on projection matrix
+formulation, section 5. Its f is our τ, its force of constraint 𝓕 is −Aᵀλ in ours (M q̈ + h = f − 𝓕), its C q̇ is
+−A⁺γ, which holds for rheonomic constraints too, its parameter γ is our g. C_c = MC, so the velocity terms of (25),
+(32) and (51) are M C q̇.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from sarrus.errors import ArgumentError
+from sarrus.formulations.metric import WeightedProblem
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.formulations.requirements import refused
+from sarrus.status import Status
+
+# An eigenvalue of a block of M below this multiple of the norm of M is zero: rounding of the products that make it.
+_MASSLESS = 1e-13
+MINIMAL_CONDITION = "minimal-condition"
+
+
+def projection(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    absolute_tolerance: float = 0.0,
+    throw: bool = True,
+) -> Formulation:
+    """Solve with the constraint inertia matrix M_c = M + PM − (PM)ᵀ.
+
+    M_c a = P(τ − h) − M A⁺γ, and Aᵀλ = μ (P(τ − h) − M A⁺γ) − (I − P)(τ − h) with μ = (I − P) M M_c⁻¹. (Aghili,
+    projection matrix formulation, eqs. (22)–(25), (32).)
+
+    Full rank: unique a, Aᵀλ, λ. Redundant or zero rows: unique a and Aᵀλ, least λ. Contradicting rows: least squares,
+    status INCONSISTENT. Singular: the lost direction is unconstrained. M not positive definite on the null space of A,
+    or on the range of Aᵀ: no answer, ILL_POSED.
+
+    Parameters
+    ----------
+    M, h, A, gamma, tau : (n, n) symmetric, (n,), (m, n), (m,), (n,) or None.
+    metric, row_metric : W (n, n) of the velocities and R (m, m) of the rows, or their diagonals; see
+        `sarrus.formulations.metric`.
+    tolerance, absolute_tolerance : a singular value of A_W below ``tolerance`` times the largest one, or below
+        ``absolute_tolerance``, is zero.
+    throw : raise `SolveError` where the problem is ill-posed; else its status is ILL_POSED and the answer NaN.
+
+    Returns
+    -------
+    Formulation
+        In the units of the data. ``condition`` is that of M_c. ``details``, in the coordinates of the metric: "P"
+        projector, "inertia" the inverted matrix M_c, "mu" the coupling of the potent force to the constraint force.
+
+    Raises
+    ------
+    ArgumentError
+        An argument of the wrong shape, not finite, or a matrix that is not symmetric or positive definite; named.
+    SolveError
+        Where the problem is ill-posed.
+    """
+    p = WeightedProblem.weighted(
+        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
+        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
+    )  # fmt: skip
+    w, normal = p.image, p.normal
+    inertia = w.M + w.projector @ w.M - w.M @ w.projector
+    drive = w.projector @ (w.tau - w.h) + w.M @ normal
+    result = solve_inertia(p, "projection", inertia, drive, throw, across=True)
+    if result.status is not Status.ILL_POSED:
+        across = w.M @ (np.eye(w.n) - w.projector)
+        result.details["mu"] = np.asarray(np.linalg.solve(inertia.T, across).T)
+    return result
+
+
+def symmetric_projection(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    absolute_tolerance: float = 0.0,
+    throw: bool = True,
+) -> Formulation:
+    """Solve with the symmetric positive definite M_c′ = PMP + (I − P)M(I − P).
+
+    M_c′ a = P(τ − h) − (I − 2P) M A⁺γ. (Aghili, projection matrix formulation, eqs. (26)–(28).)
+
+    Parameters, solutions, returns and errors as for `projection`; ``details`` without "mu".
+    """
+    p = WeightedProblem.weighted(
+        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
+        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
+    )  # fmt: skip
+    w, normal = p.image, p.normal
+    along, across = w.projector, np.eye(w.n) - w.projector
+    inertia = along @ w.M @ along + across @ w.M @ across
+    drive = along @ (w.tau - w.h) + (across - along) @ w.M @ normal
+    return solve_inertia(p, "symmetric_projection", inertia, drive, throw, across=True)
+
+
+def parameterized_projection(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    g: float | str | None = None,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+    tolerance: float = TOLERANCE,
+    absolute_tolerance: float = 0.0,
+    throw: bool = True,
+) -> Formulation:
+    """Solve with M_c″ = PM + g (I − P).
+
+    M_c″ a = P(τ − h) − g A⁺γ. (Aghili, projection matrix formulation, eq. (29) and proposition 2, which asks for M
+    invertible; M positive definite on the null space of A is enough.) The answer does not depend on g.
+
+    Parameters
+    ----------
+    g : a positive number, of the unit of M_W; None for the 2-norm of M_W; "minimal-condition" for the g with the
+        smallest 2-norm condition number of M_c″.
+
+    The others, solutions, returns and errors as for `projection`, except that M is not needed on the range of Aᵀ;
+    ``details``: "P", "inertia" and the float "g".
+    """
+    p = WeightedProblem.weighted(
+        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
+        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
+    )  # fmt: skip
+    w, normal = p.image, p.normal
+    g = parameter(g, "g", p, _best_g)
+    inertia = w.projector @ w.M + g * (np.eye(w.n) - w.projector)
+    drive = w.projector @ (w.tau - w.h) + g * normal
+    return solve_inertia(p, "parameterized_projection", inertia, drive, throw, details={"g": g})
+
+
+def solve_inertia(
+    p: WeightedProblem,
+    name: str,
+    inertia: Array,
+    drive: Array,
+    throw: bool,
+    *,
+    across: bool = False,
+    details: dict[str, Array | float] | None = None,
+) -> Formulation:
+    """Return the answer of inertia · a_W = drive, in the units of the data.
+
+    ``across`` says that the matrix needs the mass across the constraints, D, to be positive definite too.
+    """
+    w, rows = p.image, p.rows
+    if not _definite(w, w.basis):
+        return refused(
+            p,
+            name,
+            Status.ILL_POSED.diagnosis,
+            Status.ILL_POSED.remedy + ", or give a metric if coordinates of different units hide their mass",
+            throw=throw,
+        )
+    if across and not _definite(w, rows):
+        return refused(
+            p,
+            name,
+            "M is not positive definite on the range of Aᵀ, so that the constraint inertia matrix is singular",
+            "The problem has a solution: use parameterized_projection or oblique_projection, which need M to be "
+            "positive definite on the null space of A alone",
+            throw=throw,
+        )
+    a = np.linalg.solve(inertia, drive)
+    force = rows @ (rows.T @ (w.M @ a + w.h - w.tau))
+    return p.result(
+        p.inverse_root @ a,
+        p.row_root @ (w.inverse.T @ force),
+        float(np.linalg.cond(inertia)),
+        constraint_force=p.root @ force,
+        details={"P": w.projector, "inertia": inertia, **(details or {})},
+    )
+
+
+def _definite(w: Problem, basis: Array) -> bool:
+    """Tell whether M is positive definite on the span of an orthonormal basis, above rounding of M's size."""
+    block = basis.T @ w.M @ basis
+    floor = _MASSLESS * np.linalg.norm(w.M, 2)
+    return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > floor)
+
+
+def parameter(
+    value: float | str | None, name: str, p: WeightedProblem, best: Callable[[WeightedProblem], float]
+) -> float:
+    """Return the scale of the equations across the constraints: as given, the norm of M_W, or the best one."""
+    w = p.image
+    if value is None or (value == MINIMAL_CONDITION and w.rank in (0, w.n)):
+        return float(np.linalg.norm(w.M, 2)) or 1.0
+    if value == MINIMAL_CONDITION:
+        return best(p)
+    if isinstance(value, str) or not (np.isfinite(value) and value > 0.0):
+        raise ArgumentError(
+            f"{name} must be a positive number, {MINIMAL_CONDITION!r} or None, got {value!r}", element=name
+        )
+    return float(value)
+
+
+def _best_g(p: WeightedProblem) -> float:
+    """Return the g that minimises the condition number of M_c″, the matrix [B C; 0 g I] of the module.
+
+    The squared condition number is λ_max / λ_min of [B C]ᵀ[B C] + g² [0 0; 0 I]. λ_max is convex in g² and λ_min
+    concave, so their ratio falls, then rises, and the bounded search finds its one valley. With σ the smallest singular
+    value of B and s the norm of [B C], g = s gives at most √6 s / σ, and any g at least max(s / g, g / σ); so the
+    best one lies between σ / √6 and √6 s.
+    """
+    w, along, across = p.image, p.image.basis, p.rows
+    top = along.T @ w.M @ np.hstack([along, across])
+    bottom = np.hstack([np.zeros((w.rank, w.n - w.rank)), np.eye(w.rank)])
+    least = float(np.linalg.eigvalsh(top[:, : w.n - w.rank])[0])
+    most = float(np.linalg.norm(top, 2))
+    if least <= _MASSLESS * most:
+        return most or 1.0
+    found = minimize_scalar(
+        lambda log_g: np.log(np.linalg.cond(np.vstack([top, np.exp(log_g) * bottom]))),
+        bounds=(np.log(least / np.sqrt(6.0)), np.log(np.sqrt(6.0) * most)),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    return float(np.exp(found.x))

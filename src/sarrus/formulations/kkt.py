@@ -1,0 +1,81 @@
+"""The augmented matrix of acceleration and multipliers, solved at once by LU: the second baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.requirements import (
+    NUMERICALLY_SINGULAR,
+    definite_root,
+    refused,
+    refused_motion,
+    refused_rank,
+)
+
+# Diagonal entries of M below this multiple of the largest one are not used as a scale.
+MASSLESS = 1e-12
+
+
+def kkt(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    throw: bool = True,
+) -> Formulation:
+    """Return the constrained acceleration from the optimality conditions of Gauss's principle.
+
+        [ M  −Aᵀ ] [ a ]   [ τ − h ]
+        [ A   0  ] [ λ ] = [  −γ   ]
+
+    by LU with partial pivoting (Golub and Van Loan, Matrix Computations, 4th ed., §3.4), in coordinates of unit inertia
+    and with rows of unit length, so that units hardly matter. M may be singular where it is positive definite on the
+    null space of A, which is verified: without it the equations would give a stationary point of no mechanical
+    meaning, or none. Close to a singular configuration the smallest eigenvalue falls with the square of that of A, as
+    in `lagrange`.
+
+    Parameters
+    ----------
+    M, h, A, gamma, tau, tolerance : see `Problem`. A must have full row rank.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+
+    Returns
+    -------
+    Formulation
+        ``condition`` is that of the scaled matrix. Details: "matrix" (n + m, n + m), as given.
+
+    Raises
+    ------
+    SolveError
+        Rows of A that are dependent or zero, consistent or not (the message has rank and number of rows);
+        M that is not positive definite on the null space of A; a condition number above 1e12.
+    """
+    problem = Problem.checked(M, h, A, gamma, tau, tolerance)
+    n, m = problem.n, len(problem.gamma)
+    if problem.rank < m:
+        return refused_rank(problem, "kkt", "the KKT matrix", throw=throw)
+    if definite_root(problem.basis.T @ problem.M @ problem.basis) is None:
+        return refused_motion(problem, "kkt", throw=throw)
+    matrix = np.block([[problem.M, -problem.A.T], [problem.A, np.zeros((m, m))]])
+    inertia = np.diagonal(problem.M)
+    column = 1.0 / np.sqrt(np.maximum(inertia, MASSLESS * inertia.max()) if inertia.any() else np.ones(n))
+    scale = np.concatenate([column, 1.0 / np.linalg.norm(problem.A * column, axis=1)])
+    scaled = np.outer(scale, scale) * matrix
+    condition = float(np.linalg.cond(scaled))
+    if condition > NUMERICALLY_SINGULAR:
+        return refused(
+            problem,
+            "kkt",
+            f"the scaled KKT matrix is too ill-conditioned, condition number {condition:.1g}",
+            "Use null_space or udwadia_kalaba, which do not square the condition number of A",
+            throw=throw,
+            condition=condition,
+        )
+    right = np.concatenate([problem.tau - problem.h, -problem.gamma])
+    solution = scale * np.linalg.solve(scaled, scale * right)
+    return problem.result(solution[:n], solution[n:], condition, details={"matrix": matrix})

@@ -1,0 +1,78 @@
+"""Lagrange's multipliers by the inverse of A M⁻¹ Aᵀ: the textbook baseline, for independent constraints only."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.requirements import (
+    NUMERICALLY_SINGULAR,
+    definite_root,
+    definite_solve,
+    refused,
+    refused_mass,
+    refused_rank,
+)
+
+
+def lagrange(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    throw: bool = True,
+) -> Formulation:
+    """Return the constrained acceleration by Lagrange's multipliers.
+
+        S λ = −γ − A M⁻¹ (τ − h),   S = A M⁻¹ Aᵀ,      a = M⁻¹ (τ − h + Aᵀλ)
+
+    Spencer 2004, eqs. (2.4), (2.5b), where G is our A, Ġv our γ and F our τ − h; its multipliers have the
+    opposite sign. Rows and columns of S are scaled to a diagonal of ones before it is solved, so that the units of the
+    rows do not matter. S has the squared condition number of A M^(−1/2): close to a singular configuration twice as
+    many digits are lost as by the other formulations.
+
+    Parameters
+    ----------
+    M, h, A, gamma, tau, tolerance : see `Problem`. M must be positive definite, A of full row rank.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+
+    Returns
+    -------
+    Formulation
+        ``condition`` is that of S with a diagonal of ones. Details: "delassus" S (m, m).
+
+    Raises
+    ------
+    SolveError
+        Rows of A that are dependent or zero, consistent or not (the message has rank and number of rows);
+        S with a condition number above 1e12; M that is not positive definite.
+    """
+    problem = Problem.checked(M, h, A, gamma, tau, tolerance)
+    root = definite_root(problem.M)
+    if root is None:
+        return refused_mass(problem, "lagrange", throw=throw)
+    if problem.rank < len(problem.gamma):
+        return refused_rank(problem, "lagrange", "A M⁻¹ Aᵀ", throw=throw)
+    free = definite_solve(root, problem.tau - problem.h)
+    response = definite_solve(root, problem.A.T)
+    delassus = problem.A @ response
+    scale = np.sqrt(np.diagonal(delassus))
+    scaled = delassus / np.outer(scale, scale)
+    condition = float(np.linalg.cond(scaled)) if len(scale) else 1.0
+    if condition > NUMERICALLY_SINGULAR:
+        return refused(
+            problem,
+            "lagrange",
+            f"the scaled A M⁻¹ Aᵀ is too ill-conditioned, condition number {condition:.1g}",
+            "Use null_space or udwadia_kalaba, which do not square the condition number of A",
+            throw=throw,
+            condition=condition,
+        )
+    multipliers = np.linalg.solve(scaled, (-problem.gamma - problem.A @ free) / scale) / scale
+    return problem.result(
+        free + response @ multipliers, multipliers, condition, details={"delassus": delassus}
+    )

@@ -1,0 +1,200 @@
+"""The problem that every formulation solves, checked, and the result that every one returns.
+
+    M a + h = τ + Aᵀλ,    A a + γ = 0
+
+with λ the force that the constraints exert on the mechanism.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sarrus.errors import ArgumentError
+from sarrus.solves import determined_rows
+from sarrus.status import Status
+
+Array = NDArray[np.float64]
+
+# A singular value of A below this multiple of the largest one counts as zero, unless `tolerance` says otherwise.
+TOLERANCE = 1e-10
+# A γ whose part outside the range of A is above this multiple of its size makes a problem inconsistent.
+INCONSISTENT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Matrices of one state: M (n, n), h (n,), A (m, n), γ (m,), τ (n,). `Problem.checked` makes it."""
+
+    M: Array
+    h: Array
+    A: Array
+    gamma: Array
+    tau: Array
+    tolerance: float = TOLERANCE
+
+    @classmethod
+    def checked(
+        cls,
+        M: ArrayLike,
+        h: ArrayLike,
+        A: ArrayLike,
+        gamma: ArrayLike,
+        tau: ArrayLike | None,
+        tolerance: float = TOLERANCE,
+    ) -> Problem:
+        """Return the problem as float arrays; shapes, symmetry of M and finite entries are checked.
+
+        ``tau`` None is no force. A with no rows may have any shape with zero rows.
+
+        Raises
+        ------
+        ArgumentError
+            Names the argument: wrong shape, NaN or infinity, M not symmetric, tolerance not in (0, 1).
+        """
+        arrays = {}
+        for name, value in (("M", M), ("h", h), ("A", A), ("gamma", gamma), ("tau", tau)):
+            try:
+                arrays[name] = np.asarray(0.0 if value is None else value, dtype=float)
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"{name} must be an array of numbers: {error}", element=name) from error
+        n = arrays["M"].shape[0] if arrays["M"].ndim == 2 else 0
+        m = np.atleast_1d(arrays["gamma"]).shape[0]
+        if tau is None:
+            arrays["tau"] = np.zeros(n)
+        if m == 0 and arrays["A"].size == 0:
+            arrays["A"] = np.zeros((0, n))
+        for name, shape in (("M", (n, n)), ("h", (n,)), ("A", (m, n)), ("gamma", (m,)), ("tau", (n,))):
+            if arrays[name].shape != shape or n == 0:
+                raise ArgumentError(
+                    f"{name} has shape {arrays[name].shape}; with M (n, n) and gamma (m,) it must be {shape}",
+                    element=name,
+                )
+            if not np.isfinite(arrays[name]).all():
+                raise ArgumentError(f"{name} must be finite, got {arrays[name]}", element=name)
+        mass = arrays["M"]
+        if np.abs(mass - mass.T).max() > 1e-9 * np.abs(mass).max():
+            raise ArgumentError("M must be symmetric", element="M")
+        if not 0.0 < tolerance < 1.0:
+            raise ArgumentError(f"tolerance must lie between 0 and 1, got {tolerance}", element="tolerance")
+        return cls(tolerance=float(tolerance), **arrays)
+
+    @property
+    def n(self) -> int:
+        """Number of velocities."""
+        return len(self.h)
+
+    @cached_property
+    def svd(self) -> tuple[Array, Array, Array]:
+        """Full singular value decomposition U, σ, Vᵀ of A."""
+        u, sigma, vt = np.linalg.svd(self.A)
+        return u, sigma, vt
+
+    @cached_property
+    def rank(self) -> int:
+        """Singular values of A above ``tolerance`` times the largest one; 0 where A is zero."""
+        return matrix_rank(self.svd[1], self.tolerance)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """Pseudo-inverse A⁺ (n, m) with the rank above."""
+        u, sigma, vt = self.svd
+        r = self.rank
+        inverse: Array = (vt[:r].T / sigma[:r]) @ u[:, :r].T
+        return inverse
+
+    @cached_property
+    def basis(self) -> Array:
+        """Orthonormal basis of the null space of A (n, n − rank)."""
+        basis: Array = self.svd[2][self.rank :].T
+        return basis
+
+    @cached_property
+    def projector(self) -> Array:
+        """P = I − A⁺A, formed from the basis of the null space (symmetric to the last bit)."""
+        projector: Array = self.basis @ self.basis.T
+        return projector
+
+    @property
+    def contradiction(self) -> float:
+        """Part of γ outside the range of A, relative to γ (0 where the constraints agree)."""
+        left = self.svd[0][:, self.rank :].T @ self.gamma
+        size = float(np.linalg.norm(self.gamma))
+        return float(np.linalg.norm(left)) / size if size > 0.0 else 0.0
+
+    def result(
+        self,
+        a: Array,
+        multipliers: Array,
+        condition: float,
+        *,
+        status: Status | None = None,
+        constraint_force: Array | None = None,
+        details: dict[str, Array | float] | None = None,
+    ) -> Formulation:
+        """Return the result; without ``status`` it is OK or INCONSISTENT. Force Aᵀλ unless it is given."""
+        if status is None:
+            status = Status.INCONSISTENT if self.contradiction > INCONSISTENT else Status.OK
+        return Formulation(
+            a=a,
+            constraint_force=self.A.T @ multipliers if constraint_force is None else constraint_force,
+            multipliers=multipliers,
+            determined=determined_rows(self.A, self.rank) if len(self.gamma) else np.ones(0, dtype=bool),
+            rank=self.rank,
+            condition=float(condition),
+            status=status,
+            problem=self,
+            details=details or {},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Formulation:
+    """Constrained acceleration and force by one formulation.
+
+    Attributes
+    ----------
+    a : (n,) acceleration.
+    constraint_force : (n,) Aᵀλ (with the non-ideal force, where one was given), the force of the constraints on
+        the mechanism; unique even where λ is not.
+    multipliers : (m,) λ, of minimum norm where rows are redundant.
+    determined : (m,) bool, which multipliers are unique.
+    rank : numerical rank of A, by ``problem.tolerance``.
+    condition : 2-norm condition number of the matrix that this formulation had to invert.
+    status : OK; INCONSISTENT (A a = −γ in the least-squares sense); ILL_POSED (no answer: NaN everywhere).
+    problem : the matrices, for the self-checks.
+    details : by-products of the formulation by name, such as projectors; its function lists them.
+    """
+
+    a: Array
+    constraint_force: Array
+    multipliers: Array
+    determined: NDArray[np.bool_]
+    rank: int
+    condition: float
+    status: Status
+    problem: Problem = field(repr=False)
+    details: dict[str, Array | float] = field(default_factory=dict, repr=False)
+
+    @property
+    def force_residual(self) -> float:
+        """Norm of M a + h − τ − constraint force, relative to the largest of the four terms."""
+        p = self.problem
+        terms = (p.M @ self.a, p.h, -p.tau, -self.constraint_force)
+        return float(np.linalg.norm(sum(terms)) / max(1e-300, *map(np.linalg.norm, terms)))
+
+    @property
+    def constraint_residual(self) -> float:
+        """Norm of A⁺(A a + γ), the residual that can be removed, relative to |a| + |A⁺γ|."""
+        p = self.problem
+        particular = p.inverse @ p.gamma
+        left = p.inverse @ (p.A @ self.a) + particular
+        return float(np.linalg.norm(left) / max(1e-300, np.linalg.norm(self.a) + np.linalg.norm(particular)))
+
+
+def matrix_rank(sigma: Array, tolerance: float) -> int:
+    """Return the number of singular values above ``tolerance`` times the largest one."""
+    return int(np.count_nonzero(sigma > tolerance * sigma.max(initial=0.0)))

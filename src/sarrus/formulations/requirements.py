@@ -1,0 +1,85 @@
+"""What a formulation needs of a problem, and how it refuses one that lacks it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from sarrus.errors import SolveError
+from sarrus.formulations.problem import Array, Formulation, Problem
+from sarrus.status import Status
+
+# A pivot of a symmetric matrix below this multiple of its size and its largest diagonal entry is rounding noise.
+NOISE = 4.0 * float(np.finfo(float).eps)
+# Above this condition number of a scaled matrix a solve keeps less than three or four correct digits.
+NUMERICALLY_SINGULAR = 1e12
+
+
+def definite_root(matrix: Array) -> Array | None:
+    """Return the lower triangle L of L Lᵀ = matrix, or None where the matrix is not positive definite."""
+    try:
+        root = np.asarray(np.linalg.cholesky(matrix), dtype=float)
+    except np.linalg.LinAlgError:
+        return None
+    floor = len(matrix) * NOISE * np.diagonal(matrix).max(initial=0.0)
+    return root if (np.diagonal(root) ** 2 > floor).all() else None
+
+
+def definite_solve(root: Array, right: Array) -> Array:
+    """Return (L Lᵀ)⁻¹ right."""
+    solution: Array = cho_solve((root, True), right)
+    return solution
+
+
+def refused(
+    problem: Problem, method: str, reason: str, remedy: str, *, throw: bool, condition: float = float("inf")
+) -> Formulation:
+    """Raise `SolveError` with the reason and the remedy, or return NaN with status ILL_POSED."""
+    result = problem.result(
+        np.full(problem.n, np.nan),
+        np.full(len(problem.gamma), np.nan),
+        condition,
+        status=Status.ILL_POSED,
+        constraint_force=np.full(problem.n, np.nan),
+    )
+    if throw:
+        raise SolveError(f"{method}: {reason}. {remedy}", result=result, element=method)
+    return result
+
+
+def refused_mass(problem: Problem, method: str, *, throw: bool) -> Formulation:
+    """Refuse a mass matrix that the method cannot invert."""
+    smallest = np.linalg.eigvalsh(problem.M)[0]
+    return refused(
+        problem,
+        method,
+        f"M must be positive definite, its smallest eigenvalue is {smallest:.2g}",
+        "Give a mass or armature to massless bodies, or use null_space, which needs M to be positive definite "
+        "on the null space of A alone",
+        throw=throw,
+    )
+
+
+def refused_motion(problem: Problem, method: str, *, throw: bool) -> Formulation:
+    """Refuse a mass matrix that is not positive definite on the motions that the constraints leave."""
+    smallest = np.linalg.eigvalsh(problem.basis.T @ problem.M @ problem.basis)[0]
+    return refused(
+        problem,
+        method,
+        f"{Status.ILL_POSED.diagnosis}: its smallest eigenvalue there is {smallest:.2g}",
+        Status.ILL_POSED.remedy,
+        throw=throw,
+    )
+
+
+def refused_rank(problem: Problem, method: str, matrix: str, *, throw: bool) -> Formulation:
+    """Refuse dependent rows of A."""
+    rows = len(problem.gamma)
+    return refused(
+        problem,
+        method,
+        f"A has {rows} rows of rank {problem.rank}, so that {matrix} is singular",
+        f"Remove {rows - problem.rank} redundant or zero row(s), or use null_space, udwadia_kalaba, "
+        "mass_weighted or a projection, which need no full rank",
+        throw=throw,
+    )

@@ -1,0 +1,172 @@
+"""The tangent space of the constraints: its projector P, the rate of P, and forces split by it.
+
+P = I − A⁺A is the orthogonal projector onto the null space of A, the admissible velocities. Redundant and zero
+rows of A change nothing: only the null space counts. Where the rank drops, P removes fewer directions; at A = 0,
+or with no rows, it is the identity.
+
+Keywords: ``tolerance`` (a singular value of A below this multiple of the largest one is zero),
+``absolute_tolerance`` (below this number it is zero as well; the source's ε in section 8), ``metric`` and
+``row_metric`` (W and R of `sarrus.formulations.metric`, for coordinates and rows of mixed units). Bad shapes and
+numbers raise `ArgumentError`.
+
+Source: Aghili, Control and simulation of motion of constrained multibody systems based on projection matrix
+formulation, sections 2, 3 and 5.3. Symbols agree with ours, but for C: the source's C is our Ṗ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.formulations.metric import WeightedProblem, as_array
+from sarrus.formulations.problem import TOLERANCE, Array
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectorRate:
+    """Rate of the projector along a motion; `projector_rate` makes it.
+
+    Attributes
+    ----------
+    P : (n, n) projector onto the null space of A.
+    L : (n, n) −A⁺ȦP.
+    P_dot : (n, n) Ṗ = L + Lᵀ, symmetric; the source's C.
+    Omega : (n, n) Ω = L − Lᵀ, skew; the Ω of Aghili's legged robots, with its sign put right.
+
+    On the tangent space the three are one: P_dot v = L v = Omega v = −A⁺Ȧ v for A v = 0.
+    """
+
+    P: Array
+    L: Array
+    P_dot: Array
+    Omega: Array
+
+
+def projector(
+    A: ArrayLike,
+    tolerance: float = TOLERANCE,
+    *,
+    absolute_tolerance: float = 0.0,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+) -> Array:
+    """Return the projector P = V₂V₂ᵀ onto the null space of A (m, n), from its singular value decomposition.
+
+    With a metric, P_W of A_W: it acts on W^{1/2} v and has no units. (Aghili, projection matrix formulation,
+    eq. (4).)
+    """
+    return _kinematics(A, tolerance, absolute_tolerance, metric, row_metric).image.projector
+
+
+def projector_from_pseudo_inverse(
+    A: ArrayLike, pseudo_inverse: ArrayLike | None = None, tolerance: float = TOLERANCE
+) -> Array:
+    """Return P = I − A⁺A, for a pseudo-inverse (n, m) that is at hand, or the one of NumPy.
+
+    It equals `projector` up to rounding, which here grows with the condition number of A. (Aghili, projection
+    matrix formulation, eq. (15).)
+    """
+    jacobian = _kinematics(A, tolerance, 0.0).A
+    if pseudo_inverse is None:
+        inverse = np.linalg.pinv(jacobian, rcond=tolerance)
+    else:
+        inverse = as_array(pseudo_inverse, jacobian.shape[::-1], "pseudo_inverse")
+    return np.eye(jacobian.shape[1]) - inverse @ jacobian
+
+
+def projector_rate(
+    A: ArrayLike,
+    Adot: ArrayLike,
+    tolerance: float = TOLERANCE,
+    *,
+    absolute_tolerance: float = 0.0,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+) -> ProjectorRate:
+    """Return Ṗ and its parts along a motion with Jacobian A (m, n) and its rate Ȧ (m, n).
+
+    Exact where the rank of A stays what it is, redundant rows included; where the rank changes, P jumps and has no
+    rate. With a constant metric, everything is that of A_W. (Aghili, projection matrix formulation, eqs. (13),
+    (14), (16): C = Ṗ, C q̇ = −A⁺Ȧ q̇; Aghili, legged robots, eq. (4) and appendix 1, where Ω = Lᵀ − L is a slip.)
+    """
+    p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric)
+    return rate_of_projector(p, as_array(Adot, p.A.shape, "Adot"))
+
+
+def rate_of_projector(problem: WeightedProblem, Adot: Array) -> ProjectorRate:
+    """Return the rate of the projector of a problem's A_W; Ȧ is in the units of the data."""
+    p = problem.image
+    left = -p.inverse @ problem.row_root @ Adot @ problem.inverse_root @ p.projector
+    return ProjectorRate(P=p.projector, L=left, P_dot=left + left.T, Omega=left - left.T)
+
+
+def decompose_force(
+    f: ArrayLike,
+    A: ArrayLike,
+    tolerance: float = TOLERANCE,
+    *,
+    absolute_tolerance: float = 0.0,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Return the potent and the impotent part of a generalized force f (n,).
+
+    Their sum is f. The impotent part lies in the range of Aᵀ: it does no work on admissible velocities, moves
+    nothing and only changes the constraint force. The potent part P f is the smallest force with the same
+    motion, in the norm √(fᵀW⁻¹f) if a metric is given. (Aghili, projection matrix formulation, eq. (5),
+    section 5 and theorem 4.)
+    """
+    p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric)
+    force = as_array(f, (p.n,), "f")
+    potent = p.projector.T @ force
+    return potent, force - potent
+
+
+def decouples(
+    M: ArrayLike,
+    A: ArrayLike,
+    tolerance: float = TOLERANCE,
+    *,
+    coupling_tolerance: float = 1e-10,
+    absolute_tolerance: float = 0.0,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+) -> bool:
+    """Tell whether the null space of A is invariant under M: (I − P) M P = 0, within a tolerance relative to M.
+
+    Then the potent force has no part in the constraint force, so that force control and motion control do not
+    disturb each other, and M_c = M. (Aghili, projection matrix formulation, proposition 3 and appendix D. The
+    condition is necessary as well: μP = (I − P) M P (PMP)⁺.) With a metric the question is that of W⁻¹M.
+    """
+    as_array(M, np.shape(A)[-1:] * 2, "M")
+    p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric, M=M).image
+    coupling = p.M @ p.projector - p.projector @ p.M @ p.projector
+    return bool(np.linalg.norm(coupling) <= coupling_tolerance * np.linalg.norm(p.M))
+
+
+def _kinematics(
+    A: ArrayLike,
+    tolerance: float,
+    absolute_tolerance: float,
+    metric: ArrayLike | None = None,
+    row_metric: ArrayLike | None = None,
+    M: ArrayLike | None = None,
+) -> WeightedProblem:
+    """Return the problem that has A, and no forces."""
+    if np.ndim(A) != 2:
+        raise ArgumentError(f"A must be a matrix (m, n), got shape {np.shape(A)}", element="A")
+    m, n = np.shape(A)
+    return WeightedProblem.weighted(
+        np.eye(n) if M is None else M,
+        np.zeros(n),
+        A,
+        np.zeros(m),
+        None,
+        metric=metric,
+        row_metric=row_metric,
+        tolerance=tolerance,
+        absolute_tolerance=absolute_tolerance,
+    )

@@ -1,0 +1,87 @@
+"""The equation of Udwadia and Kalaba, with ideal and non-ideal constraint forces."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.requirements import definite_root, refused_mass
+
+
+def udwadia_kalaba(
+    M: ArrayLike,
+    h: ArrayLike,
+    A: ArrayLike,
+    gamma: ArrayLike,
+    tau: ArrayLike | None = None,
+    non_ideal: ArrayLike | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    throw: bool = True,
+) -> Formulation:
+    """Return the constrained acceleration by the equation of Udwadia and Kalaba.
+
+        M a = Q + Q_id + Q_nid                                      (13)
+        Q_id = M^½ B⁺ (b − A M⁻¹ Q),      B = A M^(−½)              (11)
+        Q_nid = M^½ (I − B⁺B) M^(−½) c                              (12)
+
+    Liu et al. 2015, section II.A. Their Q is our τ − h, b is −γ, and the constraint force Q_id + Q_nid is ours,
+    on the mechanism. c is the force whose work in every virtual displacement the constraints do, friction for
+    instance: wᵀQ_nid = wᵀc for A w = 0 (8). Only that part of c acts; along Aᵀ the ideal force stands in for it.
+
+    Full rank: unique a and λ. Redundant and consistent: a and the forces are unique, λ is the one of minimum norm.
+    Inconsistent (A A⁺ b ≠ b): |A a + γ| is minimal (rows unweighted), and among these a the one nearest to
+    M⁻¹(Q + c) in the metric M (Gauss's principle); status INCONSISTENT. Singular: directions of A below
+    ``tolerance`` are left unconstrained.
+
+    Parameters
+    ----------
+    M, h, A, gamma, tau, tolerance : see `Problem`. M must be positive definite.
+    non_ideal : (n,) c, default zero.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+
+    Returns
+    -------
+    Formulation
+        ``constraint_force`` = Q_id + Q_nid; ``multipliers`` λ with Aᵀλ = Q_id; ``condition`` is that of B on its
+        range. Details: "ideal" Q_id (n,), "non_ideal" Q_nid (n,), "root" M^½ (n, n), "free_acceleration" M⁻¹Q (n,),
+        "contradiction" |b − A A⁺ b|, the consistency test.
+
+    Raises
+    ------
+    SolveError
+        M is not positive definite.
+    ArgumentError
+        An argument has a wrong shape or is not finite.
+    """
+    problem = Problem.checked(M, h, A, gamma, tau, tolerance)
+    c = np.zeros(problem.n) if non_ideal is None else np.asarray(non_ideal, dtype=float)
+    if c.shape != (problem.n,) or not np.isfinite(c).all():
+        raise ArgumentError(f"non_ideal must be {problem.n} finite numbers, got {c}", element="non_ideal")
+    if definite_root(problem.M) is None:
+        return refused_mass(problem, "udwadia_kalaba", throw=throw)
+    values, vectors = np.linalg.eigh(problem.M)
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    inverse_root = (vectors / np.sqrt(values)) @ vectors.T
+    left, sigma, right = np.linalg.svd(problem.A @ inverse_root)
+    r = problem.rank
+    left, sigma, tangent, right = left[:, :r], sigma[:r], right[r:].T, right[:r]
+    free = inverse_root @ (inverse_root @ (problem.tau - problem.h))
+    shortfall = left.T @ (-problem.gamma - problem.A @ free) / sigma
+    ideal = root @ (right.T @ shortfall)
+    friction = root @ (tangent @ (tangent.T @ (inverse_root @ c)))
+    return problem.result(
+        free + inverse_root @ (inverse_root @ (ideal + friction)),
+        left @ (shortfall / sigma),
+        sigma[0] / sigma[-1] if r else 1.0,
+        constraint_force=ideal + friction,
+        details={
+            "ideal": ideal,
+            "non_ideal": friction,
+            "root": root,
+            "free_acceleration": free,
+            "contradiction": problem.contradiction * float(np.linalg.norm(problem.gamma)),
+        },
+    )

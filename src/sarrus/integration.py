@@ -1,0 +1,353 @@
+"""`Integration`: one run of the compiled time loop, between Python calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
+from sarrus.kernels import layout as la
+from sarrus.kernels import run
+from sarrus.kernels.energy import projection_with_energy
+from sarrus.kernels.projection import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING, projection
+from sarrus.mechanism.pose import Array
+from sarrus.passages import find_limit_crossings, find_passages
+from sarrus.records import EventRecord
+from sarrus.status import Status
+from sarrus.system import System
+from sarrus.trajectory import Trajectory
+from sarrus.units import constraint_units, coordinate_units, velocity_units
+
+if TYPE_CHECKING:
+    from sarrus.coordinates.chart import Chart
+    from sarrus.coordinates.choices import Coordinates
+    from sarrus.formulated import FormulatedAcceleration, Method
+
+# A start farther from the constraints than this is an error rather than projected silently.
+START_TOLERANCE = 1e-5
+# A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
+_CALL_SECONDS = 0.1
+
+
+class Integration:
+    """The arrays that the kernel works on during one simulation."""
+
+    def __init__(
+        self,
+        system: System,
+        stabilization: str,
+        project_every: int,
+        baumgarte: tuple[float, float],
+        events: Sequence[Event],
+        every: int,
+        coordinates: Coordinates | None = None,
+        formulation: str | Method | None = None,
+        switches: Sequence[Event] = (),
+        watched: Sequence[int] = (),
+    ) -> None:
+        self.system = system
+        self.events = list(events)
+        self.switched_by: int | None = None
+        self.every = float(every)
+        self.stabilization = stabilization
+        names, kernel = ["dynamics", "position", "velocity", "rate", "energy"], projection
+        self.project = {"projection": CONSTRAINTS, "energy": CONSTRAINTS_AND_ENERGY}.get(
+            stabilization, NOTHING
+        )
+        if self.project == CONSTRAINTS_AND_ENERGY:
+            names.append("invariants")
+            kernel = projection_with_energy
+        system.load_functions(*names)
+        system.table[la.PROJECTION] = kernel.address
+        self.chart: Chart | None = None
+        self.solver: FormulatedAcceleration | None = None
+        if coordinates is not None:
+            from sarrus.coordinates.chart import Chart
+
+            self.chart = Chart(system, coordinates)
+        if formulation is not None:
+            from sarrus.formulated import FormulatedAcceleration
+
+            self.solver = FormulatedAcceleration(system, formulation)
+        self.project_every = project_every
+        self.baumgarte = baumgarte
+        self.bounds = control_bounds(system)
+        self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
+        functions = [*self.events, *switches]
+        if functions:
+            self.locator, self.modes = compile_events(system, functions)
+        self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
+        # Switches stop the kernel: gaps that close, multipliers that fall through zero.
+        self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
+        self.values = np.zeros(len(self.modes) + 1)
+        self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
+        self.state = np.zeros(run.N_STATE)
+        self.state[run.UNRECORDED] = -1.0
+        self.state[run.FACTOR] = 10.0
+        self.state[run.TRIED_ERROR] = np.inf
+        self.blocks: list[Array] = []
+        self.records: list[EventRecord] = []
+        self.rows, self.filled = 256, 0
+        self.status: Status | None = None
+
+    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
+        """Check and project the initial state; find the generic rank near it."""
+        s = self.system
+        q0 = s.normalized(q)
+        x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
+        gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
+        if gap > START_TOLERANCE:
+            raise ArgumentError(
+                f"{s.name}: the initial q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
+                element="q",
+            )
+        slip = np.abs(s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(initial=0.0)
+        if slip > START_TOLERANCE * (1.0 + np.abs(x[s.nq : s.nq + s.nv]).max(initial=0.0)):
+            raise ArgumentError(
+                f"{s.name}: the initial v violates the constraints by {slip:.3g}; "
+                "make it admissible with system.project_velocity(q, v)",
+                element="v",
+            )
+        s.ensure_generic_rank(q0, t0, x[s.nq : s.nq + s.nv], renew=True)
+        if s.nc:
+            s.project(x)
+        self.x = x
+        self.table = s.table.copy()
+        if self.n_functions:
+            self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, self.n_functions
+        self.table[la.WATCHED], self.table[la.N_WATCHED] = self.watched.ctypes.data, len(self.watched)
+        self.settings = s.settings()
+        if self.stabilization == "baumgarte":
+            self.table[la.BAUMGARTE] = 1
+            self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
+        self.state[run.START] = self.began = t0
+        self.state[run.LARGEST_PIVOT] = s.typical_pivot
+        energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
+        self.settings[la.TARGET_ENERGY] = energy[0, 0]
+        if self.solver is not None:
+            self.table[la.ACCELERATION] = self.solver.address
+        if self.chart is not None or self.solver is not None:
+            self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
+
+    def compile_control(self, control: InputFunction) -> None:
+        """Put a traced control law into the kernel."""
+        self.law = compile_control(self.system, control)  # kept alive during the run
+        self.table[la.CONTROL] = self.law.address
+
+    def set_method(
+        self,
+        scheme: Any,
+        adaptive: bool,
+        rtol: float | None,
+        atol: float | None,
+        dt: float | None,
+        max_step: float,
+        duration: float,
+    ) -> None:
+        """Choose the Runge–Kutta method and its first step."""
+        self.scheme = scheme
+        self.rtol = 1e-8 if rtol is None else float(rtol)
+        self.atol = 1e-10 if atol is None else float(atol)
+        self.max_step = float(max_step)
+        self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
+        self.adaptive = adaptive
+        self.grid = float(dt) if adaptive and dt is not None else 0.0
+        self.state[run.GRID_START], self.state[run.GRID_NEXT] = self.time, 1.0
+        self.storage = np.zeros(run.storage_size(self.table, len(scheme.b)))
+        self.system.point_table(self.table, self.settings, self.storage)
+        if self.chart is not None:
+            self.chart.attach(self.table)
+            self.chart.renew(self.table, self.settings, self.x)
+        self.state[run.STEP] = (
+            min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
+        )
+
+    @property
+    def time(self) -> float:
+        """Time reached."""
+        s = self.system
+        return float(self.x[s.nq + s.nv + s.nu])
+
+    def sample(self, function: InputFunction, name: str) -> None:
+        """Call a Python function at the present state and hold its value."""
+        s = self.system
+        n = s.nq + s.nv
+        size = s.nu if name == "control" else s.nv
+        value = sampled(function, self.x[: s.nq].copy(), self.x[s.nq : n].copy(), self.time, size, name)
+        if name == "control":
+            self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
+        else:
+            self.x[s._tau_part] = value
+
+    def until(self, end: float, bar: Any, *, keep: bool) -> None:
+        """Run to ``end`` or until something ends the run; ``keep`` records the state at ``end``."""
+        if not self.adaptive:
+            self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
+        while self.status is None and self.advance(end, bar, keep=keep) is not None:
+            raise RuntimeError("a switch without somebody to switch")
+
+    def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
+        """Run the kernel to ``end`` in calls of about a tenth of a second.
+
+        Returns the index of the switch that stopped it (the events given as ``switches``, then the multipliers
+        ``watched``), or None at ``end`` or with a ``status``. The rows of a call that an interrupt ends are those
+        whose time is a number.
+        """
+        self.state[run.KEEP_LAST] = float(keep)
+        self.switched_by = None
+        while self.status is None:
+            if not self.blocks or len(self.blocks[-1]) - self.filled < 16:
+                self._new_block()
+            room = self.blocks[-1][self.filled :]
+            began = perf_counter()
+            code, rows = self._advance(end, self.state, room)
+            elapsed = perf_counter() - began
+            self.filled += rows
+            self._collect_events()
+            if rows >= len(room) - 2 and elapsed < 0.5 * _CALL_SECONDS:
+                self.rows = min(4 * self.rows, 65536)
+            elif elapsed > 2 * _CALL_SECONDS:
+                self.rows = max(self.rows // 4, 64)
+            bar.update(self.time - self.began)
+            if code == run.DONE:
+                return None
+            if code == run.EVENT and self.switched_by is not None:
+                return self.switched_by
+            if code == run.RUNNING:
+                if rows == 0:
+                    self._new_block()
+            elif code == run.RENEW_CHART and self.chart is not None:
+                if not self.chart.renew(self.table, self.settings, self.x):
+                    self.status = Status.COORDINATES_FAILED
+            else:
+                self.status = Status(code)
+                if self.status is Status.ILL_POSED:
+                    finite = np.isfinite(self.x).all()
+                    self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
+        return None
+
+    def _new_block(self) -> None:
+        """Make room for records; rows without a time are empty."""
+        self.blocks.append(np.empty((self.rows, self._width)))
+        self.blocks[-1][:, 0] = np.nan
+        self.filled = 0
+
+    def renew(self) -> None:
+        """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
+
+        The state is recorded once more, at the same time. Steps stay on the grid of the run.
+        """
+        s = self.system
+        q, v = self.x[: s.nq], self.x[s.nq : s.nq + s.nv]
+        self.x[s._p_part] = list(s.parameters.values())
+        s.ensure_generic_rank(q, self.time, v, renew=True)
+        ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
+        self.table[ranks] = s.table[ranks]
+        fresh = s.settings()
+        scales = [la.SCALE_OF_ROWS, la.SCALE_OF_WEIGHTED_ROWS]
+        self.settings[scales] = fresh[scales]
+        self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
+        self.state[[run.UNRECORDED, run.TRIED_ERROR]] = -1.0, np.inf
+        self.state[[run.LAST_STEP, run.SPLIT, run.BLOCKED, run.TRIES]] = 0.0
+        self.state[run.LARGEST_PIVOT] = s.typical_pivot
+        if self.adaptive:
+            self.state[run.STEP] = min(self.state[run.STEP], 1e-4)
+        else:
+            self.state[run.START] = self.began
+            self.state[run.STEPS] = np.floor((self.time - self.began) / self.state[run.STEP] + 1e-9)
+
+    def warm_up(self) -> None:
+        """Have the kernel compiled before the clock starts: a call that takes no step."""
+        state = self.state.copy()
+        state[run.UNRECORDED] = 0.0
+        self._advance(self.time, state, np.empty((0, self._width)))
+
+    @property
+    def _width(self) -> int:
+        s = self.system
+        return 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
+
+    def _advance(self, end: float, state: Array, block: Array) -> tuple[int, int]:
+        """Call the kernel; see `sarrus.kernels.run.advance`."""
+        scheme = self.scheme
+        code, rows = run.advance(
+            self.table, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
+            scheme.errors if self.adaptive else np.zeros((0, 1)), -1.0 / (scheme.error_order + 1), self.rtol, self.atol,
+            self.max_step, self.min_step, self.storage, self.x, end, self.grid,
+            np.inf if self.grid else self.every, self.project, self.project_every, state, block,
+            self.modes, self.values, self.log,
+        )  # fmt: skip
+        return int(code), int(rows)
+
+    def _collect_events(self) -> None:
+        logged = int(self.state[run.LOGGED])
+        for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
+            if k < len(self.events):
+                event = self.events[int(k)]
+                self.records.append(EventRecord(event.name, float(time), event.terminal))
+            else:
+                self.switched_by = int(k) - len(self.events)
+        self.state[run.LOGGED] = 0.0
+
+    def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
+        """Return what was recorded, with passages and limit crossings found."""
+        s = system
+        self._collect_events()
+        for time, what in self.chart.changes if self.chart is not None else ():
+            self.records.append(EventRecord(what, time))
+        self.records.sort(key=lambda record: record.time)
+        if self.solver is not None and self.solver.failure is not None:
+            failure = self.solver.failure
+        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, self._width))
+        rows = rows[~np.isnan(rows[:, 0])]
+        widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
+        t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
+        t = t[:, 0]
+        generic = int(self.table[la.GENERIC_RANK])
+        pivots = facts[:, [run.LARGEST, run.SMALLEST]]
+        status = self.status or Status.OK
+        if failure is not None:
+            message = f"{type(failure).__name__} at t = {self.time:.6g} s: {failure}"
+        elif status in (Status.OK, Status.EVENT):
+            message = status.diagnosis
+        else:
+            message = f"{status.diagnosis} at t = {self.time:.6g} s. {status.remedy}"
+        largest = pivots[:, 0].max(initial=0.0)
+        with np.errstate(divide="ignore"):
+            condition = np.where(generic > 0, largest / pivots[:, 1], 1.0) if generic else np.ones(len(t))
+        if self.solver is not None:
+            condition = facts[:, run.CONDITION]
+        return Trajectory(
+            name=s.name,
+            t=t,
+            q=q,
+            v=v,
+            a=a,
+            u=u,
+            multipliers=multipliers,
+            energy=facts[:, run.ENERGY],
+            rank=facts[:, run.RANK].astype(np.int64),
+            condition=condition,
+            residual=facts[:, run.RESIDUAL],
+            status=status,
+            message=message,
+            passages=find_passages(s, t, q, v, pivots, generic),
+            limit_crossings=find_limit_crossings(s, t, q),
+            events=tuple(self.records),
+            coordinate_names=s.coordinate_names,
+            velocity_names=s.velocity_names,
+            actuator_names=s.actuator_names,
+            constraint_names=s.constraint_names,
+            coordinate_units=coordinate_units(s),
+            velocity_units=velocity_units(s),
+            constraint_units=constraint_units(s),
+            steps=int(self.state[run.STEPS]),
+            rejected=int(self.state[run.REJECTED]),
+            wall_seconds=seconds,
+            system=s,
+        )
