@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 
-from sarrus.kernels import factor as fa
+from sarrus.kernels import factor as kernels
 from sarrus.mechanism.pose import Array
 
 CUT = 1e-9
+
+
+class fa:
+    """The functions of the kernel with entries from Python."""
+
+    factor, reduce, least_squares, apply_q_transposed, multipliers, cholesky_ltl, solve_l, solve_l_transposed = (
+        staticmethod(njit(getattr(kernels, name).py_func, fastmath=kernels.FAST, error_model="numpy"))
+        for name in (
+            "factor", "reduce", "least_squares", "apply_q_transposed", "multipliers", "cholesky_ltl", "solve_l",
+            "solve_l_transposed",
+        )
+    )  # fmt: skip
+
+
 SHAPES = [(1, 1), (1, 5), (5, 1), (4, 4), (3, 7), (7, 3), (12, 12), (20, 6), (6, 20)]
 
 

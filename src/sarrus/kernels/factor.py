@@ -14,8 +14,11 @@ and matrices are parts of one flat array or view ``s`` and named by their offset
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
+
+from sarrus.kernels.flat import internal
 
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
@@ -24,7 +27,12 @@ NOISE = 1e-14
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+def fast(function: Any) -> Any:
+    """Compile a function that only kernels call, with reordered sums."""
+    return internal(function, fastmath=FAST)
+
+
+@fast
 def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     """Factor the m × n row-major matrix at ``w`` in place and return its rank.
 
@@ -88,7 +96,7 @@ def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     return rank
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def reduce(s, w, m, n, rank, diagonal, beta2):
     """Turn the trapezoid L (m × rank) into the triangle T by reflections from the left, last column first."""
     for k in range(rank - 1, -1, -1):
@@ -118,7 +126,7 @@ def reduce(s, w, m, n, rank, diagonal, beta2):
                 s[w + j * n + c] -= inner * s[w + j * n + k]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
     for j in range(m):
@@ -152,7 +160,7 @@ def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     return np.sqrt(left)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def solve(s, w, m, n, limit, cut, scale, perm, diagonal, beta, beta2, norms, b, y, x):
     """Factor the matrix at w and write x = A⁺ b; return (rank, norm of b − A x), rank −1 where it is not finite.
 
@@ -166,7 +174,7 @@ def solve(s, w, m, n, limit, cut, scale, perm, diagonal, beta, beta2, norms, b, 
     return rank, least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x)
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def apply_q(s, w, n, rank, beta, x):
     """Replace the vector at x by Q x."""
     for k in range(rank - 1, -1, -1):
@@ -179,7 +187,7 @@ def apply_q(s, w, n, rank, beta, x):
             s[x + c] -= inner * s[row + c]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def apply_q_transposed(s, w, n, rank, beta, x):
     """Replace the vector at x by Qᵀ x."""
     for k in range(rank):
@@ -192,7 +200,7 @@ def apply_q_transposed(s, w, n, rank, beta, x):
             s[x + c] -= inner * s[row + c]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
     for k in range(rank):
@@ -221,7 +229,7 @@ def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
         s[lam + perm[j]] = s[work + j]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def cholesky_ltl(s, a, n):
     """Factor the symmetric n × n matrix at ``a`` in place as LᵀL (L in the lower triangle); False if not PD."""
     for k in range(n - 1, -1, -1):
@@ -243,7 +251,7 @@ def cholesky_ltl(s, a, n):
     return True
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def solve_l(s, a, n, x):
     """Replace the vector at x by L⁻¹ x."""
     for k in range(n):
@@ -254,7 +262,7 @@ def solve_l(s, a, n, x):
         s[x + k] = value / s[row + k]
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@fast
 def solve_l_transposed(s, a, n, x):
     """Replace the vector at x by L⁻ᵀ x; so a row of A becomes a row of A L⁻¹."""
     for k in range(n - 1, -1, -1):

@@ -119,9 +119,9 @@ class _Internal(CPUDispatcher):
         return super().get_call_template([types.unliteral(kind) for kind in args], keywords)
 
 
-def internal(function: Any) -> Any:
+def internal(function: Any, **options: Any) -> Any:
     """Compile a function that only compiled ones call: once per set of types, with no entry from Python."""
-    options = {"nopython": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options |= {"nopython": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     kernel = _Internal(function, targetoptions=options)
     kernel.enable_caching()
     return kernel
