@@ -129,12 +129,27 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     anywhere = random_coordinates(system.equations, np.random.default_rng(4))
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
+    rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
+    even = max(_largest(rows * jacobian) for jacobian in (*jacobians, elsewhere))
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    holonomic = [numerical_rank(jacobian[: system.nh], scale=scale) for jacobian in jacobians]
-    rank = max(numerical_rank(jacobian, scale=scale) for jacobian in jacobians)
+    holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
+    rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
     smallest = max(np.linalg.svd(w, compute_uv=False)[rank - 1] for w in weighted) if rank else 0.0
     return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
+
+
+def _row_scales(system: System, jacobians: list[Array]) -> Array:
+    """Return factors (nc, 1) that give the largest row of every closure length one, whatever its units.
+
+    Rows of one closure keep their proportions: a row that rounding keeps from being zero must not grow.
+    """
+    length = np.max([np.linalg.norm(jacobian, axis=1) for jacobian in jacobians], axis=0)
+    factors = np.ones(system.nc)
+    for block in system.closure_rows.values():
+        largest = length[block].max(initial=0.0)
+        factors[block] = 1.0 / largest if largest > 0.0 else 1.0
+    return factors[:, None]
 
 
 def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:

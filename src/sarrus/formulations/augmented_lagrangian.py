@@ -7,7 +7,13 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
-from sarrus.formulations.requirements import definite_root, definite_solve, refused, refused_motion
+from sarrus.formulations.requirements import (
+    definite_root,
+    definite_solve,
+    motion_root,
+    refused,
+    refused_motion,
+)
 
 EPSILON = float(np.finfo(float).eps)
 # Default penalty: the largest eigenvalue of ρ AᵀA is this multiple of that of M.
@@ -72,7 +78,7 @@ def augmented_lagrangian(
     for name, value in (("penalty", penalty), ("iterations", iterations), ("accuracy", accuracy)):
         if value is not None and not 0.0 < value < np.inf:
             raise ArgumentError(f"{name} must be positive, got {value}", element=name)
-    if definite_root(problem.basis.T @ problem.M @ problem.basis) is None:
+    if motion_root(problem.M, problem.basis) is None:
         return refused_motion(problem, "augmented_lagrangian", throw=throw)
     M, A, force = problem.M, problem.A, problem.tau - problem.h
     sigma = problem.svd[1][: problem.rank]

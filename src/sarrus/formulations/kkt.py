@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
-    definite_root,
+    motion_root,
     refused,
     refused_motion,
     refused_rank,
@@ -59,7 +59,7 @@ def kkt(
     n, m = problem.n, len(problem.gamma)
     if problem.rank < m:
         return refused_rank(problem, "kkt", "the KKT matrix", throw=throw)
-    if definite_root(problem.basis.T @ problem.M @ problem.basis) is None:
+    if motion_root(problem.M, problem.basis) is None:
         return refused_motion(problem, "kkt", throw=throw)
     matrix = np.block([[problem.M, -problem.A.T], [problem.A, np.zeros((m, m))]])
     inertia = np.diagonal(problem.M)

@@ -194,8 +194,12 @@ class WeightedProblem(Problem):
 
     @property
     def contradiction(self) -> float:
-        """Part of γ_W outside the range of A_W, relative to γ_W."""
+        """Norm of the part of γ_W outside the range of A_W."""
         return self.image.contradiction
+
+    def is_inconsistent(self, a: Array) -> bool:
+        """Tell whether the contradiction is more than rounding, in the metrics."""
+        return self.image.is_inconsistent(self.root @ a)
 
     @cached_property
     def rows(self) -> Array:

@@ -10,7 +10,7 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import definite_root, definite_solve, refused_motion
+from sarrus.formulations.requirements import definite_solve, motion_root, refused_motion
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8
@@ -73,7 +73,7 @@ def null_space(
     else:
         K, inverse = _given(problem, basis), problem.inverse
     reduced = K.T @ problem.M @ K
-    root = definite_root(reduced)
+    root = motion_root(problem.M, K)
     if root is None:
         return refused_motion(problem, "null_space", throw=throw)
     particular = -inverse @ problem.gamma

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 # A singular value of A below this multiple of the largest one counts as zero, unless `tolerance` says otherwise.
 TOLERANCE = 1e-10
-# A γ whose part outside the range of A is above this multiple of its size makes a problem inconsistent.
+# A γ whose part outside the range of A is above this multiple of |γ| + |A| |a| makes a problem inconsistent.
 INCONSISTENT = 1e-6
 
 
@@ -120,10 +120,15 @@ class Problem:
 
     @property
     def contradiction(self) -> float:
-        """Part of γ outside the range of A, relative to γ (0 where the constraints agree)."""
-        left = self.svd[0][:, self.rank :].T @ self.gamma
-        size = float(np.linalg.norm(self.gamma))
-        return float(np.linalg.norm(left)) / size if size > 0.0 else 0.0
+        """Norm of the part of γ outside the range of A, |γ − A A⁺γ|: zero where the constraints agree."""
+        return float(np.linalg.norm(self.svd[0][:, self.rank :].T @ self.gamma))
+
+    def is_inconsistent(self, a: Array) -> bool:
+        """Tell whether the contradiction is more than rounding of γ and A a."""
+        size = float(np.linalg.norm(self.gamma)) + float(self.svd[1].max(initial=0.0)) * float(
+            np.linalg.norm(a)
+        )
+        return self.contradiction > INCONSISTENT * size
 
     def result(
         self,
@@ -137,7 +142,7 @@ class Problem:
     ) -> Formulation:
         """Return the result; without ``status`` it is OK or INCONSISTENT. Force Aᵀλ unless it is given."""
         if status is None:
-            status = Status.INCONSISTENT if self.contradiction > INCONSISTENT else Status.OK
+            status = Status.INCONSISTENT if self.is_inconsistent(a) else Status.OK
         return Formulation(
             a=a,
             constraint_force=self.A.T @ multipliers if constraint_force is None else constraint_force,
@@ -183,8 +188,9 @@ class Formulation:
     def force_residual(self) -> float:
         """Norm of M a + h − τ − constraint force, relative to the largest of the four terms."""
         p = self.problem
-        terms = (p.M @ self.a, p.h, -p.tau, -self.constraint_force)
-        return float(np.linalg.norm(sum(terms)) / max(1e-300, *map(np.linalg.norm, terms)))
+        terms = np.array([p.M @ self.a, p.h, -p.tau, -self.constraint_force])
+        size = float(np.linalg.norm(terms, axis=1).max())
+        return float(np.linalg.norm(terms.sum(axis=0))) / max(size, 1e-300)
 
     @property
     def constraint_residual(self) -> float:
@@ -192,7 +198,8 @@ class Formulation:
         p = self.problem
         particular = p.inverse @ p.gamma
         left = p.inverse @ (p.A @ self.a) + particular
-        return float(np.linalg.norm(left) / max(1e-300, np.linalg.norm(self.a) + np.linalg.norm(particular)))
+        size = float(np.linalg.norm(self.a)) + float(np.linalg.norm(particular))
+        return float(np.linalg.norm(left)) / max(size, 1e-300)
 
 
 def matrix_rank(sigma: Array, tolerance: float) -> int:

@@ -11,18 +11,35 @@ from sarrus.status import Status
 
 # A pivot of a symmetric matrix below this multiple of its size and its largest diagonal entry is rounding noise.
 NOISE = 4.0 * float(np.finfo(float).eps)
+# A mass on the motions left below this multiple of the norm of M is the rounding of the products that make it.
+MASSLESS = 1e-13
 # Above this condition number of a scaled matrix a solve keeps less than three or four correct digits.
 NUMERICALLY_SINGULAR = 1e12
 
 
-def definite_root(matrix: Array) -> Array | None:
-    """Return the lower triangle L of L Lᵀ = matrix, or None where the matrix is not positive definite."""
+def definite_root(matrix: Array, floor: float | None = None) -> Array | None:
+    """Return the lower triangle L of L Lᵀ = matrix, or None where the matrix is not positive definite.
+
+    Pivots up to ``floor`` count as zero; by default those that are rounding noise of the matrix.
+    """
     try:
         root = np.asarray(np.linalg.cholesky(matrix), dtype=float)
     except np.linalg.LinAlgError:
         return None
-    floor = len(matrix) * NOISE * np.diagonal(matrix).max(initial=0.0)
+    if floor is None:
+        floor = len(matrix) * NOISE * float(np.diagonal(matrix).max(initial=0.0))
     return root if (np.diagonal(root) ** 2 > floor).all() else None
+
+
+def motion_root(M: Array, basis: Array) -> Array | None:
+    """Return L of L Lᵀ = KᵀM K for a basis K, or None where M is not positive definite on the motions K z.
+
+    The columns of K may have any length.
+    """
+    lengths = np.linalg.norm(basis, axis=0)
+    unit = basis / lengths
+    root = definite_root(unit.T @ M @ unit, MASSLESS * float(np.linalg.norm(M, 2)))
+    return None if root is None else lengths[:, None] * root
 
 
 def definite_solve(root: Array, right: Array) -> Array:
