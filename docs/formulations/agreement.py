@@ -315,7 +315,8 @@ What it says:
   singular value decomposition does not give it. Scale the rows, or use `null_space(..., basis="qr")`.
 - The kernel takes a direction for singular whose pivot, in the metric of M, is below 1e-10 of the largest one nearby
   (docs/decisions/0002-rank-and-singular-passages.md). Rows and inertias that differ by more fall under the same cut:
-  the last column says SINGULAR where its answer leaves such a row out. Give rows units in which they are of similar size.
+  the last column says SINGULAR where its answer leaves such a row out. Give rows units in which they are of similar
+  size.
 """
 
 if __name__ == "__main__":

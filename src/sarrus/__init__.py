@@ -5,6 +5,7 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Trajectory`
+Matrices     `formulations`: the published formulations as functions of plain matrices
 Answers      `Status`, `SarrusError`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
@@ -16,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sarrus import formulations
     from sarrus.errors import SarrusError
     from sarrus.inputs import Event
     from sarrus.mechanism.elements import Shape
@@ -40,6 +42,7 @@ _HOME = {
     "Trajectory": "sarrus.trajectory",
     "Status": "sarrus.status",
     "SarrusError": "sarrus.errors",
+    "formulations": "sarrus.formulations",
 }
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "Status",
     "System",
     "Trajectory",
+    "formulations",
     "load",
     "simulate",
 ]
@@ -59,7 +63,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'sarrus' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    module = importlib.import_module(_HOME[name])
+    value = module if module.__name__ == f"sarrus.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 
