@@ -115,12 +115,13 @@ def test_missing_and_broken_files(
 
 def test_a_run_that_fails_keeps_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.nc"
-    code = main(["simulate", FIVE_BAR, "--rtol", "1e-30", "--atol", "1e-30", "--output", str(path)])
+    start = ["--keyframe", "symmetric", "--velocity", "left=300", "--velocity", "right=-300"]
+    code = main(["simulate", FIVE_BAR, *start, "--dt", "0.05", "--output", str(path)])
     captured = capsys.readouterr()
     assert code == 1
-    assert "STEP_TOO_SMALL" in captured.err
-    assert "Loosen rtol and atol" in captured.err
-    assert Trajectory.load(path).status.name == "STEP_TOO_SMALL"
+    assert "PROJECTION_FAILED" in captured.err
+    assert "Reduce the step" in captured.err
+    assert Trajectory.load(path).status.name == "PROJECTION_FAILED"
 
 
 def test_the_installed_command() -> None:

@@ -4,7 +4,9 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
-Motion       `simulate`, `Event`, `Trajectory`
+Motion       `simulate`, `Event`, `Trajectory`; `parametrize`, `coordinates` (local state-space form)
+Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
+             `equilibrium`
 Matrices     `formulations`: the published formulations as functions of plain matrices
 Answers      `Status`, `SarrusError`
 
@@ -17,7 +19,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import formulations
+    from sarrus import coordinates, formulations
+    from sarrus.analysis.equilibrium import equilibrium
+    from sarrus.analysis.kinematics import inverse_kinematics
+    from sarrus.analysis.mobility import mobility
+    from sarrus.analysis.modes import assembly_modes
+    from sarrus.analysis.singular_path import distance_to_singularity
+    from sarrus.analysis.singularity import find_singularity
+    from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
     from sarrus.inputs import Event
     from sarrus.mechanism.elements import Shape
@@ -43,6 +52,14 @@ _HOME = {
     "Status": "sarrus.status",
     "SarrusError": "sarrus.errors",
     "formulations": "sarrus.formulations",
+    "coordinates": "sarrus.coordinates",
+    "parametrize": "sarrus.coordinates.parametrization",
+    "mobility": "sarrus.analysis.mobility",
+    "find_singularity": "sarrus.analysis.singularity",
+    "distance_to_singularity": "sarrus.analysis.singular_path",
+    "assembly_modes": "sarrus.analysis.modes",
+    "inverse_kinematics": "sarrus.analysis.kinematics",
+    "equilibrium": "sarrus.analysis.equilibrium",
 }
 
 __all__ = [
@@ -54,8 +71,16 @@ __all__ = [
     "Status",
     "System",
     "Trajectory",
+    "assembly_modes",
+    "coordinates",
+    "distance_to_singularity",
+    "equilibrium",
+    "find_singularity",
     "formulations",
+    "inverse_kinematics",
     "load",
+    "mobility",
+    "parametrize",
     "simulate",
 ]
 

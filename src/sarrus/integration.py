@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 START_TOLERANCE = 1e-5
 # A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
 _CALL_SECONDS = 0.1
+# Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
+_LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 
 
 class Integration:
@@ -156,6 +158,8 @@ class Integration:
         self.max_step = float(max_step)
         self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
         self.adaptive = adaptive
+        if adaptive:
+            self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
         self.grid = float(dt) if adaptive and dt is not None else 0.0
         self.state[run.GRID_START], self.state[run.GRID_NEXT] = self.time, 1.0
         self.storage = np.zeros(run.storage_size(self.table, len(scheme.b)))
@@ -221,9 +225,14 @@ class Integration:
             if code == run.RUNNING:
                 if rows == 0:
                     self._new_block()
-            elif code == run.RENEW_CHART and self.chart is not None:
-                if not self.chart.renew(self.table, self.settings, self.x):
-                    self.status = Status.COORDINATES_FAILED
+            elif self.chart is not None and (
+                code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
+            ):
+                if self.chart.renew(self.table, self.settings, self.x):
+                    if code == run.STEP_TOO_SMALL:
+                        self.state[run.STEP] = self.state[run.LAST_STEP]
+                else:
+                    self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
             else:
                 self.status = Status(code)
                 if self.status is Status.ILL_POSED:
@@ -252,6 +261,8 @@ class Integration:
         scales = [la.SCALE_OF_ROWS, la.SCALE_OF_WEIGHTED_ROWS]
         self.settings[scales] = fresh[scales]
         self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
+        if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+            self.status = Status.COORDINATES_FAILED
         self.state[[run.UNRECORDED, run.TRIED_ERROR]] = -1.0, np.inf
         self.state[[run.LAST_STEP, run.SPLIT, run.BLOCKED, run.TRIES]] = 0.0
         self.state[run.LARGEST_PIVOT] = s.typical_pivot

@@ -15,7 +15,7 @@ class Options:
         cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the
         rounding of a model's data (printed digits close loops to 1e-8).
     near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
-        the Runge–Kutta stages too.
+        the Runge–Kutta stages too, where steps are fixed; adaptive methods always do.
     inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
     position_tolerance : closure residual at which a projection stops [m, rad].
     """

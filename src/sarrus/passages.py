@@ -12,8 +12,9 @@ from sarrus.records import LimitCrossing, Passage
 if TYPE_CHECKING:
     from sarrus.system import System
 
-# A local minimum of the smallest pivot below this fraction of its largest value in the run is a passage, and
-# one below the second where the singular value changes sign: steps may land far on both sides of a crossing.
+# A local minimum of the smallest pivot below this fraction of its largest value in the run is a passage. Steps may land
+# far on both sides of a crossing: any minimum is one where the singular value changes sign, above the second fraction
+# only if its vectors leave no doubt about the sign.
 NEAR, FAR = 0.05, 0.5
 
 
@@ -33,10 +34,10 @@ def find_passages(
     passages = []
     for k in low:
         window = slice(max(k - 2, 0), min(k + 3, len(t)))
-        signed, closures = _signed_values(system, t[window], q[window], v[window], rank)
+        signed, closures, clear = _signed_values(system, t[window], q[window], v[window], rank)
         middle = k - window.start
-        crossed = _crosses(t[window], signed)
-        if not crossed and s[k] >= NEAR:
+        crossed = (clear or s[k] < FAR) and _crosses(t[window], signed)
+        if not crossed and (s[k] >= NEAR or k == len(t) - 1):
             continue
         time = _zero(t[window], signed) if crossed else _minimum(t[window], np.abs(signed), middle)
         passages.append(Passage(time, float(abs(signed[middle])), closures[middle], crossed))
@@ -44,8 +45,12 @@ def find_passages(
 
 
 def _valleys(s: Array) -> list[int]:
-    """Return the local minima of s that may be passages, the lowest one of each stay below `NEAR`."""
-    minima = np.flatnonzero((s[1:-1] <= s[:-2]) & (s[1:-1] < s[2:]) & (s[1:-1] < FAR)) + 1
+    """Return the local minima of s that may be passages, the lowest one of each stay below `NEAR`.
+
+    The last value may be one too: a single step may have gone through and ended the run.
+    """
+    after = np.append(s[2:], np.inf)
+    minima = np.flatnonzero((s[1:] <= s[:-1]) & (s[1:] < after)) + 1
     valleys: list[int] = []
     for k in minima:
         if valleys and s[valleys[-1] : k + 1].max() < NEAR:
@@ -57,11 +62,11 @@ def _valleys(s: Array) -> list[int]:
 
 def _signed_values(
     system: System, t: Array, q: Array, v: Array, rank: int
-) -> tuple[Array, list[tuple[str, ...]]]:
+) -> tuple[Array, list[tuple[str, ...]], bool]:
     """Return the singular values at the generic rank, signed by continuity, and the closures each involves.
 
     Where several values vanish together their vectors mix and carry no sign; then the smoother of the two
-    signed sequences decides.
+    signed sequences decides. Returns also whether the vectors were clear.
     """
     values, closures = np.empty(len(t)), []
     sign, clear = 1.0, True
@@ -81,8 +86,8 @@ def _signed_values(
         largest = max(weight.values())
         closures.append(tuple(name for name, size in weight.items() if size > 0.3 * largest))
     if clear:
-        return values * flips, closures
-    return _smoothest(t - t[0], values), closures
+        return values * flips, closures, True
+    return _smoothest(t - t[0], values), closures, False
 
 
 def _smoothest(t: Array, values: Array) -> Array:

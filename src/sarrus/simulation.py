@@ -20,6 +20,7 @@ from sarrus.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from sarrus.coordinates.choices import Coordinates
+    from sarrus.coordinates.relation import Relation
     from sarrus.formulated import Method
 
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
@@ -39,7 +40,7 @@ def simulate(
     control: InputFunction | None = None,
     force: InputFunction | None = None,
     sample_time: float | None = None,
-    coordinates: Coordinates | None = None,
+    coordinates: Coordinates | Relation | None = None,
     formulation: str | Method | None = None,
     stabilization: str = "projection",
     project_every: int = 1,
@@ -66,7 +67,8 @@ def simulate(
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
         become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
-        COORDINATES_FAILED. Needs stabilization "projection".
+        COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system: the
+        trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection".
     formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
@@ -89,6 +91,16 @@ def simulate(
     """
     if not isinstance(system, System):
         raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
+    if coordinates is not None and not isinstance(coordinates, str | Sequence):
+        from sarrus.coordinates.relation import Relation, extend
+
+        if not isinstance(coordinates, Relation):
+            raise ArgumentError(
+                f"coordinates must be a choice, names or a Relation, got {type(coordinates).__name__}",
+                element="coordinates",
+            )
+        system, q, v = extend(system, coordinates, q, v, t0)
+        coordinates = coordinates.names
     adaptive = _adaptive(method, rtol, atol)
     scheme = tableau(method or ("dop853" if adaptive else "rk4"))
     _check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)

@@ -1,1 +1,5 @@
 """Independent coordinates of a constrained system: how they are chosen, and the local state-space form in them."""
+
+from sarrus.coordinates.relation import Relation, extend
+
+__all__ = ["Relation", "extend"]

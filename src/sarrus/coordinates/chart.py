@@ -7,15 +7,16 @@ import numpy as np
 from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose
 from sarrus.errors import ArgumentError
 from sarrus.kernels import layout as la
-from sarrus.kernels.chart import GAUGE, ROWS, chart_projection, chart_size
+from sarrus.kernels.chart import FAILED, GAUGE, GAUGE_BEFORE, ROWS, chart_projection, chart_size
 from sarrus.kernels.projection import CONSTRAINTS
 from sarrus.mechanism.pose import Array
 from sarrus.system import System
 
-# A chart is renewed when the smallest pivot of [A; W], relative to its largest, has fallen to this part of what it was.
-WORN = 0.1
+# A chart is renewed when the smallest pivot of W T, a cosine, has fallen to this part of what it was: the farther from
+# where it was chosen, the larger the errors of a step. At 0.1 they were a thousand times those at 0.7 (pendulum, RK4).
+WORN = 0.7
 # Coordinates that the user named stay until that part is this small; then they fail.
-USELESS = 1e-6
+USELESS = 1e-3
 
 
 class Chart:
@@ -30,6 +31,7 @@ class Chart:
         self.named = not (isinstance(coordinates, str) and coordinates in AUTOMATIC)
         self.array = np.zeros(chart_size(system.nv, system.nc))
         self.choices: list[tuple[float, tuple[str, ...]]] = []
+        self.renewed = -np.inf
 
     def attach(self, table: np.ndarray) -> None:
         """Have the kernels project along this chart."""
@@ -37,10 +39,11 @@ class Chart:
 
     def renew(self, table: np.ndarray, settings: Array, x: Array) -> bool:
         """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
-        if self.named and self.choices:
-            return False
         s = self.system
         q, v, t = x[: s.nq], x[s.nq : s.nq + s.nv], float(x[s.nq + s.nv + s.nu])
+        if self.choices and (self.named or (self.failed and t == self.renewed)):
+            return False
+        self.renewed = t
         jacobian = s.constraint_jacobian(q, t, v)
         holonomic, rank = int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
         velocities = choose(s, self.coordinates, jacobian, rank)
@@ -57,13 +60,20 @@ class Chart:
             rows.insert(0, choose(s, self.coordinates, jacobian[: s.nh], holonomic).rows)
         flat = np.concatenate([matrix.ravel() for matrix in rows])
         self.array[ROWS : ROWS + len(flat)] = flat
-        self.choices.append((t, velocities.names))
+        if not self.choices or not velocities.indices or velocities.names != self.choices[-1][1]:
+            self.choices.append((t, velocities.names))
         trial = x.copy()
         chart_projection(table, trial, CONSTRAINTS)
+        self.array[[GAUGE_BEFORE, FAILED]] = self.array[GAUGE], 0.0
         settings[la.CHART_LIMIT] = self.array[GAUGE] * (USELESS if self.named else WORN)
         if self.coordinates == NULL_SPACE:
             settings[la.CHART_LIMIT] = np.inf
         return True
+
+    @property
+    def failed(self) -> bool:
+        """Whether a projection along the chart has failed since the last step."""
+        return bool(self.array[FAILED])
 
     @property
     def changes(self) -> list[tuple[float, str]]:

@@ -24,6 +24,9 @@ AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
 
 Coordinates = str | Sequence[str]
 
+# Beyond this condition number of [A / |A|; W] coordinates do not determine the others.
+WORST = 1e8
+
 
 @dataclass(frozen=True, eq=False)
 class IndependentVelocities:
@@ -61,7 +64,7 @@ def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int)
         _, _, right = np.linalg.svd(jacobian) if len(jacobian) else (0, 0, np.eye(dof))
         rows = right[rank:]
         names = tuple(f"y{k}" for k in range(dof))
-        return IndependentVelocities(rows, names, _condition(jacobian, rows, rank))
+        return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
     if isinstance(coordinates, str):
         raise ArgumentError(
             unknown_name("choice of coordinates", coordinates, AUTOMATIC),
@@ -77,7 +80,7 @@ def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int)
             valid=system.velocity_names,
         )
     chosen = _units(system, indices, jacobian, rank)
-    if not chosen.condition < 1e8:
+    if not chosen.condition < WORST:
         raise ArgumentError(
             f"{system.name}: {', '.join(chosen.names)} do not determine the other coordinates here (condition number "
             f"{chosen.condition:.3g}); choose others or coordinates='partition'",
@@ -100,11 +103,13 @@ def _indices(system: System, name: str) -> list[int]:
 def _units(system: System, indices: list[int], jacobian: Array, rank: int) -> IndependentVelocities:
     rows = np.eye(system.nv)[indices]
     names = tuple(system.velocity_names[i] for i in indices)
-    return IndependentVelocities(rows, names, _condition(jacobian, rows, rank), tuple(indices))
+    return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank), tuple(indices))
 
 
-def _condition(jacobian: Array, rows: Array, rank: int) -> float:
-    """Return the condition number of [A / |A|; W], A cut to its rank."""
+def condition_number(jacobian: Array, rows: Array, rank: int) -> float:
+    """Return the condition number of [A / |A|; W], A cut to its rank; infinite where A = 0 though its rank is not."""
+    if rank and not jacobian.any():
+        return np.inf
     if rank:
         _, sigma, right = np.linalg.svd(jacobian, full_matrices=False)
         rows = np.vstack([(sigma[:rank] / sigma[0])[:, None] * right[:rank], rows])

@@ -17,7 +17,7 @@ from numba import carray
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat_at, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, flat_pointer, inlined, internal
 from sarrus.kernels.native_call import call_native
 
 # What is wanted: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing factorisation knows.
@@ -56,7 +56,7 @@ def acceleration(table_pointer, x_pointer, want):
     return used if is_finite(s, ws.a, nv) else -1
 
 
-@internal
+@inlined
 def load_dynamics(table, settings, x, s, ws):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
     call_native(table[la.DYNAMICS], x, 0, s, ws.native)
@@ -75,7 +75,7 @@ def is_finite(s, first, count):
     return wrong == 0.0
 
 
-@internal
+@inlined
 def _project(table, settings, want, s, perm, ws):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc = table[la.NV], table[la.NC]
@@ -114,7 +114,7 @@ def _project(table, settings, want, s, perm, ws):
     return used
 
 
-@internal
+@inlined
 def note_pivots(s, ws, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
     s[ws.facts + la.LARGEST] = abs(s[ws.diagonal]) if steps > 0 else 0.0

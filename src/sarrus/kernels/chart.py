@@ -5,7 +5,9 @@ stages are moved onto the constraints by corrections that leave y as it is,
 
     φ(q ⊕ δ, t) = 0,  W δ = 0;    ψ(q, v + δ, t) = 0,  W δ = 0
 
-(Spencer 2004, equations (2.23), (2.33) and section 2.3.1; Wehage and Haug 1982).
+(Spencer 2004, equations (2.23), (2.33) and section 2.3.1; Wehage and Haug 1982). With T an orthonormal basis of the
+null space of A, δ = (1 − T (W T)⁻¹ W) A⁺ (−residual), for any rank of A. The rows of W are orthonormal too, so the
+singular values of W T are cosines of the angles between y and the motions possible; none may vanish.
 """
 
 from __future__ import annotations
@@ -20,14 +22,15 @@ from sarrus.kernels.flat import flat_at, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, VELOCITIES, move
 
-# The array at table[CHART]: smallest pivot of [A; W] over its largest one at the last projection, then W for positions
-# (nv − holonomic rank rows), W for velocities (nv − rank rows), then room to work in.
-GAUGE, ROWS = 0, 1
+# The array at table[CHART]: smallest pivot of W T at the last projection and at the end of the step before; whether
+# Newton failed to contract since then; W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows),
+# room to work in.
+GAUGE, GAUGE_BEFORE, FAILED, ROWS = 0, 1, 2, 3
 
 
 def chart_size(nv: int, nc: int) -> int:
     """Return the length of the array at table[CHART]."""
-    return ROWS + 2 * nv * nv + (nc + nv) * (nv + 7) + 7 * nv
+    return ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
 
 
 @Kernel
@@ -40,13 +43,20 @@ def chart_projection(table_pointer, x_pointer, what):
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     rank, bound = table[la.GENERIC_RANK], table[la.HOLONOMIC_RANK]
     work = ROWS + (2 * nv - bound - rank) * nv
+    chart[GAUGE] = 1.0
     if what != VELOCITIES and nh > 0:
         small = settings[la.POSITION_TOLERANCE]
         before, converged = 0.0, False
         for _ in range(MAX_ITERATIONS + 1):
             call_native(table[la.POSITION], x, 0, s, ws.native)
+            residual = 0.0
+            for j in range(nh):
+                residual += abs(s[ws.native + j])
+            if residual <= 0.1 * small:
+                converged = True
+                break
             step = _correction(
-                chart, ROWS, work, nv - bound, s, ws.native, ws.native + nh, nh, nv, settings, perm
+                chart, ROWS, work, nv - bound, s, ws.native, ws.native + nh, nh, nv, bound, settings, perm
             )
             longest = 0.0
             for i in range(nv):
@@ -60,13 +70,15 @@ def chart_projection(table_pointer, x_pointer, what):
             if contraction < 0.9:
                 converged = longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small
             else:
-                converged = longest <= 100.0 * small  # rounding of φ: no more to gain
+                # rounding of φ, or of the data in redundant rows: no more to gain
+                converged = min(longest, residual) <= 100.0 * small
                 if not converged:
-                    return -1
+                    break
             if converged:
                 break
             before = longest
         if not converged:
+            chart[FAILED] = 1.0
             return -1
     if nc == 0:
         return 0
@@ -74,7 +86,7 @@ def chart_projection(table_pointer, x_pointer, what):
         call_native(table[la.VELOCITY], x, 0, s, ws.native)
         first_row = ROWS + (nv - bound) * nv
         step = _correction(
-            chart, first_row, work, nv - rank, s, ws.native, ws.native + nc, nc, nv, settings, perm
+            chart, first_row, work, nv - rank, s, ws.native, ws.native + nc, nc, nv, rank, settings, perm
         )
         longest = 0.0
         for i in range(nv):
@@ -88,24 +100,46 @@ def chart_projection(table_pointer, x_pointer, what):
 
 
 @internal
-def _correction(chart, rows, work, count, s, residual, jacobian, m, nv, settings, perm):
-    """Solve [A; W] δ = [−residual; 0] for any rank of A; return where δ lies in ``chart`` and note the gauge."""
-    total = m + count
-    big = total + nv
-    right = work + total * nv
-    y, step, diagonal, beta, beta2, norms = (
+def _correction(chart, rows, work, count, s, residual, jacobian, m, nv, limit, settings, perm):
+    """Solve A δ = −residual, W δ = 0 for A of rank ``limit``; return where δ lies in ``chart`` and note the gauge."""
+    big = m + nv + 1
+    inner = work + m * nv
+    right = inner + count * nv
+    y, step, turned, diagonal, beta, other, beta2, norms = (
         right + big, right + 2 * big, right + 3 * big, right + 4 * big, right + 5 * big, right + 6 * big,
+        right + 7 * big, right + 8 * big,
     )  # fmt: skip
     for k in range(m * nv):
         chart[work + k] = s[jacobian + k]
-    for k in range(count * nv):
-        chart[work + m * nv + k] = chart[rows + k]
-    for j in range(total):
-        chart[right + j] = -s[residual + j] if j < m else 0.0
+    for j in range(m):
+        chart[right + j] = -s[residual + j]
     rank, _ = fa.solve(
-        chart, work, total, nv, nv, settings[la.SINGULAR_CUT], 0.0, perm, diagonal, beta, beta2, norms, right, y, step,
+        chart, work, m, nv, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS], perm, diagonal, beta, beta2,
+        norms, right, y, step,
     )  # fmt: skip
     if rank < 0:
         chart[step] = np.nan
-    chart[GAUGE] = abs(chart[diagonal + nv - 1]) / abs(chart[diagonal]) if rank == nv else 0.0
+        return step
+    left = nv - rank
+    for i in range(count):
+        amount = 0.0
+        for c in range(nv):
+            value = chart[rows + i * nv + c]
+            chart[turned + c] = value
+            amount += value * chart[step + c]
+        chart[right + i] = -amount
+        fa.apply_q_transposed(chart, work, nv, rank, beta, turned)
+        for c in range(left):
+            chart[inner + i * left + c] = chart[turned + rank + c]
+    for c in range(nv):
+        chart[turned + c] = 0.0
+    used, _ = fa.solve(
+        chart, inner, count, left, count, settings[la.SINGULAR_CUT], 0.0, perm, diagonal, other, beta2, norms, right, y,
+        turned + rank,
+    )  # fmt: skip
+    if count > 0:
+        chart[GAUGE] = min(chart[GAUGE], abs(chart[diagonal + count - 1])) if used == count else 0.0
+    fa.apply_q(chart, work, nv, rank, beta, turned)
+    for c in range(nv):
+        chart[step + c] += chart[turned + c]
     return step

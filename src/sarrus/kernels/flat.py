@@ -121,7 +121,17 @@ class _Internal(CPUDispatcher):
 
 def internal(function: Any, **options: Any) -> Any:
     """Compile a function that only compiled ones call: once per set of types, with no entry from Python."""
-    options |= {"nopython": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options |= {
+        "nopython": True,
+        "error_model": "numpy",
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }
     kernel = _Internal(function, targetoptions=options)
     kernel.enable_caching()
     return kernel
+
+
+def inlined(function: Any) -> Any:
+    """Have a function copied into its callers before they are compiled, which saves compiling it on its own."""
+    return internal(function, inline="always")

@@ -12,7 +12,7 @@ from numba import carray
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat_at, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, flat_pointer, inlined, internal
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
@@ -31,7 +31,7 @@ def projection(table_pointer, x_pointer, what):
     return project(table, x, what != VELOCITIES)
 
 
-@internal
+@inlined
 def project(table, x, positions):
     """Do the work of `projection`."""
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
@@ -79,7 +79,7 @@ def move(table, x, s, step, scratch):
     normalize(table, x)
 
 
-@internal
+@inlined
 def project_position(table, settings, x, s, perm, ws):
     """Project q in x on φ(q, t) = 0. Returns whether it converged.
 
@@ -119,7 +119,7 @@ def project_position(table, settings, x, s, perm, ws):
     return residual <= settings[la.ACCEPTED_RESIDUAL]
 
 
-@internal
+@inlined
 def correct(m, n, limit, settings, s, perm, ws):
     """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank, −1 where it is not finite."""
     rank, _ = fa.solve(
@@ -132,7 +132,7 @@ def correct(m, n, limit, settings, s, perm, ws):
     return rank
 
 
-@internal
+@inlined
 def project_velocity(table, settings, x, s, perm, ws, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 

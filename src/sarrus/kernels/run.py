@@ -8,7 +8,7 @@ from numba import njit
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import ANSWER, PIVOTS
 from sarrus.kernels.c_function import call_kernel
-from sarrus.kernels.chart import GAUGE
+from sarrus.kernels.chart import FAILED, GAUGE, GAUGE_BEFORE
 from sarrus.kernels.flat import flat, flat_at, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, stages
@@ -36,6 +36,8 @@ NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
 SPLIT_PIVOT = 1e-13
+# Fixed steps stop this many steps before coordinates fail.
+AHEAD = 4.0
 
 
 @internal
@@ -263,13 +265,20 @@ def advance(
             state[UNRECORDED] = 0.0
         if stop:
             return EVENT, rows
-        if (
-            table[la.CHART] != 0
-            and flat_at(table[la.CHART])[GAUGE] < settings[la.CHART_LIMIT]
-            and x[time] < end
-        ):
+        if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):
             return RENEW_CHART, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def _worn(chart, settings, adaptive):
+    """Tell whether independent coordinates are poor, or will fail within a few fixed steps like the last one.
+
+    With adaptive steps the error estimate stops before that.
+    """
+    falling = chart[GAUGE_BEFORE] - chart[GAUGE]
+    chart[GAUGE_BEFORE], chart[FAILED] = chart[GAUGE], 0.0
+    return chart[GAUGE] < settings[la.CHART_LIMIT] or (not adaptive and chart[GAUGE] < AHEAD * falling)
 
 
 @internal

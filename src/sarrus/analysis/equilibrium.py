@@ -1,0 +1,362 @@
+"""Equilibrium: where a mechanism rests, the inputs that hold it, and whether it stays there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import lsq_linear
+
+from sarrus.analysis.branches import goes_on, tangents
+from sarrus.analysis.derivatives import stiffness_times
+from sarrus.analysis.manifold import (
+    CUT,
+    close,
+    closed_start,
+    difference,
+    holonomic_jacobian,
+    open_by,
+    split,
+    typical_size,
+)
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.inputs import control_bounds
+from sarrus.mechanism.pose import Array
+from sarrus.solves import determined_rows, read_only
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Force left along the motions, relative to the forces at work, at which a configuration is at rest.
+TOLERANCE = 1e-10
+# Iterations of Newton's method and of the descent, the longest step [rad, m], and relative stiffness that is zero.
+_NEWTON, _DESCENT, _LONGEST, _NEUTRAL = 60, 400, 0.3, 1e-8
+# Weight of the force to be held against the size of the inputs, where their limits are in the way.
+_HOLD = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A configuration at rest.
+
+    Attributes
+    ----------
+    q, u : (nq,), (nu,) the configuration and the inputs that act.
+    multipliers : (nc,) λ of minimum norm with k + S u − h + τ + Aᵀλ = 0; ``determined`` says which are unique.
+    residual : norm of the generalized force left along the motions, zero at rest [N, N m].
+    motions : (nv × dof) orthonormal basis Z of the motions that A allows.
+    stiffness : (dof × dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u and τ held constant: the force that a small motion
+        meets, curvature of the constraints included. [N/m, N m/rad].
+    eigenvalues : (dof,) of the stiffness, by real part; may be complex where follower forces make it unsymmetric.
+    stable : True where all eigenvalues are positive, False where one is negative, None where stiffness does not
+        tell: a zero eigenvalue (``neutral`` counts them), a singular configuration, no rest.
+        For an unsymmetric stiffness those of M⁻¹K count, which must be real as well (no flutter without damping).
+    iterations : steps taken.
+    status : OK; SINGULAR (at rest, where the rank drops); NOT_ACHIEVABLE (no place of rest found, or no inputs
+        hold q).
+    """
+
+    q: Array
+    u: Array
+    multipliers: Array
+    determined: np.ndarray
+    residual: float
+    motions: Array
+    stiffness: Array
+    eigenvalues: np.ndarray
+    stable: bool | None
+    neutral: int
+    iterations: int
+    status: Status
+
+    @property
+    def dof(self) -> int:
+        """Number of motions that A allows."""
+        return int(self.motions.shape[1])
+
+
+def equilibrium(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    hold: bool = False,
+    stable: bool = False,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    limits: bool = True,
+    throw: bool = True,
+) -> Equilibrium:
+    """Find a place of rest near q for given inputs, or (``hold``) the inputs that keep q at rest.
+
+    Rest is v = 0 with k + S u − h + τ + Aᵀλ = 0, so that no force is left along the motions: Zᵀ(k + S u − h + τ)
+    = 0 with Z spanning the kernel of A.
+
+    - Given u: Newton's method in the tangent space with the exact stiffness, steps that leave less force, each
+      followed by closing the loops. It finds the place of rest that is near, stable or not; where it gets
+      stuck, and from the start with ``stable``, a descent goes where the forces push, in steps in which they do
+      work, and leaves saddles along their unstable direction, until the stiffness is positive.
+    - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``limits`` is False.
+
+    Parameters
+    ----------
+    q : (nq,) start; loops open by up to 1e-5 are closed first, by more are a `SolveError`.
+    u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, held constant.
+    t : time [s], for forces and constraints that depend on it, held fixed.
+    throw : raise `SolveError` for NOT_ACHIEVABLE; its ``result`` holds the best answer found.
+
+    Redundant rows are ordinary; λ is of minimum norm. Singular: the force must vanish along every motion that A
+    allows here; status SINGULAR, ``stable`` None. Constraints that move at rest (ψ ≠ 0 at v = 0) allow no rest:
+    `SolveError`. With nonholonomic rows the places of rest form surfaces, of which the nearest point is
+    found, and the stiffness is that along the allowed velocities.
+    """
+    if hold and (u is not None or stable):
+        raise ArgumentError(
+            f"{system.name}: hold=True finds u for the given q; leave out u and stable", element="hold"
+        )
+    if hold and system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
+    place = closed_start(system, np.asarray(q, dtype=float), t)
+    rest = _Rest(system, u, tau, t, place)
+    drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))
+    if drift > 1e-9:
+        raise SolveError(
+            f"{system.name}: the constraints move at t = {t:g} (by {drift:.3g} at v = 0), so nothing is at rest"
+        )
+    iterations = 0
+    if hold:
+        rest.u = _holding(rest, place, limits)
+    else:
+        place, iterations = rest.find(place, stable)
+    result = rest.describe(place, iterations)
+    if throw and result.status is Status.NOT_ACHIEVABLE:
+        what = "the actuators cannot hold it" if hold else "no place of rest found"
+        raise SolveError(
+            f"{system.name}: {what}; a force of {result.residual:.3g} is left along the motions",
+            result=result,
+        )
+    return result
+
+
+@dataclass(frozen=True)
+class _Balance:
+    """Forces at rest in one configuration: f, what is left along the motions, and the kernels of A.
+
+    ``motions`` of all rows, ``ways`` of the holonomic ones: velocities that A allows, and directions in which
+    closed configurations lie.
+    """
+
+    force: Array
+    left: Array
+    jacobian: Array
+    multipliers: Array
+    motions: Array
+    ways: Array
+    rank: int
+
+    @property
+    def residual(self) -> float:
+        """Norm of the force left."""
+        return float(np.linalg.norm(self.left))
+
+
+class _Rest:
+    """The search for a place of rest of one system under given loads."""
+
+    def __init__(
+        self, system: System, u: ArrayLike | None, tau: ArrayLike | None, t: float, q: Array
+    ) -> None:
+        self.system, self.t = system, t
+        self.u = np.zeros(system.nu) if u is None else system.checked(u, system.nu, "u")
+        self.tau = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
+        self.cut = CUT * typical_size(system, q, t)
+        rng = np.random.default_rng(11)
+        beside = [system.move(q, 0.5 * rng.standard_normal(system.nv)) for _ in range(4)]
+        loads = np.nan_to_num(np.array([self.loads(p) for p in (q, *beside)]))
+        self.size = float(np.linalg.norm(loads, axis=2).sum(axis=1).max())
+
+    def rests(self, balance: _Balance) -> bool:
+        """Tell whether the force left is rounding of the forces at work here or nearby."""
+        return balance.residual <= TOLERANCE * self.size
+
+    def loads(self, q: Array) -> Array:
+        """Return passive forces, inputs, gravity and applied force by rows (4 × nv)."""
+        system, still = self.system, np.zeros(self.system.nv)
+        passive = system.passive_force(q, still, self.t)
+        return np.array(
+            [
+                passive + system.evaluate("non_ideal", q, t=self.t)["non_ideal"][:, 0],
+                system.actuation_matrix(q) @ self.u,
+                -system.bias_force(q, still, self.t),
+                self.tau,
+            ]
+        )
+
+    def balance(self, q: Array) -> _Balance:
+        """Return the balance of forces at q."""
+        system = self.system
+        force = self.loads(q).sum(axis=0)
+        jacobian = system.constraint_jacobian(q, self.t)
+        all_rows = split(jacobian, self.cut)
+        ways = all_rows.kernel
+        if system.nc > system.nh:
+            ways = split(holonomic_jacobian(system, q, self.t), self.cut).kernel
+        values = all_rows.values[: all_rows.rank]
+        multipliers = all_rows.left @ ((all_rows.right.T @ -force) / values)
+        motions = all_rows.kernel
+        return _Balance(force, motions.T @ force, jacobian, multipliers, motions, ways, all_rows.rank)
+
+    def stiffness(self, q: Array, balance: _Balance) -> Array:
+        """Return Zᵀ K W (dof × number of ways): the force met along the motions when q moves along the ways."""
+        columns = [
+            stiffness_times(self.system, q, self.u, balance.multipliers, way, self.t)
+            for way in balance.ways.T
+        ]
+        return balance.motions.T @ np.array(columns).reshape(len(columns), self.system.nv).T
+
+    def move(self, q: Array, step: Array) -> Array | None:
+        """Return q moved by at most the longest step and closed again; None where it does not close."""
+        length = float(np.linalg.norm(step))
+        p = close(self.system, self.system.move(q, step * min(1.0, _LONGEST / max(length, 1e-300))), self.t)
+        return p if open_by(self.system, p, self.t) < 1e-10 + 10 * open_by(self.system, q, self.t) else None
+
+    def find(self, q: Array, stable: bool) -> tuple[Array, int]:
+        """Return a place of rest, or the one with the least force left, and the iterations."""
+        done = 0
+        if not stable:
+            found, done = self.newton(q)
+            if self.rests(self.balance(found)):
+                return found, done
+        lower, more = self.descend(q)
+        polished, last = self.newton(lower)
+        if not stable and self.balance(found).residual < self.balance(polished).residual:
+            polished = found
+        return polished, done + more + last
+
+    def newton(self, q: Array) -> tuple[Array, int]:
+        """Levenberg–Marquardt on the force left, at the quadratic rate of Newton's method."""
+        here, damping = self.balance(q), 1e-3
+        for iteration in range(_NEWTON):
+            if here.residual <= 1e-14 * self.size or here.ways.shape[1] == 0:
+                return q, iteration
+            k = self.stiffness(q, here)
+            left, values, right = np.linalg.svd(k, full_matrices=False)
+            improved = False
+            for _ in range(12):
+                shift = damping * values.max() * min(1.0, here.residual / max(self.size, 1e-300))
+                gain = values / np.maximum(values**2 + shift**2, 1e-300)
+                p = self.move(q, here.ways @ (right.T @ (gain * (left.T @ here.left))))
+                there = None if p is None else self.balance(p)
+                if p is not None and there is not None and there.residual < here.residual:
+                    improved = True
+                    q, here, damping = p, there, max(damping / 10, 1e-9)
+                    break
+                damping *= 10
+            if not improved:
+                return q, iteration
+        return q, _NEWTON
+
+    def descend(self, q: Array) -> tuple[Array, int]:
+        """Go where the forces push until they are at rest and the stiffness is positive."""
+        here, reach = self.balance(q), _LONGEST
+        for iteration in range(_DESCENT):
+            if here.ways.shape[1] == 0:
+                return q, iteration
+            k = self.stiffness(q, here)
+            along = here.ways.T @ here.motions
+            push = along @ here.left
+            values, vectors = np.linalg.eigh((along @ k + (along @ k).T) / 2)
+            floor = 1e-6 * max(float(np.abs(values).max()), 1e-12)
+            if here.residual <= 1e-7 * self.size:
+                if values[0] > -floor:
+                    return q, iteration
+                step = 0.1 * vectors[:, 0] * (1.0 if push @ vectors[:, 0] >= 0.0 else -1.0)
+            else:
+                step = vectors @ ((vectors.T @ push) / np.maximum(np.abs(values), floor))
+            step = here.ways @ step
+            step *= min(1.0, reach / float(np.linalg.norm(step)))
+            p = self.move(q, step)
+            there = None if p is None else self.balance(p)
+            if p is not None and there is not None and self.work(q, p, here, there) > 0.0:
+                q, here, reach = p, there, min(2 * reach, _LONGEST)
+            else:
+                reach = min(reach, float(np.linalg.norm(step))) / 4
+                if reach < 1e-9:
+                    return q, iteration
+        return q, _DESCENT
+
+    def work(self, q: Array, p: Array, here: _Balance, there: _Balance) -> float:
+        """Return the work of all forces on the way from q to p, by the trapezoidal rule."""
+        return float((here.force + there.force) @ difference(self.system, q, p)) / 2
+
+    def describe(self, q: Array, iterations: int) -> Equilibrium:
+        """Return the answer at q with its stability."""
+        here = self.balance(q)
+        k = self.stiffness(q, here)
+        k = k @ (here.ways.T @ here.motions)
+        if np.abs(k - k.T).max(initial=0.0) < 1e-9 * np.abs(k).max(initial=1e-300):
+            k = (k + k.T) / 2
+            values: np.ndarray = np.linalg.eigvalsh(k)
+            stable = _verdict(values, _NEUTRAL * max(np.abs(values).max(initial=0.0), 1e-9 * self.size))
+        else:
+            values = np.linalg.eigvals(k)
+            values = values[np.argsort(values.real)]
+            stable = self.flutter_verdict(q, here.motions, k)
+        scale = max(float(np.abs(values).max(initial=0.0)), 1e-9 * self.size)
+        neutral = int(np.count_nonzero(np.abs(values) <= _NEUTRAL * scale))
+        singular = not goes_on(self.system, q, self.t, tangents(self.system, q, self.t, self.cut))
+        status = Status.SINGULAR if singular else Status.OK
+        if not self.rests(here):
+            status = Status.NOT_ACHIEVABLE
+        return Equilibrium(
+            q=read_only(q),
+            u=read_only(self.u.copy()),
+            multipliers=read_only(here.multipliers),
+            determined=determined_rows(here.jacobian, here.rank)
+            if self.system.nc
+            else np.ones(0, dtype=bool),
+            residual=here.residual,
+            motions=read_only(here.motions.copy()),
+            stiffness=read_only(k),
+            eigenvalues=values,
+            stable=stable if status is Status.OK else None,
+            neutral=neutral,
+            iterations=iterations,
+            status=status,
+        )
+
+    def flutter_verdict(self, q: Array, motions: Array, stiffness: Array) -> bool | None:
+        """Return whether small undamped motions M ẍ + K x = 0 stay small, for an unsymmetric K."""
+        mass = motions.T @ self.system.mass_matrix(q, self.t) @ motions
+        if np.linalg.eigvalsh(mass)[0] <= 1e-12 * np.trace(mass):
+            return None
+        squares = np.linalg.eigvals(np.linalg.solve(mass, stiffness))
+        return _verdict(squares, _NEUTRAL * float(np.abs(squares).max()))
+
+
+def _verdict(values: np.ndarray, zero: float) -> bool | None:
+    """Return whether eigenvalues of K or M⁻¹K mean stability; None where some are zero and none is bad."""
+    if np.any(values.real < -zero) or np.any(np.abs(values.imag) > zero):
+        return False
+    return None if np.any(np.abs(values) <= zero) else True
+
+
+def _holding(rest: _Rest, q: Array, limits: bool) -> Array:
+    """Return inputs of minimum norm that leave the least force along the motions, within limits."""
+    here = rest.balance(q)
+    reach = here.motions.T @ rest.system.actuation_matrix(q)
+    u = np.linalg.pinv(reach, rcond=1e-9) @ -here.left
+    bounds = (
+        control_bounds(rest.system)
+        if limits
+        else np.array([np.full(len(u), -np.inf), np.full(len(u), np.inf)])
+    )
+    if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):
+        return np.asarray(u)
+    weight = _HOLD / max(float(np.abs(reach).max(initial=0.0)), 1e-300)
+    stacked = np.vstack([weight * reach, np.eye(len(u))])
+    target = np.concatenate([-weight * here.left, np.zeros(len(u))])
+    return np.asarray(lsq_linear(stacked, target, bounds=bounds, method="bvls", tol=1e-14).x)

@@ -1,0 +1,251 @@
+"""Mobility: rank, redundancy and degrees of freedom at a configuration, and which of them are lasting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.assembly import nearby_rank
+from sarrus.analysis.branches import Branch, find_branches, goes_on, tangents
+from sarrus.analysis.idle import IdleMotion, idle_motions
+from sarrus.analysis.manifold import CUT, closed_start, open_by, split, typical_size
+from sarrus.mechanism.pose import Array
+from sarrus.solves import determined_rows, read_only
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Entries of a motion that are written out, and relative size below which they are left out.
+_WRITTEN, _SMALL = 8, 1e-5
+# A velocity is independent where its row of the kernel keeps this share of the largest one left.
+_SHARE = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Mobility:
+    """What can move at a configuration; ``print`` shows it as a table.
+
+    Attributes
+    ----------
+    name : name of the system.
+    q : (nq,) the configuration, its loops closed to rounding; ``residual`` the largest entry of φ left.
+    status : OK where the closed configurations around q are one smooth surface with the same rank all over;
+        SINGULAR where the rank is higher nearby, branches meet, or q is isolated.
+    rank, dof : rank of A, and nv − rank, the number of instantaneous motions (velocities).
+    generic_rank, generic_dof : the largest rank on the branches through q, and nv less it.
+    finite_dof : dimension of the configuration space here, that of the largest branch; 0 where q is isolated.
+        With nonholonomic rows it is larger than ``dof``: they take away velocities, not configurations.
+    shaky : True where the rank is the same nearby, and yet some motions are infinitesimal: no configurations lie
+        in their direction, here and all along the surface.
+    singular_values : all singular values of A, the largest first.
+    tolerance : singular values up to this count as zero.
+    gap : ratio of the smallest value kept to the largest one dropped.
+    determined : (nc,) bool, which multipliers are unique here, by row.
+    redundant : names of the rows whose multipliers are not unique, here and on every branch nearby;
+        ``redundant_closures`` those of their closures.
+    singular_closures : closures that become dependent here and are not nearby.
+    motions : (nv × dof) basis of the motions that A allows: in each one of ``independent`` has rate one and
+        the others rest. ``descriptions`` say the same in words.
+    independent : names of dof velocities that determine all others.
+    idle : motions of single pieces while all other bodies rest, which no closure notices.
+    branches : where motion goes on from a singular or shaky configuration; () in regular ones, and where q is
+        isolated.
+    complete : False where the search for branches stopped at its limit.
+    """
+
+    name: str
+    q: Array
+    residual: float
+    status: Status
+    rank: int
+    dof: int
+    generic_rank: int
+    finite_dof: int
+    shaky: bool
+    singular_values: Array
+    tolerance: float
+    gap: float
+    determined: np.ndarray
+    redundant: tuple[str, ...]
+    redundant_closures: tuple[str, ...]
+    singular_closures: tuple[str, ...]
+    motions: Array
+    independent: tuple[str, ...]
+    idle: tuple[IdleMotion, ...]
+    branches: tuple[Branch, ...]
+    complete: bool
+    velocity_names: tuple[str, ...] = field(repr=False)
+
+    @property
+    def generic_dof(self) -> int:
+        """Degrees of freedom nearby, nv − generic_rank."""
+        return len(self.velocity_names) - self.generic_rank
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        """The motions in words, one for each column."""
+        return tuple(describe(self.velocity_names, motion) for motion in self.motions.T)
+
+    def __str__(self) -> str:
+        nv, nc = len(self.velocity_names), len(self.determined)
+        rows = [
+            ("mobility", self.name),
+            ("status", str(self.status)),
+            ("degrees of freedom", f"{self.dof} of {nv} velocities"),
+            ("rows", f"{nc} of rank {self.rank}"),
+        ]
+        if nc:
+            rows.append(("redundant rows", ", ".join(self.redundant) or "none"))
+            rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
+            rows.append(("closure residual", f"{self.residual:.3g}"))
+        rows += [("motion" if k == 0 else "", text) for k, text in enumerate(self.descriptions)]
+        rows += [("idle" if k == 0 else "", str(motion)) for k, motion in enumerate(self.idle)]
+        if self.shaky:
+            rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
+        if self.status is Status.SINGULAR:
+            rows += self._singular_rows()
+        width = max(len(label) for label, _ in rows) + 2
+        return "\n".join(f"{label:<{width}}{text}".rstrip() for label, text in rows)
+
+    def _singular_rows(self) -> list[tuple[str, str]]:
+        rows = []
+        if self.singular_closures:
+            rows.append(("dependent here", ", ".join(self.singular_closures)))
+        if not self.branches:
+            rows.append(("branches", "none: the configuration is isolated, its motions are infinitesimal"))
+        for k, branch in enumerate(self.branches):
+            kind = "cone" if branch.cone else "curve" if branch.dof == 1 else "surface"
+            end = " that ends here" if branch.sides == 1 else ""
+            text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
+            if branch.dof == 1:
+                tangent = branch.tangents[:, 0]
+                text += ": " + describe(self.velocity_names, tangent / tangent[np.abs(tangent).argmax()])
+            rows.append(("branches" if k == 0 else "", text))
+        if not self.complete:
+            rows.append(("", "and perhaps more"))
+        return rows
+
+
+def describe(names: Iterable[str], motion: Array) -> str:
+    """Return a motion as names and rates, without those that are next to nothing."""
+    entries = [(n, x) for n, x in zip(names, motion) if abs(x) > _SMALL * float(np.abs(motion).max())]
+    more = f" and {len(entries) - _WRITTEN} more" if len(entries) > _WRITTEN else ""
+    return ", ".join(f"{n} {x:.3g}" for n, x in entries[:_WRITTEN]) + more
+
+
+def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float = CUT) -> Mobility:
+    """Return what the constraints leave free at q, and which of it is lasting.
+
+    Full rank: dof = nv − rank, nothing redundant. Redundant rows (permanently, as in a planar loop closed in
+    space, or Bricard's linkage): status OK, their names in ``redundant``. Singular (the rank drops here but
+    not nearby): status SINGULAR, with the branches along which motion goes on, found from the quadratic forms
+    uᵀγ(x) on the kernel and tried by short steps; see `sarrus.analysis.branches`. Inconsistent by up to 1e-5:
+    the loops are closed first as well as they can be, ``residual`` says how well. Loops open by more are a
+    `SolveError`, q that is no number an `ArgumentError`.
+
+    Parameters
+    ----------
+    q : (nq,) configuration. t : time [s], for constraints that depend on it; it is held fixed.
+    tolerance : singular values below this multiple of the largest one nearby count as zero. Metres and
+        radians are weighed alike.
+    """
+    q = closed_start(system, np.asarray(q, dtype=float), t)
+    jacobian = system.constraint_jacobian(q, t)
+    cut = tolerance * typical_size(system, q, t)
+    parts = split(jacobian, cut)
+    here = tangents(system, q, t, cut)
+    branches: tuple[Branch, ...] = ()
+    complete = True
+    generic = parts.rank
+    finite = here.split.kernel.shape[1]
+    regular = goes_on(system, q, t, here)
+    if not regular:
+        branches, complete = find_branches(system, q, t, here)
+        finite = max((branch.dof for branch in branches), default=0)
+        generic = max([parts.rank, *(_rank(system, branch.q, t, cut) for branch in branches)])
+    elif system.nc > system.nh:
+        generic = max(parts.rank, nearby_rank(system, q, t))
+    determined = _determined(jacobian, parts.rank)
+    sure = determined.copy()
+    for branch in branches:
+        near = system.constraint_jacobian(branch.q, t)
+        sure |= _determined(near, split(near, cut).rank)
+    redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
+    independent = _independent(parts.kernel)
+    motions = parts.kernel @ np.linalg.inv(parts.kernel[independent])
+    motions[np.abs(motions) < 1e-14] = 0.0
+    lasting = generic == parts.rank and (regular or len(branches) == 1)
+    return Mobility(
+        name=system.name,
+        q=read_only(q),
+        residual=open_by(system, q, t),
+        status=Status.OK if lasting else Status.SINGULAR,
+        rank=parts.rank,
+        dof=system.nv - parts.rank,
+        generic_rank=generic,
+        finite_dof=finite,
+        shaky=lasting and finite < here.split.kernel.shape[1],
+        singular_values=read_only(parts.values),
+        tolerance=cut,
+        gap=parts.gap,
+        determined=determined,
+        redundant=redundant,
+        redundant_closures=_closures(system, ~sure),
+        singular_closures=_lost(system, t, cut, parts.left_null, branches),
+        motions=read_only(motions),
+        independent=tuple(system.velocity_names[i] for i in independent),
+        idle=idle_motions(system, q, t, cut),
+        branches=branches,
+        complete=complete,
+        velocity_names=tuple(system.velocity_names),
+    )
+
+
+def _determined(jacobian: Array, rank: int) -> np.ndarray:
+    return determined_rows(jacobian, rank) if jacobian.size else np.ones(len(jacobian), dtype=bool)
+
+
+def _rank(system: System, q: Array, t: float, cut: float) -> int:
+    return split(system.constraint_jacobian(q, t), cut).rank
+
+
+def _independent(kernel: Array) -> list[int]:
+    """Return rows of the kernel that determine the others well, early ones first (threshold pivoting)."""
+    left, chosen = kernel.copy(), []
+    for _ in range(kernel.shape[1]):
+        sizes = np.linalg.norm(left, axis=1)
+        i = int(np.argmax(sizes > _SHARE * sizes.max()))
+        along = left[i] / sizes[i]
+        left = left - np.outer(left @ along, along)
+        chosen.append(i)
+    return sorted(chosen)
+
+
+def _closures(system: System, rows: np.ndarray) -> tuple[str, ...]:
+    return tuple(name for name, part in system.closure_rows.items() if rows[part].any())
+
+
+def weightiest_closures(system: System, left: Array) -> tuple[str, ...]:
+    """Return the closures that matter in combinations of rows (by columns of ``left``)."""
+    weight = {name: float(np.linalg.norm(left[part])) for name, part in system.closure_rows.items()}
+    largest = max(weight.values(), default=0.0)
+    return tuple(name for name, size in weight.items() if size > 0.3 * largest and size > 0.0)
+
+
+def _lost(
+    system: System, t: float, cut: float, left_null: Array, branches: tuple[Branch, ...]
+) -> tuple[str, ...]:
+    """Return the closures in those dependencies of the rows that are not there nearby."""
+    names: set[str] = set()
+    for branch in branches:
+        lasting = split(system.constraint_jacobian(branch.q, t), cut).left_null
+        excess = left_null.shape[1] - lasting.shape[1]
+        if excess > 0:
+            directions, _, _ = np.linalg.svd(left_null - lasting @ (lasting.T @ left_null))
+            names |= set(weightiest_closures(system, directions[:, :excess]))
+    return tuple(name for name in system.closure_rows if name in names)

@@ -1,0 +1,136 @@
+"""The singular value that vanishes at singular configurations: its value, its slope, and the way to its zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.analysis.branches import find_branches, goes_on, tangents
+from sarrus.analysis.derivatives import row_gradient
+from sarrus.analysis.manifold import (
+    CUT,
+    STEP,
+    close,
+    difference,
+    free_velocities,
+    holonomic_jacobian,
+    open_by,
+    split,
+    typical_size,
+    walk,
+)
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Longest step of the descent [rad, m], its iterations, and those of the final Newton method.
+LONGEST, DESCENT, _NEWTON = 0.2, 60, 20
+# A singular value below this multiple of the largest one is zero once the Newton method has converged.
+_ZERO = 1e-9
+
+
+class Measure:
+    """The singular value that vanishes at singular configurations, and its derivative.
+
+    Of G = the holonomic rows of A without the columns of the driven velocities: with these at rest the
+    mechanism can move where G loses rank. Without driven ones it is A itself.
+    """
+
+    def __init__(self, system: System, q: Array, driven: Sequence[str], t: float) -> None:
+        self.system, self.t = system, t
+        self.free = free_velocities(system, driven, "driven")
+        self.cut = CUT * typical_size(system, q, t)
+        places = [q, *self._beside(q)]
+        self.holonomic_rank = max(split(holonomic_jacobian(system, p, t), self.cut).rank for p in places)
+        self.rank = max(split(self.matrix(p), self.cut).rank for p in places)
+
+    def _beside(self, q: Array) -> list[Array]:
+        """Return configurations near q on every branch through it."""
+        here = tangents(self.system, q, self.t, self.cut)
+        kernel = here.split.kernel
+        if not goes_on(self.system, q, self.t, here):
+            return [branch.q for branch in find_branches(self.system, q, self.t, here)[0]]
+        rng = np.random.default_rng(9)
+        ways = [kernel @ rng.standard_normal(kernel.shape[1]) for _ in range(3 if kernel.shape[1] else 0)]
+        return [p for x in ways for p, _ in islice(self.walk(q, x, 0.1), 2)]
+
+    def matrix(self, q: Array) -> Array:
+        """Return G with zeros for the driven columns (nh × nv)."""
+        return np.asarray(holonomic_jacobian(self.system, q, self.t) * self.free)
+
+    def value(self, q: Array) -> tuple[float, Array, Array]:
+        """Return the singular value at the generic rank with its left and right singular vector."""
+        left, values, right = np.linalg.svd(self.matrix(q))
+        return float(values[self.rank - 1]), left[:, self.rank - 1], right[self.rank - 1]
+
+    def tangent(self, q: Array) -> Array:
+        """Return the kernel of A (nv × d) at its generic rank."""
+        _, _, right = np.linalg.svd(holonomic_jacobian(self.system, q, self.t))
+        return right[self.holonomic_rank :].T
+
+    def gradient(self, q: Array, left: Array, right: Array) -> Array:
+        """Return the derivative of the singular value along the motions, a velocity (nv,)."""
+        rows = np.zeros(self.system.nc)
+        rows[: self.system.nh] = left
+        tangent = self.tangent(q)
+        return np.asarray(tangent @ (tangent.T @ row_gradient(self.system, q, rows, right, self.t)))
+
+    def walk(self, q: Array, direction: Array, step: float = STEP) -> Iterator[tuple[Array, Array]]:
+        """Walk from q along the closed configurations; see `sarrus.analysis.manifold.walk`."""
+        return walk(self.system, q, direction, t=self.t, step=step, cut=self.cut)
+
+    def descend(self, q: Array) -> tuple[Array, bool]:
+        """Follow the singular value down to zero; tell whether it got there."""
+        value, left, right = self.value(q)
+        for _ in range(DESCENT):
+            if value < self.cut:
+                return self.converge(q, left)
+            slope = self.gradient(q, left, right)
+            size = float(np.linalg.norm(slope))
+            if size < 1e-9 * (1.0 + value):
+                return q, False
+            step = -slope * min(value / size**2, LONGEST / size)
+            for _ in range(6):
+                p = close(self.system, self.system.move(q, step), self.t)
+                there = self.value(p)
+                if there[0] < value and open_by(self.system, p, self.t) < 1e-6:
+                    break
+                step = step / 2
+            else:
+                return q, False
+            slow = there[0] > 0.9 * value and float(np.linalg.norm(step)) < 1e-6
+            q, (value, left, right) = p, there
+            if slow:
+                return q, False
+        return q, value < self.cut
+
+    def converge(self, q: Array, left: Array) -> tuple[Array, bool]:
+        """Solve φ(q) = 0, Gᵀu = 0, |u| = 1 by Newton's method (minimum-norm steps), from a point next to it.
+
+        On the manifold alone the configuration could be found to the root of the rounding only.
+        """
+        system, nv, nh = self.system, self.system.nv, self.system.nh
+        indices = np.flatnonzero(self.free)
+        start = q
+        for _ in range(_NEWTON):
+            jacobian, g = holonomic_jacobian(system, q, self.t), self.matrix(q)
+            residual = np.concatenate([system.constraint_residual(q, self.t), g.T[indices] @ left])
+            matrix = np.zeros((nh + len(indices) + 1, nv + nh))
+            matrix[:nh, :nv] = jacobian
+            rows = np.concatenate([left, np.zeros(system.nc - nh)])
+            for k, i in enumerate(indices):
+                matrix[nh + k, :nv] = row_gradient(system, q, rows, np.eye(nv)[i], self.t)
+            matrix[nh : nh + len(indices), nv:] = g.T[indices]
+            matrix[-1, nv:] = left
+            step = np.linalg.lstsq(matrix, -np.append(residual, 0.0), rcond=1e-9)[0]
+            q, left = system.move(q, step[:nv]), left + step[nv:]
+            left /= np.linalg.norm(left)
+            if np.abs(step).max() < 1e-13:
+                break
+        near = np.linalg.norm(difference(system, start, q)) < LONGEST
+        good = open_by(system, q, self.t) < 1e-10 + 10 * open_by(system, start, self.t)
+        return q, bool(near and good and self.value(q)[0] < _ZERO * self.cut / CUT)

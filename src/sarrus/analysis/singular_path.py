@@ -1,0 +1,123 @@
+"""How close a path comes to singular configurations, and paths between configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.manifold import (
+    CUT,
+    STEP,
+    close,
+    closed_start,
+    difference,
+    holonomic_jacobian,
+    open_by,
+    split,
+    typical_size,
+)
+from sarrus.analysis.singular_measure import Measure
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.mechanism.pose import Array
+from sarrus.solves import read_only
+from sarrus.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class SingularityProfile:
+    """How close a path comes to singular configurations (arrays along the path, read-only).
+
+    Attributes
+    ----------
+    q : (T, nq) the path.
+    values : (T,) the smallest singular value of the free columns of A that is not zero generically, signed by
+        continuity: it changes its sign where a singular configuration is crossed.
+    distance : (T,) first-order distance to the singular set, value / |gradient along the motions|.
+    generic_rank : the rank that the values are about.
+    crossings : indices k so that the path crosses a singular configuration between k and k + 1.
+    """
+
+    q: Array
+    values: Array
+    distance: Array
+    generic_rank: int
+    crossings: tuple[int, ...]
+
+    @property
+    def closest(self) -> int:
+        """Index of the smallest singular value."""
+        return int(np.argmin(np.abs(self.values)))
+
+
+def distance_to_singularity(
+    system: System, path: Trajectory | ArrayLike, *, driven: Sequence[str] = (), t: float = 0.0
+) -> SingularityProfile:
+    """Return how close a path comes to singular configurations: a trajectory or configurations (T, nq).
+
+    For every configuration the smallest singular value that is not zero generically, and the distance at which
+    it would vanish if it went on as it does there. The generic rank is that of the path: permanently redundant
+    rows do not count. ``driven`` and singular as in `find_singularity`. The configurations must be closed to
+    1e-5, else `SolveError`. `path_between` makes a path from two configurations.
+    """
+    times = path.t if isinstance(path, Trajectory) else None
+    q = np.atleast_2d(np.asarray(path.q if isinstance(path, Trajectory) else path, dtype=float))
+    if q.ndim != 2 or len(q) == 0:
+        raise ArgumentError(
+            f"{system.name}: path must be a trajectory or configurations of shape (T, {system.nq})",
+            element="path",
+        )
+    first = float(times[0]) if times is not None else t
+    measure = Measure(system, closed_start(system, q[0], first), driven, first)
+    values, distance = np.empty(len(q)), np.empty(len(q))
+    sign, before = 1.0, None
+    crossings = []
+    for k, place in enumerate(q):
+        measure.t = float(times[k]) if times is not None else t
+        value, left, right = measure.value(system.normalized(place))
+        if before is not None:
+            turned = float((before[0] @ left) * (before[1] @ right)) < 0.0
+            if turned:
+                crossings.append(k - 1)
+                sign = -sign
+        slope = float(np.linalg.norm(measure.gradient(place, left, right)))
+        values[k], distance[k] = sign * value, value / slope if slope > 0.0 else np.inf
+        before = (left, right)
+    return SingularityProfile(
+        read_only(q.copy()), read_only(values), read_only(distance), measure.rank, tuple(crossings)
+    )
+
+
+def path_between(
+    system: System, start: ArrayLike, end: ArrayLike, *, step: float = STEP, t: float = 0.0
+) -> Array:
+    """Return closed configurations (T, nq) from start to end, each a step of ``step`` nearer to the end.
+
+    Every step goes along the motion that comes nearest to the straight line. Where no motion brings it nearer,
+    as between two modes of assembly, the `SolveError` says how much is missing; its ``result`` is the path.
+    """
+    q, goal = (closed_start(system, np.asarray(x, dtype=float), t) for x in (start, end))
+    cut = CUT * typical_size(system, q, t)
+    path = [q]
+    left = float(np.linalg.norm(difference(system, q, goal)))
+    while left > step:
+        kernel = split(holonomic_jacobian(system, q, t), cut).kernel
+        x = kernel @ (kernel.T @ difference(system, q, goal))
+        size = float(np.linalg.norm(x))
+        p = close(system, system.move(q, x * min(1.0, step / size)), t) if size > 0.0 else q
+        missing = float(np.linalg.norm(difference(system, p, goal)))
+        if missing > left - 1e-3 * step or open_by(system, p, t) > 1e-6:
+            raise SolveError(
+                f"{system.name}: no motion leads nearer to the end than {left:.3g}; the two configurations may be "
+                "different modes of assembly",
+                result=np.array(path),
+            )
+        q, left = p, missing
+        path.append(q)
+    return np.array([*path, goal])

@@ -1,0 +1,61 @@
+"""Newton's method with a contraction test, and the following of its solution along a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sarrus.mechanism.pose import Array
+
+# Corrections must halve at least: then the solution is the one that belongs to the start (Newton–Kantorovich).
+CONTRACTION = 0.5
+TOLERANCE = 1e-15
+MAX_ITERATIONS = 30
+# Shortest part of the way that is tried before the solution counts as lost.
+SHORTEST = 2.0**-12
+
+# x → (correction, condition number of the linear equations it solves)
+Correction = Callable[[Array], tuple[Array, float]]
+Move = Callable[[Array, Array], Array]
+
+
+def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | None:
+    """Return the solution near x, or None where the corrections do not contract.
+
+    The error left after a correction Δ is at most ρ/(1 − ρ) |Δ| with ρ the contraction rate, the ratio of the last two
+    corrections (Spencer 2004, section 2.3.1, which takes the mean ratio of all of them). It stops where that is
+    rounding of x, or where Δ is rounding of the residual: 100 ε times the condition number.
+    """
+    before = 0.0
+    for _ in range(MAX_ITERATIONS):
+        step, condition = correction(x)
+        size = float(np.abs(step).max(initial=0.0))
+        if not np.isfinite(size):
+            return None
+        scale = max(1.0, float(np.abs(x).max(initial=0.0)))
+        rate = size / before if before > 0.0 else CONTRACTION
+        noise = 100.0 * np.finfo(float).eps * condition * scale
+        if rate > CONTRACTION and size > noise:
+            return None
+        x = move(x, step)
+        if rate > CONTRACTION or rate / (1.0 - rate) * size <= TOLERANCE * scale:
+            return x
+        before = size
+    return None
+
+
+def follow(x: Array, solve: Callable[[Array, float], Array | None]) -> tuple[Array, float]:
+    """Follow solutions from x at s = 0 to s = 1; return the last one found and its s, below one where they are lost.
+
+    ``solve(x, s)`` finds the solution at s near x. Where it cannot, the step in s is halved.
+    """
+    s, step = 0.0, 1.0
+    while s < 1.0 and step >= SHORTEST:
+        trial = solve(x, s + step)
+        if trial is None:
+            step *= 0.5
+        else:
+            x, s = trial, s + step
+            step = min(2.0 * step, 1.0 - s)
+    return x, s
