@@ -4,7 +4,7 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
-Motion       `simulate`, `Event`, `Trajectory`; `parametrize`, `coordinates` (local state-space form)
+Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`
 Matrices     `formulations`: the published formulations as functions of plain matrices
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.singularity import find_singularity
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
+    from sarrus.impacts import impact
     from sarrus.inputs import Event
     from sarrus.mechanism.elements import Shape
     from sarrus.mechanism.load import load
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sarrus.mechanism.pose import Pose
     from sarrus.simulation import simulate
     from sarrus.status import Status
+    from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
 
@@ -47,6 +49,8 @@ _HOME = {
     "Shape": "sarrus.mechanism.elements",
     "System": "sarrus.system",
     "simulate": "sarrus.simulation",
+    "impact": "sarrus.impacts",
+    "Switching": "sarrus.switching",
     "Event": "sarrus.inputs",
     "Trajectory": "sarrus.trajectory",
     "Status": "sarrus.status",
@@ -69,6 +73,7 @@ __all__ = [
     "SarrusError",
     "Shape",
     "Status",
+    "Switching",
     "System",
     "Trajectory",
     "assembly_modes",
@@ -77,6 +82,7 @@ __all__ = [
     "equilibrium",
     "find_singularity",
     "formulations",
+    "impact",
     "inverse_kinematics",
     "load",
     "mobility",

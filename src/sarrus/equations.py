@@ -12,6 +12,11 @@ def activity_parameter(constraint: str) -> str:
     return f"active.{constraint}"
 
 
+def stick_parameter(contact: str) -> str:
+    """Return the name of the parameter that is 1 where a closed contact sticks and 0 where it slides freely."""
+    return f"stick.{contact}"
+
+
 def anchor_parameter(row: str) -> str:
     """Return the name of the parameter that shifts the zero of a row to where its constraint was closed."""
     return f"anchor.{row}"
@@ -43,7 +48,8 @@ class Equations:
     constraint force that does work. ``conservative`` says that T + V is constant in free motion.
 
     The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
-    rows while it is off; see `sarrus.activity`. ``contacts`` are those of them that only push.
+    rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.activity`. ``contacts`` are
+    those of them that only push.
     """
 
     name: str

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.activity import restore, unchanged
 from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
@@ -17,7 +18,7 @@ from sarrus.kernels.energy import projection_with_energy
 from sarrus.kernels.projection import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING, projection
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
-from sarrus.records import EventRecord
+from sarrus.records import EventRecord, Passage
 from sarrus.status import Status
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
@@ -95,6 +96,7 @@ class Integration:
         self.blocks: list[Array] = []
         self.records: list[EventRecord] = []
         self.rows, self.filled = 256, 0
+        self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
 
     def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
@@ -128,6 +130,7 @@ class Integration:
             self.table[la.BAUMGARTE] = 1
             self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
         self.state[run.START] = self.began = t0
+        self._begin_stretch()
         self.state[run.LARGEST_PIVOT] = s.typical_pivot
         energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
         self.settings[la.TARGET_ENERGY] = energy[0, 0]
@@ -257,6 +260,7 @@ class Integration:
         s.ensure_generic_rank(q, self.time, v, renew=True)
         ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
         self.table[ranks] = s.table[ranks]
+        self._begin_stretch()
         fresh = s.settings()
         scales = [la.SCALE_OF_ROWS, la.SCALE_OF_WEIGHTED_ROWS]
         self.settings[scales] = fresh[scales]
@@ -271,6 +275,10 @@ class Integration:
         else:
             self.state[run.START] = self.began
             self.state[run.STEPS] = np.floor((self.time - self.began) / self.state[run.STEP] + 1e-9)
+
+    def _begin_stretch(self) -> None:
+        """Note that from now on the constraints have this rank and these parameters."""
+        self.stretches.append((self.time, int(self.table[la.GENERIC_RANK]), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
         """Have the kernel compiled before the clock starts: a call that takes no step."""
@@ -294,6 +302,28 @@ class Integration:
             self.modes, self.values, self.log,
         )  # fmt: skip
         return int(code), int(rows)
+
+    def _starts(self, t: Array) -> list[int]:
+        """Return the first record of each stretch between switches, and the number of records."""
+        return [max(0, int(np.searchsorted(t, s[0], "right")) - 1) for s in self.stretches] + [len(t)]
+
+    def _generic_ranks(self, t: Array) -> Array:
+        """Return the generic rank of the constraints at each record."""
+        ranks, starts = np.zeros(len(t)), self._starts(t)
+        for (_, rank, _), start, end in zip(self.stretches, starts, starts[1:]):
+            ranks[start:end] = rank
+        return ranks
+
+    def _passages(self, t: Array, q: Array, v: Array, pivots: Array) -> tuple[Passage, ...]:
+        """Return the singular passages, stretch by stretch with the constraints that held there."""
+        found: list[Passage] = []
+        starts = self._starts(t)
+        with unchanged(self.system):
+            for (_, rank, parameters), start, end in zip(self.stretches, starts, starts[1:]):
+                restore(self.system, parameters)
+                part = slice(start, end)
+                found += find_passages(self.system, t[part], q[part], v[part], pivots[part], rank)
+        return tuple(found)
 
     def _collect_events(self) -> None:
         logged = int(self.state[run.LOGGED])
@@ -319,7 +349,6 @@ class Integration:
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         t = t[:, 0]
-        generic = int(self.table[la.GENERIC_RANK])
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
         status = self.status or Status.OK
         if failure is not None:
@@ -329,8 +358,8 @@ class Integration:
         else:
             message = f"{status.diagnosis} at t = {self.time:.6g} s. {status.remedy}"
         largest = pivots[:, 0].max(initial=0.0)
-        with np.errstate(divide="ignore"):
-            condition = np.where(generic > 0, largest / pivots[:, 1], 1.0) if generic else np.ones(len(t))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            condition = np.where(self._generic_ranks(t) > 0, largest / pivots[:, 1], 1.0)
         if self.solver is not None:
             condition = facts[:, run.CONDITION]
         return Trajectory(
@@ -347,7 +376,7 @@ class Integration:
             residual=facts[:, run.RESIDUAL],
             status=status,
             message=message,
-            passages=find_passages(s, t, q, v, pivots, generic),
+            passages=self._passages(t, q, v, pivots),
             limit_crossings=find_limit_crossings(s, t, q),
             events=tuple(self.records),
             coordinate_names=s.coordinate_names,

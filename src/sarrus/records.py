@@ -48,6 +48,41 @@ class LimitCrossing:
 
 
 @dataclass(frozen=True)
+class SwitchRecord:
+    """What came and went at one instant of a run.
+
+    Attributes
+    ----------
+    time : the instant [s].
+    closed, opened : names of contacts, closures and couplings that hold from then on, and that hold no longer; a
+        contact that stays in place without load has opened.
+    bounced : names of contacts that hit and do not stay.
+    slipping : names of closed contacts that slide without friction from then on; see `sarrus.complementarity`.
+    energy_loss : kinetic energy that the impact took [J], zero where nothing hit.
+    """
+
+    time: float
+    closed: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+    bounced: tuple[str, ...] = ()
+    slipping: tuple[str, ...] = ()
+    energy_loss: float = 0.0
+
+    def __str__(self) -> str:
+        said = [
+            f"{', '.join(names)} {what}"
+            for what, names in (
+                ("closed", self.closed),
+                ("opened", self.opened),
+                ("bounced", self.bounced),
+                ("slipping", self.slipping),
+            )
+            if names
+        ]
+        return f"{self.time:.6g} s: {'; '.join(said)} ({self.energy_loss:.4g} J lost)"
+
+
+@dataclass(frozen=True)
 class EventRecord:
     """An event that happened: its name, its time [s], and whether it ended the run."""
 

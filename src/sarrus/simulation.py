@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, SimulationError
+from sarrus.activity import unchanged
+from sarrus.errors import ArgumentError, SarrusError, SimulationError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
 from sarrus.kernels.tableau import METHODS, tableau
 from sarrus.progress import progress_bar
 from sarrus.status import Status
+from sarrus.switching import Switcher, Switching
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
 
@@ -46,6 +49,7 @@ def simulate(
     project_every: int = 1,
     baumgarte: tuple[float, float] = (20.0, 20.0),
     events: Sequence[Event] = (),
+    switching: Switching | bool = True,
     every: int = 1,
     max_step: float = np.inf,
     progress: bool | None = None,
@@ -76,6 +80,9 @@ def simulate(
         norm; "energy", the same together with conservation of T + V (conservative systems); "baumgarte" with
         γ + 2α ψ + β² φ, (α, β) = ``baumgarte``; "none".
     events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
+    switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
+        and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
+        there the state is recorded twice, before and after. The system has its own parameters again at the end.
     every : record every so many steps.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
@@ -116,41 +123,64 @@ def simulate(
             f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
         )
     driven = system if force is None or sample_time else with_force(system, force)
-    loop = Integration(
-        driven, stabilization, project_every, baumgarte, events, every, coordinates, formulation
-    )
-    loop.start(q, v, t0)
-    if control is not None and sample_time is None:
-        loop.compile_control(control)
-    loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
-    sampling = [
-        (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
-    ]
-    loop.warm_up()
-    began = perf_counter()
-    failure: Exception | None = None
-    with progress_bar(duration, progress) as bar:
-        try:
-            due = True
-            for end, resample, keep in _stops(t0, duration, sample_time):
-                try:
-                    for function, name in sampling if due else ():
-                        loop.sample(function, name)
-                except Exception as error:
-                    loop.status, failure = Status.CONTROL_FAILED, error
-                    break
-                loop.until(end, bar, keep=keep)
-                if loop.status is not None:
-                    break
-                due = resample
-        except KeyboardInterrupt:
-            loop.status = Status.INTERRUPTED
-    trajectory = loop.trajectory(system, perf_counter() - began, failure)
-    if throw and failure is not None:
-        raise SimulationError(trajectory.message, trajectory=trajectory, time=loop.time) from failure
-    if throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
-        raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=loop.time)
-    return trajectory
+    switcher = Switcher.of(system, switching)
+    with unchanged(system):
+        if switcher is not None:
+            switcher.prepare(t0)
+        loop = Integration(
+            driven,
+            stabilization,
+            project_every,
+            baumgarte,
+            events,
+            every,
+            coordinates,
+            formulation,
+            switches=switcher.events if switcher else (),
+            watched=switcher.watched if switcher else (),
+        )
+        loop.start(q, v, t0)
+        if control is not None and sample_time is None:
+            loop.compile_control(control)
+        loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
+        sampling = [
+            (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
+        ]
+        loop.warm_up()
+        began = perf_counter()
+        failure: Exception | None = None
+        with progress_bar(duration, progress) as bar:
+            try:
+                due = True
+                for end, resample, keep in _stops(t0, duration, sample_time):
+                    try:
+                        for function, name in sampling if due else ():
+                            loop.sample(function, name)
+                    except Exception as error:
+                        loop.status, failure = Status.CONTROL_FAILED, error
+                        break
+                    try:
+                        if switcher is None:
+                            loop.until(end, bar, keep=keep)
+                        else:
+                            switcher.until(loop, end, bar, keep=keep)
+                    except SarrusError as error:
+                        loop.status, failure = Status.SWITCHING_FAILED, error
+                    if loop.status is not None:
+                        break
+                    due = resample
+            except KeyboardInterrupt:
+                loop.status = Status.INTERRUPTED
+        trajectory = loop.trajectory(system, perf_counter() - began, failure)
+        if switcher is not None:
+            trajectory = replace(trajectory, switches=tuple(switcher.records))
+        if throw and failure is not None:
+            raise SimulationError(trajectory.message, trajectory=trajectory, time=loop.time) from failure
+        if throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
+            raise SimulationError(
+                f"{system.name}: {trajectory.message}", trajectory=trajectory, time=loop.time
+            )
+        return trajectory
 
 
 def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:

@@ -23,6 +23,7 @@ class Status(IntEnum):
     INTERRUPTED = 9
     EVENT = 10
     CONTROL_FAILED = 11
+    SWITCHING_FAILED = 13
     COORDINATES_FAILED = 12
 
     @property
@@ -85,6 +86,10 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.COORDINATES_FAILED: (
         "the chosen coordinates no longer determine the configuration",
         "Choose other coordinates, or coordinates='partition', which changes them on the way",
+    ),
+    Status.SWITCHING_FAILED: (
+        "a constraint that comes or goes left the run without a state to go on from",
+        "See the message for its name; the motion up to then is kept",
     ),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",

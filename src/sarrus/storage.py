@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.errors import ArgumentError
-from sarrus.records import EventRecord, LimitCrossing, Passage
+from sarrus.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 from sarrus.status import Status
 from sarrus.trajectory import DIMENSIONS, Trajectory
 
@@ -37,7 +37,12 @@ ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
 }
 LABELS = ("coordinate", "velocity", "actuator", "constraint")
 UNITS = ("coordinate", "velocity", "constraint")
-RECORDS: dict[str, type] = {"passages": Passage, "limit_crossings": LimitCrossing, "events": EventRecord}
+RECORDS: dict[str, type] = {
+    "passages": Passage,
+    "limit_crossings": LimitCrossing,
+    "events": EventRecord,
+    "switches": SwitchRecord,
+}
 SCALARS: dict[str, type] = {"name": str, "message": str, "steps": int, "rejected": int, "wall_seconds": float}
 
 
@@ -121,7 +126,7 @@ def _read(file: Any) -> Trajectory:
     attrs = file.attrs
     fields |= {key: kind(attrs[key]) for key, kind in SCALARS.items()}
     for key, kind in RECORDS.items():
-        items = json.loads(attrs[key])
+        items = json.loads(attrs.get(key, "[]"))
         fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
     return Trajectory(status=Status[attrs["status"]], **fields)
 

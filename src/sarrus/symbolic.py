@@ -47,13 +47,17 @@ class ParameterValues(dict[str, float]):
     def __init__(self, system: str, values: Mapping[str, float]) -> None:
         super().__init__(values)
         self._system = system
+        self.switched = 0  # how often a constraint was switched, which changes the rank
 
     def __setitem__(self, name: str, value: float) -> None:
         if name not in self:
             raise ArgumentError(
                 f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self
             )
-        super().__setitem__(name, _finite(self._system, name, value))
+        value = _finite(self._system, name, value)
+        if name.startswith(("active.", "stick.")) and self[name] != value:
+            self.switched += 1
+        super().__setitem__(name, value)
 
 
 class Tracer:

@@ -82,7 +82,7 @@ class System(Evaluations):
         e = equations
         self._describe(e, mechanism)
         self.options = Options(on_change=self._renew_settings)
-        self._generic_known = self.nc == 0
+        self._generic_known, self._switched = self.nc == 0, 0
         self._non_ideal = not e.non_ideal.is_zero()
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
         self.table = self.compiled.table()
@@ -103,7 +103,7 @@ class System(Evaluations):
                 "from its functions, or use a Mechanism",
                 element=self.name,
             )
-        return _rebuild, (self.mechanism, replace(self.options, on_change=None))
+        return _rebuild, (self.mechanism, replace(self.options, on_change=None), dict(self.parameters))
 
     def __repr__(self) -> str:
         return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
@@ -138,14 +138,14 @@ class System(Evaluations):
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
     ) -> int:
         """Find, once, the rank that A has at generic closed configurations near q, the kernels' most."""
-        if not self._generic_known or renew:
+        if not self._generic_known or renew or self._switched != self.parameters.switched:
             near = assembly.survey(self, q, t, v)
             self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
             self.table[la.GENERIC_RANK] = near.rank
             self._scales = near.scale, near.weighted_scale
             self.typical_pivot = near.smallest
             self._renew_settings()
-            self._generic_known = True
+            self._generic_known, self._switched = True, self.parameters.switched
             self._ready = False
         return int(self.table[la.GENERIC_RANK])
 
@@ -172,7 +172,7 @@ class System(Evaluations):
         """
         if self._has_quaternions:
             q = self._with_unit_quaternions(q)
-        if not self._ready:
+        if not self._ready or self._switched != self.parameters.switched:
             self._prepare(q, v, t)
         if u is not None or self._u_given:
             self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
@@ -304,9 +304,11 @@ class System(Evaluations):
         return int(la.workspace(self.table).size)
 
 
-def _rebuild(mechanism: Mechanism, options: Options) -> System:
-    """Return a system of a mechanism with given options: what a pickle holds."""
+def _rebuild(mechanism: Mechanism, options: Options, parameters: dict[str, float]) -> System:
+    """Return a system of a mechanism with given options and parameters: what a pickle holds."""
     system = System(mechanism)
+    for name, value in parameters.items():
+        system.parameters[name] = value
     system.options = replace(options, on_change=system._renew_settings)
     system._renew_settings()
     return system

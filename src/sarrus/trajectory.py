@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError
-from sarrus.records import EventRecord, LimitCrossing, Passage
+from sarrus.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 from sarrus.status import Status
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Trajectory:
         that is not zero at generic configurations; infinite where singular, 1 without constraints.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     status, message : how the run ended. After a failure the motion up to then is kept.
-    passages, limit_crossings, events : what happened on the way, in order of time.
+    passages, limit_crossings, events, switches : what happened on the way, in order of time.
     coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
     coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
         are not known.
@@ -77,6 +77,7 @@ class Trajectory:
     passages: tuple[Passage, ...] = ()
     limit_crossings: tuple[LimitCrossing, ...] = ()
     events: tuple[EventRecord, ...] = ()
+    switches: tuple[SwitchRecord, ...] = ()
     coordinate_names: tuple[str, ...] = ()
     velocity_names: tuple[str, ...] = ()
     actuator_names: tuple[str, ...] = ()

@@ -20,6 +20,21 @@ def nonnegative(value: Any, what: str, label: str) -> float:
     return out
 
 
+def fraction(value: Any, what: str, label: str) -> float:
+    """Return a number from 0 to 1."""
+    out = scalar(value, what, label)
+    if not 0.0 <= out <= 1.0:
+        raise ModelError(f"{label}: {what} must be between 0 and 1, got {out}", element=label)
+    return out
+
+
+def activity(value: Any, label: str) -> bool | None:
+    """Return whether a constraint holds at the start: True, False, or None where it always holds."""
+    if value is not None and not isinstance(value, (bool, np.bool_)):
+        raise ModelError(f"{label}: active must be True, False or None, got {value!r}", element=label)
+    return None if value is None else bool(value)
+
+
 def mass(value: Any, label: str) -> float:
     """Return a mass [kg], finite and ≥ 0; zero is a massless link."""
     return nonnegative(value, "mass", label)

@@ -29,6 +29,7 @@ class ClosureBuilder(Description):
         axis2: ArrayLike | None = None,
         pitch: float = 0.0,
         length: float = 0.0,
+        active: bool | None = None,
     ) -> Closure:
         """Close a loop between frame 1 on ``body1`` and frame 2 on ``body2`` (either may be "world").
 
@@ -43,13 +44,15 @@ class ClosureBuilder(Description):
             point_on_line, point_on_plane: line direction, plane normal, fixed to body 1; the origin of
             frame 2 lies on it.
         length : distance of the two origins [m], > 0, for ``distance``.
+        active : True or False makes the closure one that comes and goes, on or off at the start; see
+            `sarrus.activity`. By default it always holds.
 
         Positions: the residual is the origin of frame 2 minus the origin of frame 1 in world axes, so
         the multiplier is the force [N] that body 1 exerts on body 2, in world axes. Perpendicular
         directions of the other kinds are fixed to body 1; see `sarrus.multibody.closures`.
         """
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
-        self._fresh(name, "closure", (*self.closures, *self.couplings))
+        self._fresh(name, "closure", (c.name for c in self.constraints()))
         label = f"closure {name!r}"
         if kind not in CLOSURE_KINDS:
             raise ModelError(
@@ -83,6 +86,7 @@ class ClosureBuilder(Description):
             axis2=clean(frame2.rotation @ w),
             pitch=scalar(pitch, "pitch", label),
             length=float(length),
+            active=checks.activity(active, label),
         )
         self.closures[name] = closure
         return closure
@@ -92,14 +96,19 @@ class ClosureBuilder(Description):
         name: str,
         terms: Mapping[str, float | Sequence[float]],
         references: Mapping[str, float] | None = None,
+        *,
+        active: bool | None = None,
     ) -> Coupling:
         """Couple joint coordinates: Σ over ``terms`` of polynomial(coordinate − reference) = 0.
 
         ``terms`` maps a coordinate name to its polynomial coefficients, constant first, or to one number,
         the factor of a linear term. A gear with q1 = n q2: ``{"joint1": 1.0, "joint2": -n}``. A rack:
         ``{"slide": 1.0, "pinion": -radius}``. A cam: ``{"follower": 1.0, "cam": (-c0, -c1, -c2)}``.
+
+        ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
+        brake, on or off at the start; see `sarrus.activity`.
         """
-        self._fresh(name, "closure", (*self.closures, *self.couplings))
+        self._fresh(name, "closure", (c.name for c in self.constraints()))
         label = f"coupling {name!r}"
         checks.mapping(terms, "terms", label)
         for coordinate in set(references or ()) - set(terms):
@@ -113,6 +122,6 @@ class ClosureBuilder(Description):
             values = tuple(scalar(c, f"coefficient of {coordinate!r}", label) for c in coefficients)
             reference = scalar((references or {}).get(coordinate, 0.0), f"reference of {coordinate!r}", label)
             built.append(CouplingTerm(coordinate, values, reference))
-        coupling = Coupling(name, tuple(built))
+        coupling = Coupling(name, tuple(built), checks.activity(active, label))
         self.couplings[name] = coupling
         return coupling

@@ -14,6 +14,7 @@ from sarrus.mechanism.elements import (
     Actuator,
     Body,
     Closure,
+    Contact,
     CoordinateSpring,
     Coupling,
     Joint,
@@ -33,6 +34,7 @@ class Description:
         self.gravity = vector(gravity, 3, "gravity", self.name)
         self.closures: dict[str, Closure] = {}
         self.couplings: dict[str, Coupling] = {}
+        self.contacts: dict[str, Contact] = {}
         self.springs: dict[str, SpringDamper] = {}
         self.coordinate_springs: dict[str, CoordinateSpring] = {}
         self.actuators: dict[str, Actuator] = {}
@@ -70,9 +72,9 @@ class Description:
         """Names of the velocities v in order."""
         return tuple(name for joint in self.joints() for name in joint.velocity_names)
 
-    def constraints(self) -> tuple[Closure | Coupling, ...]:
-        """Closures and couplings in the order of their rows."""
-        return (*self.closures.values(), *self.couplings.values())
+    def constraints(self) -> tuple[Closure | Coupling | Contact, ...]:
+        """Closures, couplings and contacts in the order of their rows."""
+        return (*self.closures.values(), *self.couplings.values(), *self.contacts.values())
 
     def snapshot(self) -> Self:
         """Return a copy that later additions to this mechanism do not change; the elements are shared."""
@@ -97,7 +99,8 @@ class Description:
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.name!r}: {len(self._bodies)} bodies, "
-            f"{len(list(self.joints()))} joints, {len(self.constraints())} closures)"
+            f"{len(list(self.joints()))} joints, {len(self.closures) + len(self.couplings)} closures"
+            + (f", {len(self.contacts)} contacts)" if self.contacts else ")")
         )
 
     # --- checks of names ----------------------------------------------------------------------------

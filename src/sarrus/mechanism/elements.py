@@ -44,6 +44,8 @@ CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
     "point_on_plane": ("height",),
 }
 CLOSURE_KINDS: tuple[str, ...] = tuple(CLOSURE_ROWS)
+# What a contact does along its plane, and the rows that it has.
+CONTACT_ROWS: dict[str, tuple[str, ...]] = {"stick": ("n", "t1", "t2"), "frictionless": ("n",)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +134,7 @@ class Closure:
     ``axis1``, ``axis2`` are unit vectors in the axes of body 1 and body 2: the joint axis (revolute,
     prismatic, screw, cylindrical), the two perpendicular axes of a universal joint, the line's direction
     or the plane's normal (fixed to body 1). ``length`` is the constant distance of a massless rod [m].
+    ``active`` is None where the closure always holds, else whether it holds at the start.
     """
 
     name: str
@@ -144,11 +147,41 @@ class Closure:
     axis2: Array
     pitch: float = 0.0
     length: float = 0.0
+    active: bool | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:
         """Names of the constraint rows, as ``closure.row``."""
         return tuple(f"{self.name}.{row}" for row in CLOSURE_ROWS[self.kind])
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A unilateral contact of a point of ``body`` with a plane of ``ground``.
+
+    ``point`` [m] is in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``
+    (away from the ground), ``tangent1`` and ``tangent2`` = normal × tangent1 are in axes of the ground.
+    ``friction`` is "stick" or "frictionless", ``friction_coefficient`` a number that is recorded only, and
+    ``active`` tells whether the contact is closed at the start.
+    """
+
+    name: str
+    body: str
+    point: Array
+    ground: str
+    origin: Array
+    normal: Array
+    tangent1: Array
+    tangent2: Array
+    friction: str = "stick"
+    restitution: float = 0.0
+    friction_coefficient: float | None = None
+    active: bool = False
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows, as ``contact.row``: n, and where it sticks t1 and t2."""
+        return tuple(f"{self.name}.{row}" for row in CONTACT_ROWS[self.friction])
 
 
 @dataclass(frozen=True)
@@ -162,10 +195,15 @@ class CouplingTerm:
 
 @dataclass(frozen=True)
 class Coupling:
-    """A coupling of joint coordinates: the sum of its polynomial terms is zero (gear, rack, cam)."""
+    """A coupling of joint coordinates: the sum of its polynomial terms is zero (gear, rack, cam).
+
+    ``active`` is None where it always holds, else whether it holds at the start (clutch, brake); then the sum keeps
+    the value that it had when the coupling was closed.
+    """
 
     name: str
     terms: tuple[CouplingTerm, ...]
+    active: bool | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:

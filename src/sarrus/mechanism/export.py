@@ -35,15 +35,22 @@ def write_mjcf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     joints become MuJoCo joints in series, named after the coordinates (``j.translation``, ``j.angle``).
     All numbers are written with full precision. Point and weld closures become ``connect`` and ``weld``
     between sites, a revolute closure two connects on its axis, a constant distance a tendon equality; all
-    of them are soft in MuJoCo. Limits, only recorded here, are enforced by MuJoCo. Shapes are drawn and
-    touch nothing; a mesh is written if its file exists.
+    of them are soft in MuJoCo, and those that are off at the start have active="false". Limits, only
+    recorded here, are enforced by MuJoCo. Shapes are drawn and touch nothing; a mesh is written if its
+    file exists.
 
     Errors: `UnsupportedElementError`, naming the element, for what MJCF cannot say: a screw joint, other
-    kinds of closure, most couplings of three coordinates, user forces, moving bodies without mass or
-    without a positive moment of inertia about every axis. `ModelError` if the mechanism is not complete,
-    or if MuJoCo's compiler refuses the model.
+    kinds of closure, most couplings of three coordinates, contacts, user forces, moving bodies without
+    mass or without a positive moment of inertia about every axis. `ModelError` if the mechanism is not
+    complete, or if MuJoCo's compiler refuses the model.
     """
     mechanism.check()
+    if mechanism.contacts:
+        name = next(iter(mechanism.contacts))
+        raise UnsupportedElementError(
+            f"contact {name!r}: MJCF has no contact of a point with a plane; its contacts are between geoms and soft",
+            element=name,
+        )
     if mechanism.forces:
         name = next(iter(mechanism.forces))
         raise UnsupportedElementError(f"force {name!r}: MJCF cannot hold a user's force", element=name)

@@ -44,7 +44,13 @@ def add_closures(document: Document) -> None:
 def _tie(document: Document, closure: Closure, tag: str, name: str, pose1: Pose, pose2: Pose) -> None:
     site1 = document.site(f"{name}.1", closure.body1, pose1)
     site2 = document.site(f"{name}.2", closure.body2, pose2)
-    SubElement(document.section("equality"), tag, {"name": name, "site1": site1, "site2": site2})
+    attributes = {"name": name, "site1": site1, "site2": site2, **_activity(closure)}
+    SubElement(document.section("equality"), tag, attributes)
+
+
+def _activity(constraint: Closure | Coupling) -> dict[str, str]:
+    """Return the attribute of an equality that is off at the start; MuJoCo's ``eq_active`` switches it."""
+    return {"active": "false"} if constraint.active is False else {}
 
 
 def _distance(document: Document, closure: Closure) -> None:
@@ -62,6 +68,7 @@ def _distance(document: Document, closure: Closure) -> None:
             "name": closure.name,
             "tendon1": tendon.get("name", ""),
             "polycoef": numbers([excess, 0.0, 0.0, 0.0, 0.0]),
+            **_activity(closure),
         },
     )
 
@@ -73,7 +80,7 @@ def add_couplings(document: Document) -> None:
         constant, slope = _about(dependent, document.coordinates[dependent.coordinate])[:2]
         polynomial = np.zeros(5)
         polynomial[0] = -constant / slope
-        attributes = {"name": coupling.name, "joint1": dependent.coordinate}
+        attributes = {"name": coupling.name, "joint1": dependent.coordinate, **_activity(coupling)}
         if other is not None:
             coefficients = _about(other, document.coordinates[other.coordinate])
             polynomial[: len(coefficients)] -= coefficients / slope

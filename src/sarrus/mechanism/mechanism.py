@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
+from sarrus.mechanism.contact_builder import ContactBuilder
 from sarrus.mechanism.elements import (
     COORDINATE_LABELS,
     JOINT_KINDS,
@@ -25,7 +26,7 @@ from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector, vector
 
 
-class Mechanism(ClosureBuilder, ForceBuilder):
+class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
@@ -39,8 +40,8 @@ class Mechanism(ClosureBuilder, ForceBuilder):
     Joints of the tree are ordered depth first, children in the order in which they were added, which is
     MuJoCo's order; so are the coordinates.
 
-    Bodies and joints are added here, `ClosureBuilder` adds constraints, `ForceBuilder` forces, and
-    `Description` holds the data and reads it.
+    Bodies and joints are added here, `ClosureBuilder` adds constraints, `ContactBuilder` unilateral contacts,
+    `ForceBuilder` forces, and `Description` holds the data and reads it.
     """
 
     def add_body(

@@ -18,6 +18,14 @@ rx ry rz         2 × vector part of the relative quaternion; multiplier: couple
                  both in axes of frame 2 [rad, small]
 ===============  ================================================================================
 
+Of a contact, d is the point on the body minus the plane's origin on the ground:
+
+===============  ================================================================================
+n                d along the normal, the gap [m]; multiplier: push on the body [N], ≥ 0
+t1 t2            d along the two tangents minus the anchors, where the point touched down [m];
+                 multiplier: friction on the body [N]
+===============  ================================================================================
+
 Rows n1, n2 vanish where u and u2 are parallel and where they are opposite. Closures that have them (revolute,
 cylindrical, screw, planar) mean parallel: `System.assemble` looks for such an assembly and names in
 ``flipped`` the closures for which it finds none. Motion cannot turn one into the other while they hold.
@@ -28,7 +36,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import Closure, Coupling
+from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import Frames
@@ -86,6 +94,13 @@ def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet]) -> Jet:
         total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def contact_residual(contact: Contact, frames: Frames) -> Jet:
+    """Return the jet of the rows of one contact in the order of `Contact.row_names`, anchors at the plane's origin."""
+    d = frames.point(contact.body, contact.point) - frames.point(contact.ground, contact.origin)
+    along = (contact.normal, contact.tangent1, contact.tangent2)[: len(contact.row_names)]
+    return vertcat([dot(d, frames.direction(contact.ground, direction)) for direction in along])
 
 
 def _relative_rotation(closure: Closure, frames: Frames) -> Jet:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.equations import Equations
+from sarrus.equations import ContactRows, Equations
 from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody import forces
-from sarrus.multibody.closures import closure_residual, coordinate_jets, coupling_residual
+from sarrus.multibody.closures import (
+    closure_residual,
+    contact_residual,
+    coordinate_jets,
+    coupling_residual,
+)
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
-from sarrus.multibody.jet import vertcat
+from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
+from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import Tree, build_tree
 
 
@@ -21,15 +27,16 @@ def trace(mechanism: Mechanism) -> Equations:
     tree = build_tree(mechanism)
     actuators = list(mechanism.actuators.values())
     q, v = ca.SX.sym("q", tree.nq), ca.SX.sym("v", tree.nv)
-    u, t, p = ca.SX.sym("u", len(actuators)), ca.SX.sym("t"), ca.SX.sym("p", 0)
+    u, t = ca.SX.sym("u", len(actuators)), ca.SX.sym("t")
     motions = forward_kinematics(tree, q, v)
     frames = Frames(tree, motions)
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
 
-    jets = coordinate_jets(coordinates, velocities, q, v)
+    jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     residual = vertcat(
-        [closure_residual(c, frames) for c in mechanism.closures.values()]
-        + [coupling_residual(c, jets) for c in mechanism.couplings.values()]
+        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
+        + [switches.apply(c, coupling_residual(c, jets), {0: 0.0}) for c in mechanism.couplings.values()]
+        + _contacts(mechanism, frames, q, switches)
     )
     passive, potential = _passive(mechanism, tree, frames, q, v, t)
     return Equations(
@@ -38,7 +45,7 @@ def trace(mechanism: Mechanism) -> Equations:
         v=v,
         u=u,
         t=t,
-        p=p,
+        p=switches.symbols,
         mass_matrix=mass_matrix(tree, motions),
         bias_force=bias_force(tree, motions),
         passive_force=passive,
@@ -56,7 +63,9 @@ def trace(mechanism: Mechanism) -> Equations:
         constraint_names=tuple(name for c in mechanism.constraints() for name in c.row_names),
         actuator_names=tuple(mechanism.actuators),
         conservative=_conservative(mechanism),
+        parameter_values=switches.values,
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
+        contacts=_contact_rows(mechanism),
     )
 
 
@@ -69,6 +78,33 @@ def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
         position, rotation = frames.placement(body)
         columns.append(ca.vertcat(position, ca.vec(rotation.T)))
     return ca.vertcat(*columns)
+
+
+def _contacts(mechanism: Mechanism, frames: Frames, q: ca.SX, switches: Switches) -> list[Jet]:
+    """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
+    reference = [x for joint in mechanism.joints() for x in joint.reference]
+    out = []
+    for contact in mechanism.contacts.values():
+        rows = contact_residual(contact, frames)
+        place = ca.Function("place", [q], [rows.value])(reference)
+        anchors = {row: float(place[row]) for row in range(1, rows.value.shape[0])}
+        out.append(switches.apply(contact, rows, anchors))
+    return out
+
+
+def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
+    """Return where the contacts are among the rows: they come last."""
+    contacts = mechanism.contacts.values()
+    start = sum(len(c.row_names) for c in mechanism.constraints()) - sum(len(c.row_names) for c in contacts)
+    out = []
+    for contact in contacts:
+        end = start + len(contact.row_names)
+        tangential = tuple(range(start + 1, end))
+        out.append(
+            ContactRows(contact.name, start, tangential, contact.restitution, contact.friction_coefficient)
+        )
+        start = end
+    return tuple(out)
 
 
 def _passive(
