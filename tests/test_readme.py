@@ -13,7 +13,14 @@ import sarrus as sr
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-PAGES = ("README.md", "docs/tour.md", "docs/notation.md", "docs/importers.md")
+PAGES = (
+    "README.md",
+    "docs/tour.md",
+    "docs/notation.md",
+    "docs/importers.md",
+    "docs/gallery/five_bar.md",
+    "docs/formulations/agreement.md",
+)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])

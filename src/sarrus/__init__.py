@@ -7,7 +7,7 @@ Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`
-Matrices     `formulations`: the published formulations as functions of plain matrices
+Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.modes import assembly_modes
     from sarrus.analysis.singular_path import distance_to_singularity
     from sarrus.analysis.singularity import find_singularity
+    from sarrus.comparison import compare
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
     from sarrus.impacts import impact
@@ -64,6 +65,7 @@ _HOME = {
     "assembly_modes": "sarrus.analysis.modes",
     "inverse_kinematics": "sarrus.analysis.kinematics",
     "equilibrium": "sarrus.analysis.equilibrium",
+    "compare": "sarrus.comparison",
 }
 
 __all__ = [
@@ -77,6 +79,7 @@ __all__ = [
     "System",
     "Trajectory",
     "assembly_modes",
+    "compare",
     "coordinates",
     "distance_to_singularity",
     "equilibrium",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sarrus.cli_compare import HELP as COMPARE
+from sarrus.cli_compare import compare
 from sarrus.errors import SarrusError
 
 if TYPE_CHECKING:
@@ -141,6 +143,9 @@ def simulate(
     if not trajectory.status.ok:
         _complain(f"{trajectory.status}: {trajectory.message}")
         raise typer.Exit(1)
+
+
+app.command(help=COMPARE)(compare)
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:

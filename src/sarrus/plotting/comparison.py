@@ -1,0 +1,144 @@
+"""Energy error, constraint residuals and condition number of several runs over time, in one figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator
+
+from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from sarrus.comparison import Comparison
+    from sarrus.trajectory import Array, Trajectory
+
+INTERVALS = 200  # of time, of which each shows its largest value: lines instead of bands
+MEMORY = 8  # intervals for which a residual holds its largest value, against the noise of rounding
+DECADES = 3.0  # least height of a panel
+FLOOR = 1e-17  # zeros sit here, below the rounding, rather than vanish
+MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of each other are told apart
+MARKS = 5  # per line
+
+
+def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
+    """Plot a comparison; see `Comparison.plot`."""
+    runs = comparison.trajectories
+    panels = _quantities(comparison)
+    figure = new_figure(10.0, 2.3 * len(panels) + 0.7)
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    times = np.concatenate([run.t for run in runs.values()])
+    span = (float(times.min()), float(times.max())) if len(times) else (0.0, 1.0)
+    for panel, (label, series) in zip(axes, panels.items()):
+        panel.set_yscale("log")
+        memory = MEMORY if "residual" in label else 1
+        for k, name in enumerate(runs):
+            t, values = _envelope(runs[name].t, series[name], span, memory)
+            _line(panel, k, len(runs), t, values)
+            if len(t) and not runs[name].status.ok:  # where it broke off
+                panel.plot(t[-1], values[-1], "x", color=colour(k), markersize=8, markeredgewidth=2, zorder=4)
+        panel.set_ylabel(label)
+        dress(panel)
+        low, high = panel.get_ylim()
+        panel.set_ylim(low, max(high, low * 10.0**DECADES))
+        panel.yaxis.set_major_locator(LogLocator(numticks=7))
+        panel.yaxis.set_minor_locator(NullLocator())
+    _mark_passages(next((run for run in runs.values() if run.passages), None), axes)
+    _legend(figure, runs)
+    axes[-1].set_xlabel("time [s]")
+    if span[1] > span[0]:
+        axes[-1].set_xlim(*span)
+    figure.align_ylabels(axes)
+    title = f"{comparison.name.replace('_', ' ')}: {len(runs)} runs compared"
+    figure.suptitle(title, x=0.01, ha="left", size=12, color=INK, weight="bold")
+    return save_figure(figure, path)
+
+
+def _quantities(comparison: Comparison) -> dict[str, dict[str, Array]]:
+    """Return label of the panel → run → values over its time."""
+    runs = comparison.trajectories
+    energy = "energy error [J]" if comparison.conservative else "energy change [J]"
+    panels = {energy: {name: np.abs(run.energy - run.energy[:1]) for name, run in runs.items()}}
+    system = next(iter(runs.values())).system
+    if system is None or system.nc == 0:
+        return panels
+    if system.nh:
+        panels["closure residual [m, rad]"] = {name: run.residual for name, run in runs.items()}
+    if system.nc > system.nh:
+        panels["velocity residual"] = comparison.velocity_residuals
+    panels["condition number"] = {name: run.condition for name, run in runs.items()}
+    return panels
+
+
+def _envelope(t: Array, values: Array, span: tuple[float, float], memory: int) -> tuple[Array, Array]:
+    """Return the largest finite value in ``memory`` intervals of the span up to each; few samples stay as they are."""
+    finite = np.isfinite(values)
+    t, values = t[finite], np.maximum(values[finite], FLOOR)
+    if len(t) <= INTERVALS:
+        return t, values
+    edges = np.linspace(*span, INTERVALS + 1)
+    index = np.clip(np.searchsorted(edges, t, side="right") - 1, 0, INTERVALS - 1)
+    largest = np.zeros(INTERVALS)
+    np.maximum.at(largest, index, values)
+    used = largest > 0.0
+    before = np.concatenate([np.zeros(memory - 1), largest])
+    held = np.lib.stride_tricks.sliding_window_view(before, memory).max(axis=1)
+    return (0.5 * (edges[1:] + edges[:-1]))[used], held[used]
+
+
+def _line(panel: Axes, k: int, count: int, t: Array, values: Array) -> None:
+    every = max(1, INTERVALS // MARKS)
+    panel.plot(
+        t,
+        values,
+        linewidth=1.1,
+        markevery=(min(int((k + 0.5) * every / count), max(len(t) - 1, 0)), every),
+        zorder=3.0 - 0.01 * k,
+        **_look(k),
+    )
+
+
+def _look(k: int) -> dict:
+    """Colour, dashes and marker of run k: no two of the first 84 are alike."""
+    return {
+        "color": colour(k),
+        "linestyle": ("-", "--", ":")[k // 7 % 3],
+        "marker": MARKERS[k % len(MARKERS)],
+        "markersize": 6.0,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.5,
+    }
+
+
+def _mark_passages(run: Trajectory | None, axes: np.ndarray) -> None:
+    last = -np.inf
+    for passage in run.passages if run is not None else ():
+        for panel in axes:
+            panel.axvline(passage.time, color=INK if passage.crossed else FAINT, linestyle=":", linewidth=0.9)
+        if run is not None and passage.time - last > 0.06 * max(run.duration, 1e-9):
+            axes[0].annotate(
+                f"{passage.time:.2f} s", (passage.time, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                textcoords="offset points", ha="center", size=8, color=INK,
+            )  # fmt: skip
+            last = passage.time
+
+
+def _legend(figure: Figure, runs: dict[str, Trajectory]) -> None:
+    """Name the runs at the right; those that ended badly with their status, without a line if nothing is drawn."""
+    handles = []
+    for k, (name, run) in enumerate(runs.items()):
+        ended = "" if run.status.ok else f": {run.status}" + (f" at {run.t[-1]:.3g} s" if len(run.t) else "")
+        look = _look(k) if len(run.t) else {"linestyle": "none"}
+        handles.append(Line2D([], [], label=name + ended, linewidth=1.1, **look))
+    figure.legend(
+        handles=handles,
+        loc="outside right upper",
+        frameon=False,
+        fontsize=9,
+        labelcolor=INK,
+        handlelength=2.2,
+    )
