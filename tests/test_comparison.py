@@ -330,3 +330,20 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         error = capsys.readouterr().err
         assert message in error
         assert len(error.splitlines()) == 1
+
+
+def test_an_interrupt_inside_a_formulation_ends_the_run(five_bar: tuple[sr.System, np.ndarray]) -> None:
+    """Python called from compiled code must not swallow Ctrl-C."""
+    system, q = five_bar
+    calls = 0
+
+    def interrupted(*matrices: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 50:
+            raise KeyboardInterrupt
+        return null_space(*matrices, **options)
+
+    motion = sr.simulate(system, q, duration=1.0, formulation=interrupted)
+    assert motion.status is sr.Status.INTERRUPTED
+    assert 5 < len(motion.t) < 15

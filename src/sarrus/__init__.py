@@ -6,7 +6,7 @@ Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
-             `equilibrium`
+             `equilibrium`; `linearize`, `first_order_taylor`, `LinearSystem`
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
 
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from sarrus.analysis.modes import assembly_modes
     from sarrus.analysis.singular_path import distance_to_singularity
     from sarrus.analysis.singularity import find_singularity
-    from sarrus.comparison import compare
+    from sarrus.comparison import Comparison, compare
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
     from sarrus.impacts import impact
     from sarrus.inputs import Event
+    from sarrus.linear.linear_system import LinearSystem
+    from sarrus.linear.linearize import linearize
+    from sarrus.linear.taylor import first_order_taylor
     from sarrus.mechanism.elements import Shape
     from sarrus.mechanism.load import load
     from sarrus.mechanism.mechanism import Mechanism
@@ -66,10 +69,16 @@ _HOME = {
     "inverse_kinematics": "sarrus.analysis.kinematics",
     "equilibrium": "sarrus.analysis.equilibrium",
     "compare": "sarrus.comparison",
+    "Comparison": "sarrus.comparison",
+    "linearize": "sarrus.linear.linearize",
+    "first_order_taylor": "sarrus.linear.taylor",
+    "LinearSystem": "sarrus.linear.linear_system",
 }
 
 __all__ = [
+    "Comparison",
     "Event",
+    "LinearSystem",
     "Mechanism",
     "Pose",
     "SarrusError",
@@ -84,9 +93,11 @@ __all__ = [
     "distance_to_singularity",
     "equilibrium",
     "find_singularity",
+    "first_order_taylor",
     "formulations",
     "impact",
     "inverse_kinematics",
+    "linearize",
     "load",
     "mobility",
     "parametrize",

@@ -49,6 +49,7 @@ class FormulatedAcceleration:
         self.system = system
         self.method = find_method(formulation)
         self.failure: Exception | None = None
+        self.interrupted = False
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
 
@@ -74,6 +75,9 @@ class FormulatedAcceleration:
             return self._solve(table_address, x_address, want)
         except Exception as error:  # nothing may pass through compiled code
             self.failure = error
+            return -1
+        except KeyboardInterrupt:
+            self.interrupted = True
             return -1
 
     def _solve(self, table_address: int, x_address: int, want: int) -> int:

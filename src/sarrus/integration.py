@@ -215,6 +215,8 @@ class Integration:
             code, rows = self._advance(end, self.state, room)
             elapsed = perf_counter() - began
             self.filled += rows
+            if self.solver is not None and self.solver.interrupted:
+                raise KeyboardInterrupt
             self._collect_events()
             if rows >= len(room) - 2 and elapsed < 0.5 * _CALL_SECONDS:
                 self.rows = min(4 * self.rows, 65536)

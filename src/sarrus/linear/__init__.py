@@ -1,0 +1,1 @@
+"""Linear models on the constraint manifold, in minimal coordinates: `taylor`, `linearize`, `linear_system`."""

@@ -1,0 +1,138 @@
+"""`first_order_taylor_along`: linear models at many states of a motion, in the same independent coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.linear.derivatives import native_derivatives
+from sarrus.linear.kernel import OUTPUTS, linear_models
+from sarrus.linear.taylor import first_order_taylor
+from sarrus.mechanism.pose import Array
+from sarrus.solves import read_only
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModels:
+    """Linear models along a motion, time on the leading axis: A (N, n, n), B (N, n, nu), E and affine (N, n).
+
+    They mean what they mean in `LinearSystem`, about each state in turn. ``names`` are those of x.
+    """
+
+    A: Array
+    B: Array
+    E: Array
+    affine: Array
+    t: Array
+    names: tuple[str, ...]
+    input_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+def first_order_taylor_along(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    t: ArrayLike | None = None,
+    coordinates: Coordinates = PARTITION,
+) -> LinearModels:
+    """Return the first-order models at the states q (N, nq), v (N, nv), u (N, nu), t (N,), in one compiled loop.
+
+    The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
+    along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `first_order_taylor`.
+
+    Raises
+    ------
+    ArgumentError
+        The first state is not on the constraints, arrays do not fit, or the system has nonholonomic rows.
+    SolveError
+        A state is singular, inconsistent or without acceleration, or the coordinates fail there; its index and time
+        are given.
+    """
+    if system.nc > system.nh:
+        raise ArgumentError(
+            f"{system.name} has nonholonomic constraints; call first_order_taylor at each state",
+            element="system",
+        )
+    given = np.asarray(q, dtype=float)
+    if given.ndim != 2 or len(given) == 0:
+        raise ArgumentError(
+            f"{system.name}: q must have shape (N, {system.nq}), got {given.shape}", element="q"
+        )
+    count, places = len(given), np.array([system.normalized(one) for one in given])
+    velocities = _states(system, v, "v", count, system.nv)
+    controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
+    times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
+    first = first_order_taylor(
+        system, places[0], velocities[0], controls[0], t=float(times[0]), coordinates=coordinates
+    )
+    native = native_derivatives(system)
+    at = np.array(
+        [native.outputs[k][0].start if k in native.outputs else -1 for k in OUTPUTS], dtype=np.int64
+    )
+    n, nu = first.B.shape
+    out, pivots = np.empty((count, n, n + nu + 2)), np.empty(count)
+    rows = first.coordinate_rows.flatten()
+    table, native_size = system.table, native.n_out
+    done = linear_models(
+        table,
+        native.address,
+        at,
+        native_size,
+        places,
+        velocities,
+        controls,
+        times,
+        rows,
+        first.rank,
+        pivots,
+        out,
+    )
+    system._u_given = True  # the loop left its controls in the system's own x
+    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
+    if done >= 0 and poor.any():
+        failed = int(poor.argmax())
+    if failed >= 0:
+        solved = system.forward_dynamics(
+            places[failed], velocities[failed], controls[failed], float(times[failed]), throw=False
+        )
+        reason = solved.status.diagnosis
+        if done >= 0:
+            reason = f"{', '.join(first.coordinates)} do not determine the others there"
+        raise SolveError(
+            f"{system.name}: no linear model at state {failed} (t = {times[failed]:g}): {reason}",
+            result=solved,
+        )
+    return LinearModels(
+        A=read_only(out[:, :, :n].copy()),
+        B=read_only(out[:, :, n : n + nu].copy()),
+        E=read_only(out[:, :, n + nu].copy()),
+        affine=read_only(out[:, :, n + nu + 1].copy()),
+        t=read_only(times.copy()),
+        names=first.names,
+        input_names=first.input_names,
+    )
+
+
+def _states(system: System, value: ArrayLike, what: str, count: int, size: int | None) -> Array:
+    """Return an argument as a finite C-contiguous array with ``count`` rows."""
+    array = np.ascontiguousarray(value, dtype=float)
+    shape = (count,) if size is None else (count, size)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ArgumentError(
+            f"{system.name}: {what} must be finite numbers of shape {shape}, got shape {array.shape}",
+            element=what,
+        )
+    return array

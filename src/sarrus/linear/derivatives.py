@@ -1,0 +1,136 @@
+"""Exact derivatives of the equations of motion at given accelerations and multipliers, as one native function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from sarrus.codegen import NativeFunction, compile_function
+from sarrus.compiled import CompiledEquations
+from sarrus.kernels.layout import SIMPLE_RATE
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Array
+from sarrus.multibody.dynamics import bias_force
+from sarrus.multibody.kinematics import Motion, cross, forward_kinematics
+from sarrus.multibody.tree import GROUND, Tree, build_tree
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_functions: WeakKeyDictionary[CompiledEquations, NativeFunction] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Derivatives:
+    """What the linear model at a state (q, v, u, t) with a and λ consists of.
+
+    With F = M a + h − k − S u − C − τ − Aᵀλ and G = A a + γ, which vanish in a motion, and the coordinate rates
+    r(q, v) = N v and r̈ = N a + Ṅ v:
+
+    Attributes
+    ----------
+    mass, jacobian, actuation : M, A, S = −∂F/∂u.
+    force_q, bias_q, slip_q : ∂F, ∂G, ∂ψ along velocities (columns, δq = N δ), then by time (last column).
+    force_v, bias_v : ∂F/∂v, ∂G/∂v.
+    rate_q, rate2_q, rate2_v : of r and r̈ in the same way; rate2 is r̈ itself and rate_v = N. Where N is the identity
+        these are None.
+    """
+
+    mass: Array
+    jacobian: Array
+    actuation: Array
+    force_q: Array
+    bias_q: Array
+    slip_q: Array
+    force_v: Array
+    bias_v: Array
+    rate_v: Array | None = None
+    rate2: Array | None = None
+    rate_q: Array | None = None
+    rate2_q: Array | None = None
+    rate2_v: Array | None = None
+
+
+def derivatives(system: System, x: Array, a: Array, multipliers: Array) -> Derivatives:
+    """Evaluate the derivatives at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
+    native = native_derivatives(system)
+    flat = native(np.concatenate([x, a, multipliers]))
+    return Derivatives(**{name: flat[part].reshape(shape) for name, (part, shape) in native.outputs.items()})
+
+
+def native_derivatives(system: System) -> NativeFunction:
+    """Return the function of [x | a | λ] that gives `Derivatives`, compiled when it is first needed."""
+    compiled = system.compiled
+    if compiled not in _functions:
+        e = compiled.equations
+        a, multipliers = ca.SX.sym("a", e.nv), ca.SX.sym("multipliers", e.nc)
+        _functions[compiled] = compile_function(
+            f"{e.name}.linear", [*compiled.inputs, a, multipliers], _outputs(system, a, multipliers)
+        )
+    return _functions[compiled]
+
+
+def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+    e, compiled = system.equations, system.compiled
+    inertial = _inertial_force(system, a)
+    reaction = ca.jtimes(e.velocity_residual, e.v, multipliers, True) if e.nc else ca.SX.zeros(e.nv)
+    force = inertial - (compiled.force + e.bias_force) - reaction
+    bias = ca.jtimes(e.velocity_residual, e.v, a) + e.constraint_bias if e.nc else ca.SX(0, 1)
+    basis = ca.jacobian(e.rate, e.v)
+    place, seeds = ca.vertcat(e.q, e.t), ca.diagcat(basis, 1)
+    rate2 = basis @ a + ca.jtimes(e.rate, e.q, e.rate)
+    by_place = {"force_q": force, "bias_q": bias, "slip_q": e.velocity_residual}
+    by_velocity = {"force_v": force, "bias_v": bias}
+    out = {"mass": e.mass_matrix, "jacobian": e.jacobian, "actuation": e.actuation}
+    if not compiled.table()[SIMPLE_RATE]:
+        by_place |= {"rate_q": e.rate, "rate2_q": rate2}
+        by_velocity |= {"rate2_v": rate2}
+        out |= {"rate_v": basis, "rate2": rate2}
+    along = ca.jtimes(ca.vertcat(*by_place.values()), place, ca.densify(seeds))
+    by_v = ca.jacobian(ca.vertcat(*by_velocity.values()), e.v)
+    return out | _split(by_place, along) | _split(by_velocity, by_v)
+
+
+def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
+    """Return the rows that belong to each part, by its name."""
+    out, start = {}, 0
+    for name, part in parts.items():
+        out[name] = rows[start : start + part.shape[0], :]
+        start += part.shape[0]
+    return out
+
+
+def _inertial_force(system: System, a: ca.SX) -> ca.SX:
+    """Return M a + h: of a mechanism by the recursion with its accelerations, which is cheaper to differentiate."""
+    e, mechanism = system.equations, system.mechanism
+    if mechanism is None or mechanism.velocity_names() != e.velocity_names:
+        return e.mass_matrix @ a + e.bias_force
+    return inverse_dynamics_force(mechanism, e.q, e.v, a)
+
+
+def inverse_dynamics_force(mechanism: Mechanism, q: ca.SX, v: ca.SX, a: ca.SX) -> ca.SX:
+    """Return M a + h by the recursive Newton–Euler algorithm (Featherstone 2008, table 5.1), armature included."""
+    tree = build_tree(mechanism)
+    armature = ca.DM([x for node in tree.nodes for x in node.armature])
+    return bias_force(tree, _accelerated(tree, forward_kinematics(tree, q, v), a)) + armature * a
+
+
+def _accelerated(tree: Tree, motions: list[Motion], a: ca.SX) -> list[Motion]:
+    """Return the motions with the accelerations of the joints added to their spatial accelerations."""
+    out: list[Motion] = []
+    added: list[tuple[ca.SX, ca.SX]] = []
+    still = ca.SX.zeros(3), ca.SX.zeros(3)
+    for node, m in zip(tree.nodes, motions):
+        angular, linear = still if node.parent == GROUND else added[node.parent]
+        own = a[node.iv : node.iv + node.nv]
+        here = (
+            m.rotation.T @ angular + m.s_angular @ own,
+            m.rotation.T @ (linear + cross(angular, m.position)) + m.s_linear @ own,
+        )
+        added.append(here)
+        out.append(replace(m, angular_bias=m.angular_bias + here[0], linear_bias=m.linear_bias + here[1]))
+    return out

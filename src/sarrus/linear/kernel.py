@@ -1,0 +1,260 @@
+"""Linear models at many states in one compiled loop: forward dynamics, derivatives, and the algebra of `reduction`.
+
+It serves constraints that are all holonomic, where η = ẏ. Derivatives come as the flat output of
+`sarrus.linear.derivatives.native_derivatives`; ``at`` holds the offsets of its outputs in the order of `OUTPUTS`.
+"""
+
+# Numba's intrinsics take a typing context as first argument, which the caller does not give.
+# mypy: disable-error-code="call-arg, var-annotated"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sarrus.kernels import factor as fa
+from sarrus.kernels import layout as la
+from sarrus.kernels.flat import flat, flat_at
+from sarrus.kernels.forward import forward
+from sarrus.kernels.native_call import call_native
+
+MASS, JACOBIAN, ACTUATION, FORCE_Q, BIAS_Q, SLIP_Q, FORCE_V, BIAS_V = range(8)
+RATE_V, RATE2, RATE_Q, RATE2_Q, RATE2_V = range(8, 13)  # −1 in ``at`` where N is the identity
+OUTPUTS = (
+    "mass", "jacobian", "actuation", "force_q", "bias_q", "slip_q", "force_v", "bias_v",
+    "rate_v", "rate2", "rate_q", "rate2_q", "rate2_v",
+)  # fmt: skip
+FAST = fa.FAST
+
+
+@njit(cache=True, error_model="numpy")
+def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out):
+    """Write [A | B | E | affine] at every state (leading axis of q, v, u, t, pivots, out); return their number.
+
+    ``rows`` is R of y = R q, (dof × nq) by rows in one flat array, ``rank`` that of A. ``pivots`` gets the smallest
+    pivot of W Z, Z orthonormal, over the largest entry of W. A state that is singular or inconsistent or has no
+    acceleration ends it: then −1 − its index is returned.
+    """
+    nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
+    dof = nv - rank
+    n = 2 * dof
+    width = n + 1  # columns: y, ẏ, t; those of u apart
+    size, big = la.input_size(table), max(nv, nc) + 1
+    answer, tau = np.empty(2 * nv + nc + la.N_FACTS + nq + nv), np.zeros(nv)
+    x, d = np.empty(size + nv + nc), np.empty(n_out)
+    room, perm = np.zeros(nc * nv + 7 * big), np.zeros(nc + 1, np.int64)
+    basis, inertia = np.zeros((nv, dof)), np.zeros((nv, dof))
+    square, null, w = np.zeros((dof, dof)), np.zeros((dof, nv)), np.zeros((dof, nv))
+    ways, along = np.zeros((nv + 1, width)), np.zeros((nv, width))
+    force, bias, particular = np.zeros((nv, width)), np.zeros((nc, width)), np.zeros((nv, width))
+    turning, slope, rates = np.zeros((dof, width)), np.zeros((dof, width)), np.zeros((nq, width))
+    right = np.zeros((dof, width + nu))
+    state = flat_at(table[la.STATE])
+    ways[nv, width - 1] = 1.0
+    for k in range(q.shape[0]):
+        for i in range(nu):
+            state[nq + nv + i] = u[k, i]
+        if forward(table, q[k], v[k], tau, t[k], answer) != rank:
+            return -1 - k
+        for i in range(size):
+            x[i] = state[i]
+        x[size:] = answer[: nv + nc]
+        call_native(native, x, 0, d, 0)
+        if at[RATE_V] < 0:
+            w[:] = rows.reshape(dof, nv)
+        else:
+            w[:] = 0.0
+            _add_product(1.0, rows, 0, d[at[RATE_V] : at[RATE_V] + nq * nv].reshape(nq, nv), w)
+        if not _factor(room, d, at[JACOBIAN], nc, nv, rank, perm, big):
+            return -1 - k
+        pivots[k] = _basis(room, nc, nv, rank, big, w, square, null, basis)
+        ways[:nv] = 0.0
+        along[:] = 0.0
+        turning[:] = 0.0
+        bias[:] = 0.0  # ∂φ/∂t = ψ − A v = −A v
+        for j in range(nh):
+            for i in range(nv):
+                bias[j, width - 1] += d[at[JACOBIAN] + j * nv + i] * v[k, i]
+        _solve(room, perm, rank, big, bias, turning, w, basis, ways)
+        for i in range(nv):
+            for c in range(dof):
+                ways[i, c] = basis[i, c]
+        if at[RATE_Q] >= 0:
+            rates[:] = 0.0
+            _add_product(1.0, d, at[RATE_Q], ways, rates)
+            _add_product(-1.0, rows, 0, rates, turning)
+        bias[:] = 0.0
+        _add_product(-1.0, d, at[SLIP_Q], ways, bias)
+        _solve(room, perm, rank, big, bias, turning, w, basis, along)
+        for i in range(nv):
+            for c in range(dof):
+                along[i, dof + c] = basis[i, c]
+        bias[:] = 0.0
+        _add_product(-1.0, d, at[BIAS_Q], ways, bias)
+        _add_product(-1.0, d, at[BIAS_V], along, bias)
+        slope[:] = 0.0
+        _solve(room, perm, rank, big, bias, slope, w, basis, particular)
+        force[:] = 0.0
+        _add_product(1.0, d, at[FORCE_Q], ways, force)
+        _add_product(1.0, d, at[FORCE_V], along, force)
+        _add_product(1.0, d, at[MASS], particular, force)
+        _add_transposed_product(-1.0, basis, force, slope)
+        square[:] = 0.0
+        inertia[:] = 0.0
+        _add_product(1.0, d, at[MASS], basis, inertia)
+        _add_transposed_product(1.0, basis, inertia, square)
+        for r in range(dof):
+            for c in range(width):
+                right[r, c] = slope[r, c]
+            for c in range(nu):
+                right[r, width + c] = 0.0
+        for i in range(nv):
+            for r in range(dof):
+                for c in range(nu):
+                    right[r, width + c] += basis[i, r] * d[at[ACTUATION] + i * nu + c]
+        _eliminate(square, right)
+        slope[:] = 0.0
+        acceleration = answer[:nv]
+        if at[RATE2] >= 0:
+            rates[:] = 0.0
+            _add_product(1.0, d, at[RATE2_Q], ways, rates)
+            _add_product(1.0, d, at[RATE2_V], along, rates)
+            _add_product(1.0, rows, 0, rates, slope)
+            acceleration = d[at[RATE2] : at[RATE2] + nq]
+        out[k] = 0.0
+        for r in range(dof):
+            out[k, r, dof + r] = 1.0
+            for c in range(n):
+                out[k, dof + r, c] = right[r, c] + slope[r, c]
+            for c in range(nu):
+                out[k, dof + r, n + c] = right[r, width + c]
+            out[k, dof + r, n + nu] = right[r, n] + slope[r, n]
+            for i in range(nv):
+                out[k, r, n + nu + 1] += w[r, i] * v[k, i]
+            for i in range(len(acceleration)):
+                out[k, dof + r, n + nu + 1] += rows[r * nq + i] * acceleration[i]
+    return q.shape[0]
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_product(sign, a, start, b, out):
+    """Add ± a b to out, skipping zeros of a, whose entries lie by rows in a flat array from ``start`` on."""
+    left, right, sums = flat(a), flat(b), flat(out)
+    (m, width), n = out.shape, b.shape[0]
+    for i in range(m):
+        for k in range(n):
+            weight = sign * left[start + i * n + k]
+            if weight != 0.0:
+                for c in range(width):
+                    sums[i * width + c] += weight * right[k * width + c]
+    return a.size + b.size + out.size
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_transposed_product(sign, a, b, out):
+    """Add ± aᵀ b to out."""
+    left, right, sums = flat(a), flat(b), flat(out)
+    (m, width), n = out.shape, b.shape[0]
+    for k in range(n):
+        for i in range(m):
+            weight = sign * left[k * m + i]
+            for c in range(width):
+                sums[i * width + c] += weight * right[k * width + c]
+    return a.size + b.size + out.size
+
+
+@njit(cache=True, error_model="numpy")
+def _factor(room, d, start, m, n, rank, perm, big):
+    """Factor A, which lies in ``d`` from ``start`` on, at the start of ``room``; False where its rank is lower."""
+    s, end = flat(room), m * n
+    for j in range(m * n):
+        s[j] = d[start + j]
+    used = fa.factor(s, 0, m, n, rank, 1e-12, 0.0, perm, end, end + big, end + 3 * big)
+    if rank < m:
+        fa.reduce(s, 0, m, n, rank, end, end + 2 * big)
+    return used == rank and room.size > 0
+
+
+@njit(cache=True, error_model="numpy")
+def _basis(room, nc, nv, rank, big, w, square, null, basis):
+    """Write K = Z (W Z)⁻¹, return the smallest pivot of W Z over the largest |W|; ``null`` has room for Zᵀ."""
+    s, x = flat(room), nc * nv + 6 * big
+    dof = nv - rank
+    for c in range(dof):
+        for i in range(nv):
+            s[x + i] = 0.0
+        s[x + rank + c] = 1.0
+        fa.apply_q(s, 0, nv, rank, nc * nv + big, x)
+        for i in range(nv):
+            null[c, i] = s[x + i]
+    square[:] = 0.0
+    for r in range(dof):
+        for c in range(dof):
+            for i in range(nv):
+                square[c, r] += w[r, i] * null[c, i]  # (W Z)ᵀ
+    least, largest = _eliminate(square, null), 0.0
+    for r in range(dof):
+        for i in range(nv):
+            largest = max(largest, abs(w[r, i]))
+    for c in range(dof):
+        for i in range(nv):
+            basis[i, c] = null[c, i]
+    return least / largest if room.size > 0 else 0.0
+
+
+@njit(cache=True, error_model="numpy", fastmath=FAST)
+def _solve(room, perm, rank, big, b, c, w, basis, out):
+    """Write the columns x with A x = b (least squares) and W x = c: x = A⁺b + K (c − W A⁺b)."""
+    nv, dof, m = w.shape[1], w.shape[0], b.shape[0]
+    s, end = flat(room), m * nv
+    right, y, x = end + 4 * big, end + 5 * big, end + 6 * big
+    for k in range(b.shape[1]):
+        size = 0.0
+        for j in range(m):
+            s[right + j] = b[j, k]
+            size += abs(b[j, k])
+        for r in range(dof):
+            size += abs(c[r, k])
+        if size == 0.0:
+            for i in range(nv):
+                out[i, k] = 0.0
+            continue
+        fa.least_squares(s, 0, m, nv, rank, perm, end, end + big, end + 2 * big, right, y, x)
+        for i in range(nv):
+            out[i, k] = s[x + i]
+        for r in range(dof):
+            left = c[r, k]
+            for i in range(nv):
+                left -= w[r, i] * s[x + i]
+            for i in range(nv):
+                out[i, k] += basis[i, r] * left
+    return room.size
+
+
+@njit(cache=True, error_model="numpy")
+def _eliminate(a, b):
+    """Replace b by a⁻¹ b, by elimination with row pivoting; return the smallest pivot."""
+    n = a.shape[0]
+    smallest = np.inf
+    for k in range(n):
+        pivot = k + np.abs(a[k:, k]).argmax()
+        size = abs(a[pivot, k])
+        smallest = min(smallest, size)
+        if pivot != k:
+            for c in range(n):
+                a[k, c], a[pivot, c] = a[pivot, c], a[k, c]
+            for c in range(b.shape[1]):
+                b[k, c], b[pivot, c] = b[pivot, c], b[k, c]
+        for i in range(k + 1, n):
+            weight = a[i, k] / a[k, k]
+            if weight != 0.0:
+                for c in range(k + 1, n):
+                    a[i, c] -= weight * a[k, c]
+                for c in range(b.shape[1]):
+                    b[i, c] -= weight * b[k, c]
+    for k in range(n - 1, -1, -1):
+        for c in range(b.shape[1]):
+            for j in range(k + 1, n):
+                b[k, c] -= a[k, j] * b[j, c]
+            b[k, c] /= a[k, k]
+    return smallest

@@ -1,0 +1,223 @@
+"""`LinearSystem`: a linear model ẋ = f₀ + A δx + B δu, y = C δx + D δu, with names and units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import expm
+from scipy.signal import StateSpace
+
+from sarrus.errors import ArgumentError, SarrusError
+from sarrus.linear.outputs import output_units
+from sarrus.mechanism.pose import Array
+from sarrus.solves import read_only
+from sarrus.units import velocity_units
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteSystem:
+    """x(t + dt) = A x + B u + affine with u held over the step, exact for the linear model; y = C x + D u."""
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    affine: Array
+    dt: float
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSystem:
+    """The first-order model of a constrained mechanism at a state, in independent coordinates.
+
+    d/dt x = affine + A δx + B δu + E δt,  outputs = C δx + D δu, where x = (y, η): y are independent coordinates and
+    η = ẏ, and δ are differences from the state (q, v, u, t) where it was made. With nonholonomic constraints y has more
+    entries than η, and η are velocities chosen on their own.
+
+    Attributes
+    ----------
+    A : (n × n), B : (n × nu), C : (ny × n), D : (ny × nu).
+    E : (n,) ∂ẋ/∂t at fixed (x, u); zero where nothing depends on time.
+    affine : (n,) ẋ at the state itself, zero at an equilibrium.
+    names, input_names, output_names : of the entries of x, u and the outputs; the rate of "boom" is "boom.rate".
+    coordinates, velocities : the names of y and of η in the mechanism. ``coordinate_indices``, ``velocity_indices`` :
+        which velocities of the mechanism they are; empty for the tangent space, whose coordinates are mixtures.
+    condition : of the choice of coordinates, [A / |A|; W]; near one is good.
+    multipliers : (nc,) λ at the state. rank : of A.
+    tangent : (2 nv × n) changes of (q along velocities, v) of the whole mechanism for unit changes of x.
+    q, v, u, t : the state.
+    """
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    E: Array
+    affine: Array
+    names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    velocities: tuple[str, ...]
+    coordinate_indices: tuple[int, ...]
+    velocity_indices: tuple[int, ...]
+    condition: float
+    multipliers: Array
+    rank: int
+    tangent: Array
+    q: Array
+    v: Array
+    u: Array
+    t: float
+    system: System = field(repr=False)
+    coordinate_rows: Array = field(repr=False)
+    velocity_rows: Array | None = field(repr=False)
+    tangent_rates: Array = field(repr=False)
+
+    @property
+    def dof(self) -> int:
+        """Number of independent velocities."""
+        return len(self.velocities)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of the entries of x; empty for mixtures and where unknown."""
+        if not self.coordinate_indices:
+            return ("",) * len(self.names)
+        of_v = velocity_units(self.system)
+        units = [of_v[i].removesuffix("/s") for i in self.coordinate_indices]
+        return (*units, *(of_v[i] for i in self.velocity_indices))
+
+    @property
+    def output_units(self) -> tuple[str, ...]:
+        """Units of the outputs; empty where unknown."""
+        return self.units if self.output_names == self.names else output_units(self.system, self.output_names)
+
+    # --- modes -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _modes(self) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = np.linalg.eig(self.A)
+        order = np.lexsort((values.imag, values.real, np.round(np.abs(values), 12)))
+        return values[order].astype(complex), vectors[:, order].astype(complex)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues s of A (n,) [1/s], slowest first. Invariant under the choice of coordinates at equilibria."""
+        return self._modes[0]
+
+    @property
+    def natural_frequencies(self) -> Array:
+        """|s| of each eigenvalue (n,) [rad/s]."""
+        return np.abs(self.eigenvalues)
+
+    @property
+    def damping_ratios(self) -> Array:
+        """−Re s / |s| of each eigenvalue (n,), negative where it grows; 0 for eigenvalues that are exactly zero."""
+        size = np.abs(self.eigenvalues)
+        return -self.eigenvalues.real / np.where(size > 0.0, size, 1.0)
+
+    @property
+    def mode_shapes(self) -> np.ndarray:
+        """How the whole mechanism moves in each mode (nv × n), complex, the largest entry of a column one.
+
+        Column k belongs to eigenvalue k: the configuration moves along the velocity Re(shape e^{st}), dependent
+        coordinates included. Zero where a mode moves nothing.
+        """
+        shapes = self.tangent[: self.system.nv] @ self._modes[1]
+        largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(shapes.shape[1])]
+        return np.asarray(shapes / np.where(largest != 0.0, largest, 1.0))
+
+    @property
+    def stable(self) -> bool:
+        """Whether all eigenvalues have negative real parts."""
+        return bool(np.all(self.eigenvalues.real < 0.0))
+
+    # --- other forms -------------------------------------------------------------------------------
+
+    @cached_property
+    def A_full(self) -> Array:
+        """The model of the whole mechanism, (2 nv × 2 nv), that needs no coordinates: Df P (Spencer 2004, (4.4)).
+
+        It maps changes of (q along velocities, v) to their rates; P = T T⁺ is the orthogonal projection on the
+        changes T that the constraints allow. At an equilibrium its eigenvalues are those of A and zeros
+        (theorem 4.1.2 there).
+        """
+        return read_only(self.tangent_rates @ np.linalg.pinv(self.tangent))
+
+    def deviation(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return δx (n,) of a state of the whole mechanism, as a state feedback u = u₀ − K δx needs it."""
+        s = self.system
+        q, v = s.normalized(q), s.checked(v, s.nv, "v")
+        for start in s.equations.quaternions:
+            part = slice(start, start + 4)
+            if q[part] @ self.q[part] < 0.0:
+                q[part] = -q[part]
+        if self.velocity_rows is not None:
+            rate, before = self.velocity_rows @ v, self.velocity_rows @ self.v
+        else:
+            rate = self.coordinate_rows @ s.coordinate_rate(q, v)
+            before = self.coordinate_rows @ s.coordinate_rate(self.q, self.v)
+        return np.concatenate([self.coordinate_rows @ (q - self.q), rate - before])
+
+    def discretize(self, dt: float) -> DiscreteSystem:
+        """Return the exact step over dt [s] with u held (zero-order hold), by one matrix exponential.
+
+        ``affine`` of the result is what the step adds at δx = δu = 0; E does not enter.
+        """
+        if not isinstance(dt, (int, float, np.number)) or not 0.0 < float(dt.real) < np.inf:
+            raise ArgumentError(f"dt must be a positive number [s], got {dt!r}", element="dt")
+        n, nu = self.B.shape
+        stacked = np.zeros((n + nu + 1, n + nu + 1))
+        stacked[:n] = np.column_stack([self.A, self.B, self.affine])
+        step = expm(stacked * float(dt))[:n]
+        a, b, c = step[:, :n].copy(), step[:, n : n + nu].copy(), step[:, n + nu].copy()
+        return DiscreteSystem(read_only(a), read_only(b), self.C, self.D, read_only(c), float(dt))
+
+    def frequency_response(self, omega: ArrayLike) -> np.ndarray:
+        """Return C (iω − A)⁻¹ B + D for each ω [rad/s]: (number of ω × ny × nu), complex.
+
+        `ArgumentError` where iω is an eigenvalue of A.
+        """
+        frequencies = np.atleast_1d(np.asarray(omega, dtype=float))
+        matrices = 1j * frequencies[:, None, None] * np.eye(len(self.A)) - self.A
+        try:
+            return np.asarray(self.C @ np.linalg.solve(matrices, self.B.astype(complex)) + self.D)
+        except np.linalg.LinAlgError:
+            raise ArgumentError(
+                "omega: i ω is an eigenvalue of A, the response is infinite", element="omega"
+            ) from None
+
+    def to_scipy(self) -> StateSpace:
+        """Return `scipy.signal.StateSpace` of A, B, C, D; affine and E are left out."""
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """Return `control.StateSpace` with the names; affine and E are left out. Needs python-control."""
+        try:
+            import control
+        except ImportError:
+            raise SarrusError(
+                "to_control() needs python-control: pip install control", element="control"
+            ) from None
+        return control.ss(
+            self.A,
+            self.B,
+            self.C,
+            self.D,
+            states=list(self.names),
+            inputs=list(self.input_names),
+            outputs=list(self.output_names),
+            name=self.system.name,
+        )
+
+    def __repr__(self) -> str:
+        states, inputs = ", ".join(self.names), ", ".join(self.input_names) or "none"
+        return f"LinearSystem({self.system.name!r}: states {states}; inputs {inputs})"

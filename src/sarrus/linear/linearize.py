@@ -1,0 +1,86 @@
+"""`linearize`: the linear model at an equilibrium, and the refusal of what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.coordinates.choices import PARTITION, Coordinates
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.linear.linear_system import LinearSystem
+from sarrus.linear.taylor import first_order_taylor
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Force left along the motions, relative to the forces at work, below which a configuration is at rest.
+_REST = 1e-7
+
+
+def linearize(
+    system: System,
+    q: ArrayLike,
+    u: ArrayLike | None = None,
+    *,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    coordinates: Coordinates = PARTITION,
+    outputs: Sequence[str] | None = None,
+) -> LinearSystem:
+    """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
+
+    Arguments and answer are those of `first_order_taylor` at v = 0; ``affine`` is zero to rounding. Eigenvalues,
+    frequencies and damping belong to the mechanism and do not depend on the choice of coordinates (Spencer 2004,
+    theorem 4.1.1). Redundant rows change nothing. The mechanism rests where the force along the motions is below 1e-7
+    of the forces at work.
+
+    Raises
+    ------
+    ArgumentError
+        q is no equilibrium under u, τ and its own forces: the largest acceleration and the name of its velocity are
+        given; or q is not on the constraints.
+    SolveError
+        The constraints move at rest, or as in `first_order_taylor`.
+    """
+    still = np.zeros(system.nv)
+    drift = np.abs(system.velocity_residual(q, still, t))
+    if drift.max(initial=0.0) > 1e-9:
+        raise SolveError(
+            f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
+            f"{drift.max():.3g} at v = 0), so nothing is at rest; use first_order_taylor"
+        )
+    model = first_order_taylor(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
+    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau).a)
+    left, size = _force_left(system, model, tau)
+    if left > _REST * size:
+        worst = int(np.abs(a).argmax())
+        raise ArgumentError(
+            f"{system.name}: q is no equilibrium: {system.velocity_names[worst]!r} accelerates by {a[worst]:.3g}, "
+            f"and a force of {left:.3g} is left along the motions (forces of {size:.3g} are at work). Find one with "
+            "sr.equilibrium(system, q), or use sr.first_order_taylor",
+            element="q",
+        )
+    return model
+
+
+def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> tuple[float, float]:
+    """Return the force along the motions, and the size of the forces at work, both along K."""
+    still = np.zeros(system.nv)
+    loads: list[Array] = [
+        system.passive_force(model.q, still, model.t),
+        system.evaluate("non_ideal", model.q, t=model.t)["non_ideal"][:, 0],
+        system.actuation_matrix(model.q) @ model.u,
+        -system.bias_force(model.q, still, model.t),
+        still if tau is None else np.asarray(tau, dtype=float),
+    ]
+    basis = model.tangent[system.nv :, len(model.coordinates) :]
+    size = (
+        sum(float(np.linalg.norm(load)) for load in loads) * float(np.linalg.norm(basis, 2))
+        if basis.size
+        else 0.0
+    )
+    return float(np.linalg.norm(basis.T @ sum(loads))), size

@@ -1,0 +1,204 @@
+"""`first_order_taylor`: the exact linear model at any state on the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.kernels import layout as la
+from sarrus.linear.derivatives import Derivatives, derivatives
+from sarrus.linear.linear_system import LinearSystem
+from sarrus.linear.outputs import output_matrix, rate_name
+from sarrus.linear.reduction import Chart, Reduced, reduce
+from sarrus.mechanism.pose import Array
+from sarrus.solves import ForwardDynamics, read_only
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# A configuration farther from the constraints than this is an error.
+OPEN = 1e-5
+# Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
+_CONTRADICTION = 1e-4
+
+
+def first_order_taylor(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    *,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    coordinates: Coordinates = PARTITION,
+    outputs: Sequence[str] | None = None,
+) -> LinearSystem:
+    """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
+
+    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ): y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries
+    of y that are coordinates of the mechanism keep their meaning. Derivatives are exact (automatic
+    differentiation of the equations at given a and λ, then one elimination), no differences are taken.
+    Spencer 2004, chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
+
+    Parameters
+    ----------
+    q, v, u : (nq,), (nv,), (nu,) the state; v and u default to zero.
+    t : time [s]. tau : (nv,) applied generalized force, held constant.
+    coordinates : "partition", "tangent-space", "null-space" or names, as in `sarrus.coordinates.choices.choose`.
+    outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
+        "boom.rate" its velocity. By default the outputs are the state.
+
+    Redundant rows change nothing: λ is not unique there, the model is. Rows that contradict each other below 1e-6 (as
+    printed digits do) count as redundant. Massless bodies are ordinary where M is positive definite on the motions
+    that the constraints leave. With nonholonomic rows x = (y, η): there are more y than η, and names choose the η;
+    the y are then those of "partition". Eigenvalues are invariant under the choice of coordinates at
+    equilibria only.
+
+    Raises
+    ------
+    ArgumentError
+        q or v violate the constraints by more than 1e-5; names do not fit or do not determine the others.
+    SolveError
+        The configuration is singular (its rank and that nearby, and the closures that become dependent, are given),
+        the constraints contradict each other, or there is no acceleration.
+    """
+    x = _on_constraints(system, q, v, u, t)
+    if tau is not None:
+        x[system._tau_part] = system.checked(tau, system.nv, "tau")
+    q, v = x[system._q_part], x[system._v_part]
+    solved = system.forward_dynamics(q, v, x[system._u_part], t, tau)
+    if solved.status is not Status.OK:
+        _refuse(system, solved, q, t)
+    d = derivatives(system, x, solved.a, solved.multipliers)
+    chart, chosen, velocities = _chart(system, coordinates, d.jacobian, d.rate_v, solved.rank)
+    if max(chosen.condition, velocities.condition) > WORST:
+        _refuse(system, solved, q, t)
+    reduced = reduce(d, chart, v)
+    if _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
+        _refuse(system, solved, q, t)
+    n, nu = reduced.tangent.shape[1], system.nu
+    rates = chart.rows @ v, velocities.rows @ solved.a
+    if chart.own is None and d.rate2 is not None:
+        rates = rates[0], chart.coordinate_rows @ d.rate2[:, 0]
+    names = (*chosen.names, *(rate_name(name) for name in velocities.names))
+    if outputs is None:
+        output_names, c = names, np.eye(n)
+    else:
+        output_names, c = output_matrix(system, outputs, reduced.tangent, d.rate_v)
+    matrix = reduced.matrix
+    return LinearSystem(
+        A=read_only(matrix[:, :n].copy()),
+        B=read_only(matrix[:, n : n + nu].copy()),
+        C=read_only(c),
+        D=read_only(np.zeros((len(c), nu))),
+        E=read_only(matrix[:, n + nu].copy()),
+        affine=read_only(np.concatenate(rates)),
+        names=names,
+        input_names=tuple(system.actuator_names),
+        output_names=output_names,
+        coordinates=chosen.names,
+        velocities=velocities.names,
+        coordinate_indices=chosen.indices,
+        velocity_indices=velocities.indices,
+        condition=max(chosen.condition, velocities.condition),
+        multipliers=read_only(np.array(solved.multipliers)),
+        rank=solved.rank,
+        tangent=read_only(reduced.tangent),
+        q=read_only(np.array(q)),
+        v=read_only(np.array(v)),
+        u=read_only(x[system._u_part].copy()),
+        t=float(t),
+        system=system,
+        coordinate_rows=read_only(chart.coordinate_rows),
+        velocity_rows=chart.own,
+        tangent_rates=read_only(reduced.rates[:, :n].copy()),
+    )
+
+
+def _on_constraints(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float
+) -> Array:
+    """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
+    x = system.pack(q, v, u, t)
+    q, v = x[system._q_part], x[system._v_part]
+    gaps = np.abs(system.constraint_residual(q, t))
+    if gaps.max(initial=0.0) > OPEN:
+        row = system.constraint_names[int(gaps.argmax())]
+        raise ArgumentError(
+            f"{system.name}: q leaves the loops open by {gaps.max():.3g} (row {row!r}); close them with "
+            "system.assemble(q)",
+            element="q",
+        )
+    slips = np.abs(system.velocity_residual(q, v, t))
+    if slips.max(initial=0.0) > OPEN * (1.0 + np.abs(v).max(initial=0.0)):
+        row = system.constraint_names[int(slips.argmax())]
+        raise ArgumentError(
+            f"{system.name}: v violates the constraints by {slips.max():.3g} (row {row!r}); make it admissible with "
+            "system.project_velocity(q, v)",
+            element="v",
+        )
+    return x
+
+
+def _chart(
+    system: System, coordinates: Coordinates, jacobian: Array, rate: Array | None, rank: int
+) -> tuple[Chart, IndependentVelocities, IndependentVelocities]:
+    """Choose y and η at a state where A is ``jacobian`` and N is ``rate`` (None: the identity)."""
+    velocities = chosen = choose(system, coordinates, jacobian, rank)
+    nh, holonomic_rank, own = system.nh, rank, None
+    if system.nc > nh:
+        own, holonomic_rank = velocities.rows, min(int(system.table[la.HOLONOMIC_RANK]), rank)
+        automatic = coordinates if isinstance(coordinates, str) and coordinates in AUTOMATIC else PARTITION
+        chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
+    in_q = chosen.rows
+    if rate is not None:
+        if np.linalg.matrix_rank(rate) < system.nv:
+            raise ArgumentError(
+                f"{system.name}: some velocities change no coordinate, so that coordinates cannot stand for them",
+                element="coordinates",
+            )
+        in_q = chosen.rows @ np.linalg.pinv(rate)
+        in_q[np.abs(in_q) < 1e-15] = 0.0
+    return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
+
+
+def _contradiction(
+    system: System, x: Array, solved: ForwardDynamics, d: Derivatives, reduced: Reduced
+) -> float:
+    """Return how much uᵀA changes along the motions, relatively, for a combination of rows with uᵀA = 0.
+
+    Kᵀ ∂(Aᵀu)/∂q K = 0 where the rows are dependent nearby too. It is also why the choice of λ does not matter.
+    """
+    if reduced.spare.shape[1] == 0:
+        return 0.0
+    combination = reduced.spare @ np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1])
+    other = derivatives(system, x, solved.a, solved.multipliers + combination)
+    change = (other.force_q - d.force_q)[:, : system.nv]
+    count = reduced.tangent.shape[1] - (system.nv - solved.rank)
+    ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
+    size = float(np.linalg.norm(change) * np.linalg.norm(ways) * np.linalg.norm(motions))
+    return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
+
+
+def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoReturn:
+    """Raise the error that says why there is no linear model here."""
+    if solved.status is Status.INCONSISTENT:
+        raise SolveError(f"{system.name}: {solved.status.diagnosis}. {solved.status.remedy}", result=solved)
+    from sarrus.analysis.mobility import mobility
+
+    here = mobility(system, q, t)
+    closures = ", ".join(map(repr, here.singular_closures))
+    dependent = f"; the rows of {closures} become dependent" if closures else ""
+    raise SolveError(
+        f"{system.name}: no linear model at a singular configuration: the constraints have rank {here.rank} here and "
+        f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. Motions do not "
+        "form a smooth surface here; linearize beside it, on the branch you mean",
+        result=here,
+        element=here.singular_closures[0] if here.singular_closures else None,
+    )
