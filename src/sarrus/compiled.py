@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
 from sarrus.codegen import NativeFunction, compile_function
-from sarrus.elimination import TRACED_ROWS, TRACED_VELOCITIES, direct_solution, live_rows, weighted
+from sarrus.elimination import TRACED_ROWS, TRACED_VELOCITIES, Weighted, direct_solution, live_rows, weighted
 from sarrus.equations import Equations
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
@@ -34,15 +35,21 @@ class CompiledEquations:
             self._functions[name] = self.compile(name, self._outputs(name))
         return self._functions[name]
 
-    def named(self, name: str, outputs: Callable[[], Mapping[str, ca.SX]]) -> NativeFunction:
-        """Return a function that is not part of the equations, built by ``outputs`` at its first use."""
+    def named(
+        self, name: str, outputs: Callable[..., Mapping[str, ca.SX]], extra: Mapping[str, int] | None = None
+    ) -> NativeFunction:
+        """Return a function that is not part of the equations, built by ``outputs`` at its first use.
+
+        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order.
+        """
         if name not in self._functions:
-            self._functions[name] = self.compile(name, outputs())
+            symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
+            self._functions[name] = self.compile(name, outputs(*symbols), symbols)
         return self._functions[name]
 
-    def compile(self, name: str, outputs: Mapping[str, ca.SX]) -> NativeFunction:
-        """Compile expressions over the symbols of these equations; the caller keeps the result alive."""
-        return compile_function(f"{self.equations.name}.{name}", self.inputs, outputs)
+    def compile(self, name: str, outputs: Mapping[str, ca.SX], extra: Sequence[ca.SX] = ()) -> NativeFunction:
+        """Compile expressions over the symbols of these equations and ``extra``; the caller keeps the result alive."""
+        return compile_function(f"{self.equations.name}.{name}", [*self.inputs, *extra], outputs)
 
     @property
     def compiled(self) -> dict[str, NativeFunction]:
@@ -76,7 +83,7 @@ class CompiledEquations:
                 return self._dynamics()
             case "direct":
                 assert self.direct is not None
-                return direct_solution(e, self.force, self.direct)
+                return direct_solution(e, self._weighted, self.direct)
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
@@ -95,12 +102,16 @@ class CompiledEquations:
         e = self.equations
         return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
 
+    @cached_property
+    def _weighted(self) -> Weighted:
+        """The problem after elimination, traced once for the two functions that solve it."""
+        return weighted(self.equations, self.force)
+
     def _dynamics(self) -> dict[str, ca.SX]:
         e = self.equations
         mass, force, rows = e.mass_matrix, self.force, e.jacobian
         if self.mode == la.TRACED:
-            problem = weighted(e, force)
-            mass, force, rows = problem.factor, problem.force, problem.rows
+            mass, force, rows = self._weighted.factor, self._weighted.force, self._weighted.rows
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.rate}
 
     def _invariants(self) -> dict[str, ca.SX]:

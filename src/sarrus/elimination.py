@@ -45,7 +45,7 @@ def live_rows(equations: Equations) -> list[int] | None:
     return live
 
 
-def direct_solution(equations: Equations, force: ca.SX, live: list[int]) -> dict[str, ca.SX]:
+def direct_solution(equations: Equations, problem: Weighted, live: list[int]) -> dict[str, ca.SX]:
     """Trace a, λ and Aᵀλ where the ``live`` rows are independent: λ = (Â Âᵀ)⁻¹(−γ − Â f̂), a = L⁻¹(f̂ + Âᵀλ).
 
     The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has
@@ -54,7 +54,6 @@ def direct_solution(equations: Equations, force: ca.SX, live: list[int]) -> dict
     and the largest diagonal entry.
     """
     e = equations
-    problem = weighted(e, force)
     f = _entries(problem.force)
     rows = [_entries(problem.rows[j, :]) for j in live]
     count = len(live)

@@ -50,6 +50,7 @@ class FormulatedAcceleration:
         self.method = find_method(formulation)
         self.failure: Exception | None = None
         self.interrupted = False
+        self.offsets = la.workspace(system.table)
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
 
@@ -84,7 +85,7 @@ class FormulatedAcceleration:
         s = self.system
         table = _view(table_address, la.QUATERNIONS, ctypes.c_int64)
         settings = _view(int(table[la.SETTINGS]), la.N_SETTINGS, ctypes.c_double)
-        ws = la.workspace(s.table)
+        ws = self.offsets
         work = _view(int(table[la.WORK]), ws.size, ctypes.c_double)
         flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
         terms = {name: flat[part].reshape(shape) for name, (part, shape) in self.terms.outputs.items()}

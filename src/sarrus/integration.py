@@ -66,7 +66,7 @@ class Integration:
             names.append("invariants")
             kernel = projection_with_energy
         system.load_functions(*names)
-        system.table[la.PROJECTION] = kernel.address
+        self.kernel = kernel
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
         if coordinates is not None:
@@ -122,6 +122,7 @@ class Integration:
             s.project(x)
         self.x = x
         self.table = s.table.copy()
+        self.table[la.PROJECTION] = self.kernel.address
         if self.n_functions:
             self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, self.n_functions
         self.table[la.WATCHED], self.table[la.N_WATCHED] = self.watched.ctypes.data, len(self.watched)
@@ -191,12 +192,10 @@ class Integration:
         else:
             self.x[s._tau_part] = value
 
-    def until(self, end: float, bar: Any, *, keep: bool) -> None:
-        """Run to ``end`` or until something ends the run; ``keep`` records the state at ``end``."""
+    def align(self) -> None:
+        """Let the grid of fixed steps begin anew at the present time."""
         if not self.adaptive:
             self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
-        while self.status is None and self.advance(end, bar, keep=keep) is not None:
-            raise RuntimeError("a switch without somebody to switch")
 
     def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.

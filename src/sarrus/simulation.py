@@ -159,9 +159,10 @@ def simulate(
                     except Exception as error:
                         loop.status, failure = Status.CONTROL_FAILED, error
                         break
+                    loop.align()
                     try:
                         if switcher is None:
-                            loop.until(end, bar, keep=keep)
+                            loop.advance(end, bar, keep=keep)
                         else:
                             switcher.until(loop, end, bar, keep=keep)
                     except SarrusError as error:

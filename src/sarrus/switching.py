@@ -36,7 +36,6 @@ from sarrus.equations import activity_parameter, stick_parameter
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.impacts import hold, impact
 from sarrus.inputs import Event
-from sarrus.kernels import run
 from sarrus.mechanism.pose import Array
 from sarrus.records import EventRecord, SwitchRecord
 from sarrus.solves import ForwardDynamics
@@ -154,8 +153,6 @@ class Switcher:
         Raises `SolveError` where the switches chatter or an impact has no answer, `ArgumentError` where a closure on
         schedule is open.
         """
-        if not loop.adaptive:
-            loop.state[run.START] = loop.time - loop.state[run.STEPS] * loop.state[run.STEP]
         if self._settled == -np.inf:
             self.settle(loop)
         while loop.status is None:

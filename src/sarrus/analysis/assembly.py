@@ -42,20 +42,20 @@ def assemble(
     names them.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
-    free = _free_velocities(system, locked)
+    free = free_velocities(system, locked)
     start = system.normalized(q)
     if not np.isfinite(_residual(system, start, t)):
         raise ArgumentError(
             f"{system.name}: q lies where the constraints are not finite numbers", element="q"
         )
     rng = np.random.default_rng(1)
-    best, iterations = _descend(system, start, t, free)
+    best, iterations = descend(system, start, t, free)
     error = _residual(system, best, t)
     for attempt in range(_RESTARTS):
         if error <= DATA_TOLERANCE:
             break
         kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free
-        trial, more = _descend(system, system.move(start, kick), t, free)
+        trial, more = descend(system, system.move(start, kick), t, free)
         iterations += more
         left = _residual(system, trial, t)
         if left < error:
@@ -122,7 +122,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0)
     if _residual(system, q, t) > TOLERANCE:
-        closed, _ = _descend(system, q, t, everything)
+        closed, _ = descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
@@ -170,7 +170,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
         kick = 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv)
         step = _NEAR * direction / np.linalg.norm(direction)
         away = system.move(q, step)
-        near, iterations = _descend(system, away, t, everything)
+        near, iterations = descend(system, away, t, everything)
         fallen = np.linalg.norm(near - q) < 0.5 * np.linalg.norm(away - q) or iterations > _QUICK
         if _residual(system, near, t) <= DATA_TOLERANCE and not fallen:
             found.append((near, v + kick))
@@ -220,7 +220,7 @@ def _residual(system: System, q: Array, t: float) -> float:
     return float(np.abs(phi).max()) if phi.size else 0.0
 
 
-def _descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
+def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
     """Run Levenberg–Marquardt steps of at most one radian or metre until nothing improves."""
     phi = system.constraint_residual(q, t)
     size = float(np.linalg.norm(phi))
@@ -264,7 +264,7 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
         if not names:
             break
         kick = _TURN * rng.standard_normal(system.nv) * free
-        trial, more = _descend(system, system.move(q, kick), t, free)
+        trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
         left = flipped(system, trial) if _residual(system, trial, t) <= DATA_TOLERANCE else names
         if len(left) < len(names):
@@ -272,16 +272,18 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
     return q, names, iterations
 
 
-def _free_velocities(system: System, locked: Sequence[str]) -> Array:
-    """Return ones for velocities that may move and zeros for the locked ones."""
+def free_velocities(system: System, names: Sequence[str], argument: str = "locked") -> Array:
+    """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
+    if isinstance(names, str):
+        raise ArgumentError(
+            f"{argument} must be a sequence of names, such as {argument}=['crank']", element=argument
+        )
     free = np.ones(system.nv)
-    if isinstance(locked, str):
-        raise ArgumentError("locked must be a sequence of names, such as locked=['crank']", element="locked")
-    for name in locked:
+    for name in names:
         indices = system.velocity_indices(name)
         if not indices:
             raise ArgumentError(
-                "locked: " + unknown_name("joint or coordinate", name, system.joint_names),
+                f"{argument}: {unknown_name('joint or coordinate', name, system.joint_names)}",
                 element=name,
                 valid=system.joint_names,
             )

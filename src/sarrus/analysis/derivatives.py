@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
-from sarrus.codegen import NativeFunction, compile_function
-from sarrus.compiled import CompiledEquations
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
     from sarrus.system import System
-
-_functions: WeakKeyDictionary[CompiledEquations, dict[str, NativeFunction]] = WeakKeyDictionary()
 
 
 def row_gradient(system: System, q: Array, left: Array, right: Array, t: float = 0.0) -> Array:
@@ -43,7 +38,7 @@ def stiffness_times(
 
     def outputs(multipliers: ca.SX) -> dict[str, ca.SX]:
         e = system.equations
-        force = e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + e.jacobian.T @ multipliers
+        force = system.compiled.force + e.jacobian.T @ multipliers
         still = ca.substitute(force, e.v, ca.SX.zeros(e.nv))
         return {"force": -ca.jtimes(still, e.q, e.rate)}
 
@@ -54,10 +49,5 @@ def _call(
     system: System, name: str, outputs: Callable[[ca.SX], Mapping[str, ca.SX]], x: Array, multipliers: Array
 ) -> Array:
     """Call the function of [x | multipliers] by its name, compiling it first where it is new."""
-    functions = _functions.setdefault(system.compiled, {})
-    if name not in functions:
-        symbol = ca.SX.sym("multipliers", system.nc)
-        functions[name] = compile_function(
-            f"{system.name}.{name}", [*system.compiled.inputs, symbol], outputs(symbol)
-        )
-    return np.asarray(functions[name](np.concatenate([x, multipliers])))
+    native = system.compiled.named(name, outputs, {"multipliers": system.nc})
+    return np.asarray(native(np.concatenate([x, multipliers])))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
-from sarrus.analysis.assembly import DATA_TOLERANCE
+from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.analysis.flips import flipped
-from sarrus.analysis.manifold import CUT, free_velocities, open_by, split, typical_size
+from sarrus.analysis.manifold import CUT, open_by, split, typical_size
 from sarrus.analysis.targets import Targets, target
 from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array

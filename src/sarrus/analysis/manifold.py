@@ -5,15 +5,15 @@ A direction is a velocity x (nv,); q ⊕ x = `System.move`. Lengths are Euclidea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import casadi as ca
 import numpy as np
 
-from sarrus.analysis.assembly import _descend, finite_jacobian
-from sarrus.errors import ArgumentError, SolveError, unknown_name
+from sarrus.analysis.assembly import descend, finite_jacobian
+from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -68,25 +68,6 @@ def split(matrix: Array, cut: float) -> Split:
     left, values, right = np.linalg.svd(matrix)
     rank = int(np.count_nonzero(values > cut))
     return Split(values, rank, cut, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
-
-
-def free_velocities(system: System, names: Sequence[str], argument: str = "locked") -> Array:
-    """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
-    if isinstance(names, str):
-        raise ArgumentError(
-            f"{argument} must be a sequence of names, such as {argument}=['crank']", element=argument
-        )
-    free = np.ones(system.nv)
-    for name in names:
-        indices = system.velocity_indices(name)
-        if not indices:
-            raise ArgumentError(
-                f"{argument}: {unknown_name('joint or coordinate', name, system.joint_names)}",
-                element=name,
-                valid=system.joint_names,
-            )
-        free[indices] = 0.0
-    return free
 
 
 def holonomic_jacobian(system: System, q: Array, t: float = 0.0) -> Array:
@@ -185,7 +166,7 @@ def solve_rows(rows: Rows, q: Array, free: Array) -> Array:
 
     ``free`` (nv,) is one where q may move and zero elsewhere.
     """
-    return _descend(cast("System", rows), q, 0.0, free)[0]
+    return descend(cast("System", rows), q, 0.0, free)[0]
 
 
 def close(system: System, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
@@ -194,7 +175,7 @@ def close(system: System, q: Array, t: float = 0.0, across: Array | None = None)
     ``across`` (nv × m, orthonormal) are directions in which q must not move.
     """
     if across is None or across.size == 0:
-        return _descend(system, q, t, np.ones(system.nv))[0]
+        return descend(system, q, t, np.ones(system.nv))[0]
     keep = np.eye(system.nv) - across @ across.T
     rows = Rows(
         system,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.assembly import DATA_TOLERANCE
+from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.analysis.flips import flipped
 from sarrus.analysis.kinematics import Problem, coordinate_limits
 from sarrus.analysis.manifold import (
@@ -19,7 +19,6 @@ from sarrus.analysis.manifold import (
     came_back,
     close,
     difference,
-    free_velocities,
     holonomic_jacobian,
     solve_rows,
     split,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.analysis.assembly import free_velocities
 from sarrus.analysis.branches import find_branches, goes_on, tangents
 from sarrus.analysis.derivatives import row_gradient
 from sarrus.analysis.manifold import (
@@ -15,7 +16,6 @@ from sarrus.analysis.manifold import (
     STEP,
     close,
     difference,
-    free_velocities,
     holonomic_jacobian,
     open_by,
     split,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from sarrus.analysis.assembly import free_velocities
 from sarrus.analysis.branches import tangents
 from sarrus.analysis.idle import idle_motions
 from sarrus.analysis.kinematics import coordinate_limits
@@ -21,7 +22,6 @@ from sarrus.analysis.manifold import (
     close,
     closed_start,
     difference,
-    free_velocities,
     holonomic_jacobian,
     split,
     turning,

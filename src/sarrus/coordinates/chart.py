@@ -62,12 +62,13 @@ class Chart:
         self.array[ROWS : ROWS + len(flat)] = flat
         if not self.choices or not velocities.indices or velocities.names != self.choices[-1][1]:
             self.choices.append((t, velocities.names))
-        trial = x.copy()
-        chart_projection(table, trial, CONSTRAINTS)
-        self.array[[GAUGE_BEFORE, FAILED]] = self.array[GAUGE], 0.0
-        settings[la.CHART_LIMIT] = self.array[GAUGE] * (USELESS if self.named else WORN)
+        self.array[FAILED] = 0.0
         if self.coordinates == NULL_SPACE:
             settings[la.CHART_LIMIT] = np.inf
+            return True
+        chart_projection(table, x.copy(), CONSTRAINTS)
+        self.array[[GAUGE_BEFORE, FAILED]] = self.array[GAUGE], 0.0
+        settings[la.CHART_LIMIT] = self.array[GAUGE] * (USELESS if self.named else WORN)
         return True
 
     @property

@@ -88,18 +88,9 @@ def _project(table, settings, want, s, perm, ws):
             inner += s[row + c] * s[ws.force + c]
         s[ws.rhs + j] = -inner
         scale += inner * inner
-    limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
-    size = settings[la.SCALE_OF_WEIGHTED_ROWS]
-    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    used = solve_rows(table, settings, settings[la.SCALE_OF_WEIGHTED_ROWS], scale, s, perm, ws)
     if used < 0:
         return -1
-    note_pivots(s, ws, min(nc, nv), limit)
-    if used < nc:
-        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
-    s[ws.facts + la.RESIDUAL] = fa.least_squares(
-        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
-    )
-    s[ws.facts + la.SCALE] = np.sqrt(scale)
     if want > SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
         for i in range(nv):
@@ -115,7 +106,28 @@ def _project(table, settings, want, s, perm, ws):
 
 
 @inlined
-def note_pivots(s, ws, steps, generic):
+def solve_rows(table, settings, size, scale, s, perm, ws):
+    """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
+
+    ``size`` is the one that pivots have nearby, ``scale`` the squared norm of what makes up the residual.
+    """
+    nv, nc = table[la.NV], table[la.NC]
+    limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
+    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    if used < 0:
+        return -1
+    _note_pivots(s, ws, min(nc, nv), limit)
+    if used < nc:
+        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
+    s[ws.facts + la.RESIDUAL] = fa.least_squares(
+        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
+    )
+    s[ws.facts + la.SCALE] = np.sqrt(scale)
+    return used
+
+
+@inlined
+def _note_pivots(s, ws, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
     s[ws.facts + la.LARGEST] = abs(s[ws.diagonal]) if steps > 0 else 0.0
     s[ws.facts + la.SMALLEST] = abs(s[ws.diagonal + generic - 1]) if 0 < generic <= steps else 0.0

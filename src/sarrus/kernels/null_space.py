@@ -7,12 +7,11 @@ Z an orthonormal basis of the null space of A, on which M must be positive defin
 
 from __future__ import annotations
 
-import numpy as np
 from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import SLOPE, is_finite, load_dynamics, note_pivots
+from sarrus.kernels.acceleration import SLOPE, is_finite, load_dynamics, solve_rows
 from sarrus.kernels.c_function import Kernel
 from sarrus.kernels.flat import flat_at, flat_pointer
 
@@ -30,18 +29,9 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     for j in range(nc):
         s[ws.rhs + j] = -s[ws.bias + j]
         scale += s[ws.bias + j] ** 2
-    limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
-    size = settings[la.SCALE_OF_ROWS]
-    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], scale, s, perm, ws)
     if used < 0:
         return -1
-    note_pivots(s, ws, min(nc, nv), limit)
-    if used < nc:
-        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
-    s[ws.facts + la.RESIDUAL] = fa.least_squares(
-        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
-    )
-    s[ws.facts + la.SCALE] = np.sqrt(scale)
     # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
     for i in range(nv):
         row = ws.mass + i * nv

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
-from sarrus.codegen import NativeFunction, compile_function
-from sarrus.compiled import CompiledEquations
+from sarrus.codegen import NativeFunction
 from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
@@ -20,8 +19,6 @@ from sarrus.multibody.tree import GROUND, Tree, build_tree
 
 if TYPE_CHECKING:
     from sarrus.system import System
-
-_functions: WeakKeyDictionary[CompiledEquations, NativeFunction] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +61,9 @@ def derivatives(system: System, x: Array, a: Array, multipliers: Array) -> Deriv
 
 def native_derivatives(system: System) -> NativeFunction:
     """Return the function of [x | a | λ] that gives `Derivatives`, compiled when it is first needed."""
-    compiled = system.compiled
-    if compiled not in _functions:
-        e = compiled.equations
-        a, multipliers = ca.SX.sym("a", e.nv), ca.SX.sym("multipliers", e.nc)
-        _functions[compiled] = compile_function(
-            f"{e.name}.linear", [*compiled.inputs, a, multipliers], _outputs(system, a, multipliers)
-        )
-    return _functions[compiled]
+    return system.compiled.named(
+        "linear", partial(_outputs, system), {"a": system.nv, "multipliers": system.nc}
+    )
 
 
 def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
