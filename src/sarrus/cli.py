@@ -100,6 +100,7 @@ def simulate(
     import sarrus
     from sarrus.cli_state import initial_state
     from sarrus.cli_tables import print_run
+    from sarrus.kernels.c_function import prefetch
 
     outputs: list[tuple[Path, tuple[str, ...], Callable[[Trajectory, Path], Any]]] = [
         (path, suffixes, write)
@@ -114,6 +115,7 @@ def simulate(
     ]
     _check_outputs(outputs)
     mechanism = sarrus.load(model, loops=loops, strict=not lenient, floating_base=floating_base)
+    prefetch()
     system = sarrus.System(mechanism)
     q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
     trajectory = sarrus.simulate(

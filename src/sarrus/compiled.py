@@ -65,7 +65,7 @@ class CompiledEquations:
         """Return the table for the kernels with dimensions and modes; see `sarrus.kernels.layout`."""
         e = self.equations
         end = la.QUATERNIONS + len(e.quaternions)
-        table = np.zeros(end + e.nc + e.nv + 1, np.int64)
+        table = np.zeros(end + e.nh + e.nc + e.nv + 1, np.int64)
         table[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
         table[la.ELIMINATION] = self.mode
         table[la.SIMPLE_RATE] = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))

@@ -30,7 +30,6 @@ class Evaluations:
         joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
         self.joint_names: tuple[str, ...] = joints
         self._quaternions = np.array(e.quaternions, dtype=np.int64)
-        self._has_quaternions = bool(e.quaternions)
         n = self.nq + self.nv
         self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
         self._t_index = n + self.nu
@@ -195,10 +194,7 @@ class Evaluations:
 
     def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
         """Return q itself where its quaternions have length one, else a copy where they do."""
-        try:
-            unit = not self._has_quaternions or are_unit(q, self._quaternions)
-        except TypeError:  # no array of floats
-            unit = False
+        unit = isinstance(q, np.ndarray) and are_unit(q, self._quaternions)
         return q if unit else self.normalized(q)
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:

@@ -14,7 +14,6 @@ from sarrus.errors import ArgumentError, unknown_name
 from sarrus.formulations import METHODS
 from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import PIVOTS
 from sarrus.kernels.c_function import PROTOTYPE
 from sarrus.mechanism.pose import Array
 
@@ -100,7 +99,7 @@ class FormulatedAcceleration:
         work[ws.lam : ws.lam + nc] = result.multipliers
         work[ws.reaction : ws.reaction + nv] = result.constraint_force
         work[ws.rate : ws.rate + s.nq] = terms["rate"][:, 0]
-        if want == PIVOTS:
+        if want == la.PIVOTS:
             facts = work[ws.facts : ws.facts + la.N_FACTS]
             facts[:] = 0.0
             facts[la.CONDITION] = result.condition

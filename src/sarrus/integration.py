@@ -13,9 +13,8 @@ from sarrus.activity import restore, unchanged
 from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
-from sarrus.kernels import run
-from sarrus.kernels.energy import projection_with_energy
-from sarrus.kernels.projection import CONSTRAINTS, CONSTRAINTS_AND_ENERGY, NOTHING, projection
+from sarrus.kernels import run_state as run
+from sarrus.kernels.c_function import advance, projection, projection_with_energy
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
 from sarrus.records import EventRecord, Passage
@@ -59,10 +58,10 @@ class Integration:
         self.every = float(every)
         self.stabilization = stabilization
         names, kernel = ["dynamics", "position", "velocity", "rate", "energy"], projection
-        self.project = {"projection": CONSTRAINTS, "energy": CONSTRAINTS_AND_ENERGY}.get(
-            stabilization, NOTHING
+        self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
+            stabilization, la.NOTHING
         )
-        if self.project == CONSTRAINTS_AND_ENERGY:
+        if self.project == la.CONSTRAINTS_AND_ENERGY:
             names.append("invariants")
             kernel = projection_with_energy
         system.load_functions(*names)
@@ -126,6 +125,12 @@ class Integration:
         if self.n_functions:
             self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, self.n_functions
         self.table[la.WATCHED], self.table[la.N_WATCHED] = self.watched.ctypes.data, len(self.watched)
+        arrays = {la.BOUNDS: self.bounds, la.RUN: self.state, la.MODES: self.modes}
+        arrays |= {la.VALUES: self.values, la.LOG: self.log}
+        for entry, array in arrays.items():
+            self.table[entry] = array.ctypes.data
+        self.table[la.LOG_ROOM] = len(self.log)
+        self.table[la.PROJECT], self.table[la.PROJECT_EVERY] = self.project, self.project_every
         self.settings = s.settings()
         if self.stabilization == "baumgarte":
             self.table[la.BAUMGARTE] = 1
@@ -156,18 +161,24 @@ class Integration:
         duration: float,
     ) -> None:
         """Choose the Runge–Kutta method and its first step."""
-        self.scheme = scheme
-        self.rtol = 1e-8 if rtol is None else float(rtol)
-        self.atol = 1e-10 if atol is None else float(atol)
-        self.max_step = float(max_step)
-        self.min_step = 1e-14 * max(1.0, abs(self.time) + duration)
         self.adaptive = adaptive
+        errors = scheme.errors if adaptive else np.zeros((0, 0))
+        self.scheme = [np.ascontiguousarray(w) for w in (scheme.a, scheme.b, scheme.c, errors)]  # kept alive
+        table, state = self.table, self.state
+        weights = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
+        table[weights] = [array.ctypes.data for array in self.scheme]
+        table[la.N_STAGES], table[la.N_ERRORS] = len(scheme.b), len(errors)
+        state[run.RELATIVE] = 1e-8 if rtol is None else rtol
+        state[run.ABSOLUTE] = 1e-10 if atol is None else atol
+        state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
+        state[run.POWER], state[run.BETWEEN] = -1.0 / (scheme.error_order + 1), scheme.between
         if adaptive:
             self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
-        self.grid = float(dt) if adaptive and dt is not None else 0.0
-        self.state[run.GRID_START], self.state[run.GRID_NEXT] = self.time, 1.0
-        self.storage = np.zeros(run.storage_size(self.table, len(scheme.b)))
-        self.system.point_table(self.table, self.settings, self.storage)
+        state[run.GRID] = float(dt) if adaptive and dt is not None else 0.0
+        state[run.EVERY] = np.inf if state[run.GRID] else self.every
+        state[run.GRID_START], state[run.GRID_NEXT] = self.time, 1.0
+        self.storage = np.zeros(la.run_storage(table))
+        self.system.point_table(table, self.settings, self.storage)
         if self.chart is not None:
             self.chart.attach(self.table)
             self.chart.renew(self.table, self.settings, self.x)
@@ -211,7 +222,7 @@ class Integration:
                 self._new_block()
             room = self.blocks[-1][self.filled :]
             began = perf_counter()
-            code, rows = self._advance(end, self.state, room)
+            code, rows = self._advance(end, room)
             elapsed = perf_counter() - began
             self.filled += rows
             if self.solver is not None and self.solver.interrupted:
@@ -283,26 +294,21 @@ class Integration:
 
     def warm_up(self) -> None:
         """Have the kernel compiled before the clock starts: a call that takes no step."""
-        state = self.state.copy()
-        state[run.UNRECORDED] = 0.0
-        self._advance(self.time, state, np.empty((0, self._width)))
+        before = self.state.copy()
+        self.state[run.UNRECORDED] = 0.0
+        self._advance(self.time, np.empty((0, self._width)))
+        self.state[:] = before
 
     @property
     def _width(self) -> int:
         s = self.system
         return 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
 
-    def _advance(self, end: float, state: Array, block: Array) -> tuple[int, int]:
-        """Call the kernel; see `sarrus.kernels.run.advance`."""
-        scheme = self.scheme
-        code, rows = run.advance(
-            self.table, self.bounds, scheme.a, scheme.b, scheme.c, scheme.between,
-            scheme.errors if self.adaptive else np.zeros((0, 1)), -1.0 / (scheme.error_order + 1), self.rtol, self.atol,
-            self.max_step, self.min_step, self.storage, self.x, end, self.grid,
-            np.inf if self.grid else self.every, self.project, self.project_every, state, block,
-            self.modes, self.values, self.log,
-        )  # fmt: skip
-        return int(code), int(rows)
+    def _advance(self, end: float, block: Array) -> tuple[int, int]:
+        """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
+        self.state[run.END], self.table[la.RECORDS] = end, block.ctypes.data
+        code = advance(self.table, self.x, len(block))
+        return code, int(self.state[run.FILLED])
 
     def _starts(self, t: Array) -> list[int]:
         """Return the first record of each stretch between switches, and the number of records."""

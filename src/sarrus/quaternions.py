@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
 from sarrus.mechanism.pose import Array
 
@@ -12,18 +11,10 @@ UNIT = 1e-12
 _SHORTEST = 1e-9
 
 
-@njit(
-    types.boolean(types.Array(types.float64, 1, "C", readonly=True), types.Array(types.int64, 1, "C")),
-    cache=True,
-)
-def are_unit(q, starts):
+def are_unit(q: Array, starts: np.ndarray) -> bool:
     """Tell whether the quaternions that begin at ``starts`` have length one; short or NaN entries pass."""
-    for start in starts:
-        if start + 4 <= q.shape[0]:
-            w, x, y, z = q[start], q[start + 1], q[start + 2], q[start + 3]
-            if abs(w * w + x * x + y * y + z * z - 1.0) > UNIT:
-                return False
-    return True
+    parts = (q[start : start + 4] for start in starts)
+    return not any(len(part) == 4 and abs(part @ part - 1.0) > UNIT for part in parts)
 
 
 def normalize(q: Array, starts: np.ndarray) -> int | None:

@@ -14,6 +14,7 @@ from sarrus.activity import unchanged
 from sarrus.errors import ArgumentError, SarrusError, SimulationError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
+from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.tableau import METHODS, tableau
 from sarrus.progress import progress_bar
 from sarrus.status import Status
@@ -108,6 +109,7 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
+    prefetch()
     adaptive = _adaptive(method, rtol, atol)
     scheme = tableau(method or ("dop853" if adaptive else "rk4"))
     _check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)

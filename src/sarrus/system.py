@@ -14,10 +14,7 @@ from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import acceleration
-from sarrus.kernels.forward import INCONSISTENT, NOT_ARRAYS, SINGULAR, STRIDE, forward
-from sarrus.kernels.null_space import null_space_acceleration
-from sarrus.kernels.projection import CONSTRAINTS, VELOCITIES, projection
+from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import trace
@@ -132,7 +129,7 @@ class System(Evaluations):
     def project(self, x: Array, *, positions: bool = True) -> int:
         """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
         self.load_functions("position", "velocity", "rate")
-        return projection(self.table, x, CONSTRAINTS if positions else VELOCITIES)
+        return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
 
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
@@ -170,8 +167,6 @@ class System(Evaluations):
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
-        if self._has_quaternions:
-            q = self._with_unit_quaternions(q)
         if not self._ready or self._switched != self.parameters.switched:
             self._prepare(q, v, t)
         if u is not None or self._u_given:
@@ -181,15 +176,18 @@ class System(Evaluations):
             self._x[self._p_part] = list(self.parameters.values())
         out = np.empty(self.output_size)
         try:
-            code = forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
+            code = self._forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
         except TypeError:  # no arrays of floats: convert them, or say what is wrong with them
-            code = NOT_ARRAYS
+            code = la.NOT_ARRAYS
         if code != self._complete:
             return self._incomplete(out, code, q, v, t, tau, throw)
         return ForwardDynamics(self, out, code, Status.OK, t)
 
     def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         """Compile what forward dynamics needs and find the generic rank."""
+        from sarrus.kernels.forward import forward
+
+        self._forward = forward
         self.load_functions("dynamics", "position", "velocity")
         self.pack(q, v)
         try:
@@ -216,14 +214,16 @@ class System(Evaluations):
         tau = self._no_force if tau is None else self.checked(tau, self.nv, "tau")
         t = float(x[self._t_index])
         q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
-        if code == NOT_ARRAYS:
-            code = forward(self.table, q, v, tau, t, out)
-        outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
-        if outcome == SINGULAR or (outcome == INCONSISTENT and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]):
+        if code in (la.NOT_ARRAYS, la.NOT_UNIT):
+            code = self._forward(self.table, q, v, tau, t, out)
+        outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+        if outcome == la.SINGULAR_ANSWER or (
+            outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]
+        ):
             # The rank nearby may differ from where it was found: look again, here.
             self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
-            code = forward(self.table, q, v, tau, t, out)
-            outcome, rank = divmod(code, STRIDE) if code >= 0 else (code, -1)
+            code = self._forward(self.table, q, v, tau, t, out)
+            outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)

@@ -106,6 +106,12 @@ def _writable(path: Path) -> Path:
     return path
 
 
+def has(key: str) -> bool:
+    """Tell whether there is an entry of ``key``, sound or not."""
+    place = directory()
+    return place is not None and (place / f"{key}{_SUFFIX}").exists()
+
+
 def load(key: str) -> Entry | None:
     """Return the entry of ``key``, or None if there is none that is sound."""
     place = directory()

@@ -7,8 +7,7 @@ import numpy as np
 from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose
 from sarrus.errors import ArgumentError
 from sarrus.kernels import layout as la
-from sarrus.kernels.chart import FAILED, GAUGE, GAUGE_BEFORE, ROWS, chart_projection, chart_size
-from sarrus.kernels.projection import CONSTRAINTS
+from sarrus.kernels.c_function import chart_projection
 from sarrus.mechanism.pose import Array
 from sarrus.system import System
 
@@ -29,7 +28,7 @@ class Chart:
         self.system = system
         self.coordinates = coordinates
         self.named = not (isinstance(coordinates, str) and coordinates in AUTOMATIC)
-        self.array = np.zeros(chart_size(system.nv, system.nc))
+        self.array = np.zeros(la.chart_size(system.nv, system.nc))
         self.choices: list[tuple[float, tuple[str, ...]]] = []
         self.renewed = -np.inf
 
@@ -59,22 +58,22 @@ class Chart:
         else:
             rows.insert(0, choose(s, self.coordinates, jacobian[: s.nh], holonomic).rows)
         flat = np.concatenate([matrix.ravel() for matrix in rows])
-        self.array[ROWS : ROWS + len(flat)] = flat
+        self.array[la.CHART_ROWS : la.CHART_ROWS + len(flat)] = flat
         if not self.choices or not velocities.indices or velocities.names != self.choices[-1][1]:
             self.choices.append((t, velocities.names))
-        self.array[FAILED] = 0.0
+        self.array[la.CHART_FAILED] = 0.0
         if self.coordinates == NULL_SPACE:
             settings[la.CHART_LIMIT] = np.inf
             return True
-        chart_projection(table, x.copy(), CONSTRAINTS)
-        self.array[[GAUGE_BEFORE, FAILED]] = self.array[GAUGE], 0.0
-        settings[la.CHART_LIMIT] = self.array[GAUGE] * (USELESS if self.named else WORN)
+        chart_projection(table, x.copy(), la.CONSTRAINTS)
+        self.array[[la.CHART_GAUGE_BEFORE, la.CHART_FAILED]] = self.array[la.CHART_GAUGE], 0.0
+        settings[la.CHART_LIMIT] = self.array[la.CHART_GAUGE] * (USELESS if self.named else WORN)
         return True
 
     @property
     def failed(self) -> bool:
         """Whether a projection along the chart has failed since the last step."""
-        return bool(self.array[FAILED])
+        return bool(self.array[la.CHART_FAILED])
 
     @property
     def changes(self) -> list[tuple[float, str]]:

@@ -12,32 +12,27 @@ Where the rows are clearly independent and nobody asks for pivots, straight-line
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat_at, flat_pointer, inlined, internal
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
 from sarrus.kernels.native_call import call_native
 
-# What is wanted: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing factorisation knows.
-SLOPE, ANSWER, PIVOTS = 0, 1, 2
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
 CLEAR = 0.1
 
 
-@Kernel
 def acceleration(table_pointer, x_pointer, want):
     """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace with N v and what is wanted; return the rank used.
 
     The rank is at most the generic one in the table: what is redundant on the constraint manifold stays so at
     Runge–Kutta stages beside it, however much its pivots grow there. −1 where the problem is ill posed.
     """
-    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
     nv, nc = table[la.NV], table[la.NC]
-    if want < PIVOTS and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
+    if want < la.PIVOTS and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
         call_native(table[la.DIRECT], x, 0, s, ws.a)
         size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_WEIGHTED_ROWS] ** 2)
         cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
@@ -52,7 +47,7 @@ def acceleration(table_pointer, x_pointer, want):
         fa.solve_l_transposed(s, ws.mass, nv, ws.force)
         for j in range(nc):
             fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-    used = _project(table, settings, want, s, table[la.QUATERNIONS + table[la.N_QUATERNIONS] :], ws)
+    used = _project(table, settings, want, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws)
     return used if is_finite(s, ws.a, nv) else -1
 
 
@@ -91,7 +86,7 @@ def _project(table, settings, want, s, perm, ws):
     used = solve_rows(table, settings, settings[la.SCALE_OF_WEIGHTED_ROWS], scale, s, perm, ws)
     if used < 0:
         return -1
-    if want > SLOPE:
+    if want > la.SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
         for i in range(nv):
             s[ws.reaction + i] = 0.0
@@ -137,12 +132,11 @@ def _note_pivots(s, ws, steps, generic):
 @internal
 def _baumgarte(table, settings, x, s, ws):
     """Add 2α ψ + β² φ to γ (Baumgarte 1972)."""
-    nv, nh, nc = table[la.NV], table[la.NH], table[la.NC]
+    nh, nc = table[la.NH], table[la.NC]
     alpha, beta = settings[la.ALPHA], settings[la.BETA]
-    buffer = np.empty(max(nh * (nv + 2), nc * (nv + 1)) + 1)
-    call_native(table[la.VELOCITY], x, 0, buffer, 0)
+    call_native(table[la.VELOCITY], x, 0, s, ws.spare)
     for j in range(nc):
-        s[ws.bias + j] += 2.0 * alpha * buffer[j]
-    call_native(table[la.POSITION], x, 0, buffer, 0)
+        s[ws.bias + j] += 2.0 * alpha * s[ws.spare + j]
+    call_native(table[la.POSITION], x, 0, s, ws.spare)
     for j in range(nh):
-        s[ws.bias + j] += beta * beta * buffer[j]
+        s[ws.bias + j] += beta * beta * s[ws.spare + j]

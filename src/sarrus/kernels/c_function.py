@@ -3,41 +3,81 @@
 Numba copies what a compiled function calls into it and optimises it again, at every level of the calls. So the large
 kernels are called by their addresses instead: each is compiled once, and not before it is needed. Functions of the same
 form from elsewhere, a Python callback say, can take their place.
+
+Their object code is kept in the same cache as that of the models. Only a process that finds none imports Numba, which
+takes longer than most simulations.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import cached_property
+import hashlib
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import cfunc, types
-from numba.extending import intrinsic
 
-from sarrus.kernels.flat import data_pointer, flat_type
+from sarrus.codegen import cache
+from sarrus.codegen.machine import LoadedCode, host
+from sarrus.errors import CompilationError
 
-SIGNATURE = types.int64(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+# Where another process compiles a kernel meanwhile, this long [s] is waited for it.
+_PATIENCE = 120.0
 
 
 class Kernel:
-    """A kernel as a C function, compiled or fetched from the cache when its address is first asked for."""
+    """A kernel as a C function, compiled or fetched from the cache when its address is first asked for.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__doc__ = function.__doc__
+    ``module`` of this package has the function ``name`` as Python source for Numba.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+        self._helper: subprocess.Popen[bytes] | None = None
+
+    def prefetch(self) -> None:
+        """Have another process compile this kernel meanwhile, if it is not in the cache."""
+        if self._helper is None and "_code" not in self.__dict__ and not cache.has(self._key):
+            command = [sys.executable, "-m", "sarrus.kernels.build", self.module, self.name]
+            with suppress(OSError):
+                self._helper = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+
+    def store(self) -> bytes:
+        """Compile the kernel and put it into the cache."""
+        from sarrus.kernels.build import build
+
+        code = build(self.module, self.name)
+        cache.store(self._key, cache.Entry(code, 0, 1))
+        return code
 
     @cached_property
-    def _compiled(self) -> Any:
-        return cfunc(SIGNATURE, nopython=True, cache=True, error_model="numpy")(self.function)
+    def _key(self) -> str:
+        return hashlib.sha256(f"{self.name}\0{_origin()}".encode()).hexdigest()
+
+    @cached_property
+    def _code(self) -> LoadedCode:
+        if self._helper is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._helper.wait(_PATIENCE)
+        entry = cache.load(self._key)
+        if entry is not None:
+            with suppress(CompilationError):
+                return LoadedCode(entry.code)
+            cache.discard(self._key)
+        return LoadedCode(self.store())
 
     @property
     def address(self) -> int:
         """Address of the function, valid as long as this object lives."""
-        return int(self._compiled.address)
+        return self._code.address
 
     @cached_property
     def _entry(self) -> Any:
@@ -48,18 +88,25 @@ class Kernel:
         return int(self._entry(table.ctypes.data, x.ctypes.data, what))
 
 
-@intrinsic
-def call_kernel(typing_context: Any, address: Any, table: Any, x: Any, what: Any) -> Any:
-    """Call the kernel at ``address`` with a table (array of int64), x (flat) and an integer; nothing is checked."""
+@lru_cache(maxsize=1)
+def _origin() -> str:
+    """All that the code of the kernels depends on: their sources, Numba, Python, the compiler and the machine."""
+    sources = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        sources.update(source.read_bytes())
+    parts = [sources.hexdigest(), version("numba"), sys.version, str(cache.FORMAT), host().identity]
+    return "\0".join(parts)
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, integer = ir.PointerType(), ir.IntType(64)
-        function = builder.inttoptr(
-            arguments[0], ir.FunctionType(integer, [pointer, pointer, integer]).as_pointer()
-        )
-        data = [data_pointer(context, builder, signature.args[k], arguments[k]) for k in (1, 2)]
-        return builder.call(function, [*(builder.bitcast(d, pointer) for d in data), arguments[3]])
 
-    if not isinstance(table, types.Array) or table.dtype != types.int64 or x != flat_type:
-        return None
-    return types.int64(types.int64, table, x, types.int64), generate
+acceleration = Kernel("acceleration", "acceleration")
+null_space_acceleration = Kernel("null_space", "null_space_acceleration")
+projection = Kernel("projection", "projection")
+projection_with_energy = Kernel("energy", "projection_with_energy")
+chart_projection = Kernel("chart", "chart_projection")
+advance = Kernel("run", "advance")
+
+
+def prefetch() -> None:
+    """Have the largest kernels of a simulation compiled by other processes, while this one prepares the model."""
+    for kernel in (advance, acceleration):
+        kernel.prefetch()

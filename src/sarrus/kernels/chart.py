@@ -13,38 +13,25 @@ singular values of W T are cosines of the angles between y and the motions possi
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat_at, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import MAX_ITERATIONS, VELOCITIES, move
-
-# The array at table[CHART]: smallest pivot of W T at the last projection and at the end of the step before; whether
-# Newton failed to contract since then; W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows),
-# room to work in.
-GAUGE, GAUGE_BEFORE, FAILED, ROWS = 0, 1, 2, 3
+from sarrus.kernels.projection import MAX_ITERATIONS, move
 
 
-def chart_size(nv: int, nc: int) -> int:
-    """Return the length of the array at table[CHART]."""
-    return ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
-
-
-@Kernel
 def chart_projection(table_pointer, x_pointer, what):
     """Do what `sarrus.kernels.projection.projection` does, along the chart; −1 where Newton does not contract."""
-    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, chart, s = flat_at(table[la.SETTINGS]), flat_at(table[la.CHART]), flat_at(table[la.WORK])
-    perm = table[la.QUATERNIONS + table[la.N_QUATERNIONS] :]
+    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     ws = la.workspace(table)
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     rank, bound = table[la.GENERIC_RANK], table[la.HOLONOMIC_RANK]
-    work = ROWS + (2 * nv - bound - rank) * nv
-    chart[GAUGE] = 1.0
-    if what != VELOCITIES and nh > 0:
+    work = la.CHART_ROWS + (2 * nv - bound - rank) * nv
+    chart[la.CHART_GAUGE] = 1.0
+    if what != la.VELOCITIES and nh > 0:
         small = settings[la.POSITION_TOLERANCE]
         before, converged = 0.0, False
         for _ in range(MAX_ITERATIONS + 1):
@@ -56,7 +43,18 @@ def chart_projection(table_pointer, x_pointer, what):
                 converged = True
                 break
             step = _correction(
-                chart, ROWS, work, nv - bound, s, ws.native, ws.native + nh, nh, nv, bound, settings, perm
+                chart,
+                la.CHART_ROWS,
+                work,
+                nv - bound,
+                s,
+                ws.native,
+                ws.native + nh,
+                nh,
+                nv,
+                bound,
+                settings,
+                perm,
             )
             longest = 0.0
             for i in range(nv):
@@ -78,13 +76,13 @@ def chart_projection(table_pointer, x_pointer, what):
                 break
             before = longest
         if not converged:
-            chart[FAILED] = 1.0
+            chart[la.CHART_FAILED] = 1.0
             return -1
     if nc == 0:
         return 0
     for _ in range(1 if nc == nh else 8):
         call_native(table[la.VELOCITY], x, 0, s, ws.native)
-        first_row = ROWS + (nv - bound) * nv
+        first_row = la.CHART_ROWS + (nv - bound) * nv
         step = _correction(
             chart, first_row, work, nv - rank, s, ws.native, ws.native + nc, nc, nv, rank, settings, perm
         )
@@ -138,7 +136,9 @@ def _correction(chart, rows, work, count, s, residual, jacobian, m, nv, limit, s
         turned + rank,
     )  # fmt: skip
     if count > 0:
-        chart[GAUGE] = min(chart[GAUGE], abs(chart[diagonal + count - 1])) if used == count else 0.0
+        chart[la.CHART_GAUGE] = (
+            min(chart[la.CHART_GAUGE], abs(chart[diagonal + count - 1])) if used == count else 0.0
+        )
     fa.apply_q(chart, work, nv, rank, beta, turned)
     for c in range(nv):
         chart[step + c] += chart[turned + c]

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat, flat_at, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import CONSTRAINTS_AND_ENERGY, VELOCITIES, move, project
+from sarrus.kernels.projection import move, project
 
 
-@Kernel
 def projection_with_energy(table_pointer, x_pointer, what):
     """Do what `sarrus.kernels.projection.projection` does, then keep T + V too if ``what`` asks for it.
 
     Newton on the stacked φ = 0, ψ = 0, T + V = settings[TARGET_ENERGY]; steps have minimum norm over (δq, δv) for
     any rank. The energy row is left out where its gradient vanishes, at rest in an equilibrium.
     """
-    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
-    rank = project(table, x, what != VELOCITIES)
-    if rank < 0 or what != CONSTRAINTS_AND_ENERGY:
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
+    rank = project(table, x, what != la.VELOCITIES)
+    if rank < 0 or what != la.CONSTRAINTS_AND_ENERGY:
         return rank
     settings = flat_at(table[la.SETTINGS])
-    energy = settings[la.TARGET_ENERGY]
-    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
-    m, n = nh + nc + 1, 2 * nv
-    storage = np.empty(m * n + m + 7 * (m + n) + nq + la.input_size(table))
-    perm = np.empty(m, np.int64)
-    converged = _newton(table, settings, x, energy, flat(storage), perm)
-    storage[0] = 0.0  # a later use: flat views keep no array alive
-    return rank if converged else -1
+    w = flat_at(table[la.WORK] + 8 * la.workspace(table).spare)
+    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    return rank if _newton(table, settings, x, settings[la.TARGET_ENERGY], w, perm) else -1
 
 
 @internal

@@ -3,13 +3,15 @@
 It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
 input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
 the table too (`sarrus.kernels.c_function`): so each is compiled once and on its own, and only where it is needed.
+
+This module is what Python and the kernels share; the functions here are compiled into the kernels too.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import njit
+import numpy as np
 
 # native functions
 DYNAMICS = 0  # elimination traced: L, L⁻ᵀf, A L⁻¹, γ, N v; otherwise: M, f, A, γ, N v
@@ -46,14 +48,28 @@ GENERIC_RANK = 26
 HOLONOMIC_RANK = 27
 BAUMGARTE = 28
 DIRECT_RANK = 29  # rank of A for which the direct solve holds, −1 where there is none
-N_QUATERNIONS = 30  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 31
-
-# length that stands for that of a table whose pointer came without one
-MANY = 1 << 20
+# of a run of the time loop. Addresses of the limits of the controls (lower, then upper); of the weights of the method
+# (stages, end, nodes, error estimates); of the run's state, records, event modes, event values, event log
+BOUNDS = 30
+STAGE_WEIGHTS, END_WEIGHTS, NODES, ERROR_WEIGHTS = 31, 32, 33, 34
+RUN, RECORDS, MODES, VALUES, LOG = 35, 36, 37, 38, 39
+# numbers of stages and of error estimates, room in the log; what is projected, and after how many steps
+N_STAGES, N_ERRORS, LOG_ROOM = 40, 41, 42
+PROJECT, PROJECT_EVERY = 43, 44
+N_QUATERNIONS = 45  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 46
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
+
+# What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
+# factorisation knows.
+SLOPE, ANSWER, PIVOTS = 0, 1, 2
+# What `sarrus.kernels.forward` returns: the rank, plus `STRIDE` × one of these (0: complete). Negative: no answer.
+SINGULAR_ANSWER, INCONSISTENT_ANSWER, STRIDE = 1, 2, 1 << 20
+NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
+# What to project: nothing, velocities, positions and velocities, these and the energy.
+NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
 
 # settings
 SINGULAR_CUT = 0  # relative pivot below which a direction is singular
@@ -77,7 +93,8 @@ class Workspace(NamedTuple):
     ``native`` receives the output of native functions; the dynamics lie at mass (nv²), force (nv), rows
     (nc × nv), bias (nc) and velocity (nq), which start there. ``copy`` (nc × nv) is for factoring; the vectors of
     length max(nv, nc) + 1 follow. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the
-    other, hold its results and facts the numbers below. ``x`` serves the projection.
+    other, hold its results and facts the numbers below. ``x`` serves the projection, ``spare`` what needs more
+    room: Baumgarte's terms, and Newton's method for the energy.
     """
 
     native: int
@@ -102,6 +119,7 @@ class Workspace(NamedTuple):
     gauge: int
     facts: int
     x: int
+    spare: int
     size: int
 
 
@@ -112,7 +130,6 @@ RESIDUAL, SCALE, LARGEST, SMALLEST, BEYOND, CONDITION, N_FACTS = 0, 1, 2, 3, 4, 
 CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
 
 
-@njit(cache=True)
 def workspace(table):
     """Return the offsets of the vectors in the workspace; ``size`` is its length."""
     nq, nv, nh, nc = table[NQ], table[NV], table[NH], table[NC]
@@ -128,14 +145,34 @@ def workspace(table):
     gauge = rate + nq
     facts = gauge + N_GAUGE
     x = facts + N_FACTS
+    spare = x + input_size(table) + nq + 1
+    m, n = nh + nc + 1, 2 * nv
+    room = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
     return Workspace(
         0, 0, force, rows, bias, velocity, copy,
         y, y + big, y + 2 * big, y + 3 * big, y + 4 * big, y + 5 * big, y + 6 * big, y + 7 * big,
-        a, a + nv, a + nv + nc, rate, gauge, facts, x, x + input_size(table) + nq + 1,
+        a, a + nv, a + nv + nc, rate, gauge, facts, x, spare, spare + room,
     )  # fmt: skip
 
 
-@njit(cache=True)
 def input_size(table):
     """Return the length of x."""
     return table[NQ] + 2 * table[NV] + table[NU] + 1 + table[NP]
+
+
+def run_storage(table: np.ndarray) -> int:
+    """Return the length of the array at table[WORK] in a run: workspace, slopes, two inputs, event values twice."""
+    n = table[NQ] + table[NV]
+    events = table[N_EVENTS] + table[N_WATCHED]
+    return int(workspace(table).size + (table[N_STAGES] + 1) * n + 2 * input_size(table) + 3 * events + 1)
+
+
+# The array at table[CHART]: smallest pivot of W T at the last projection and at the end of the step before; whether
+# Newton failed to contract since then; W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows),
+# room to work in.
+CHART_GAUGE, CHART_GAUGE_BEFORE, CHART_FAILED, CHART_ROWS = 0, 1, 2, 3
+
+
+def chart_size(nv: int, nc: int) -> int:
+    """Return the length of the array at table[CHART]."""
+    return CHART_ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)

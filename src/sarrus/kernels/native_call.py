@@ -1,4 +1,4 @@
-"""Calling a native function ``void f(const double *in, double *out)`` from Numba code by its address."""
+"""Calling native functions and kernels from Numba code by their addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from sarrus.kernels.flat import FlatType, data_pointer
+from sarrus.kernels.flat import FlatType, data_pointer, flat_type, integers_type
 
 
 @intrinsic
@@ -61,3 +61,20 @@ def call_native(
         return context.get_dummy_value()
 
     return types.void(types.int64, inputs, types.int64, outputs, types.int64), generate
+
+
+@intrinsic
+def call_kernel(typing_context: Any, address: Any, table: Any, x: Any, what: Any) -> Any:
+    """Call the kernel at ``address`` with a table and x (flat views) and an integer; nothing is checked."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, integer = ir.PointerType(), ir.IntType(64)
+        function = builder.inttoptr(
+            arguments[0], ir.FunctionType(integer, [pointer, pointer, integer]).as_pointer()
+        )
+        data = [data_pointer(context, builder, signature.args[k], arguments[k]) for k in (1, 2)]
+        return builder.call(function, [*(builder.bitcast(d, pointer) for d in data), arguments[3]])
+
+    if table != integers_type or x != flat_type:
+        return None
+    return types.int64(types.int64, table, x, types.int64), generate

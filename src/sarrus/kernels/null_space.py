@@ -7,22 +7,18 @@ Z an orthonormal basis of the null space of A, on which M must be positive defin
 
 from __future__ import annotations
 
-from numba import carray
-
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import SLOPE, is_finite, load_dynamics, solve_rows
-from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat_at, flat_pointer
+from sarrus.kernels.acceleration import is_finite, load_dynamics, solve_rows
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer
 
 
-@Kernel
 def null_space_acceleration(table_pointer, x_pointer, want):
     """Do what `sarrus.kernels.acceleration.acceleration` does; M need only be positive definite on the null space."""
-    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
-    perm = table[la.QUATERNIONS + table[la.N_QUATERNIONS] :]
+    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     nv, nc = table[la.NV], table[la.NC]
     load_dynamics(table, settings, x, s, ws)
     scale = 0.0
@@ -67,7 +63,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.a)
     for i in range(nv):
         s[ws.a + i] += s[ws.step + i]
-    if want > SLOPE:
+    if want > la.SLOPE:
         # First block of Qᵀ(M a − f) = rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
         for i in range(used):
             value = -s[ws.rhs + i]

@@ -7,35 +7,29 @@ Both corrections have minimum norm in the velocity space, q ← q ⊕ (−A⁺φ
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import flat_at, flat_pointer, inlined, internal
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
 
-# What to project: nothing, velocities, positions and velocities, these and the energy.
-NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
 
-
-@Kernel
 def projection(table_pointer, x_pointer, what):
     """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
 
     −1 where the positions do not converge; then x is not to be used.
     """
-    table, x = carray(table_pointer, la.MANY), flat_pointer(x_pointer)
-    return project(table, x, what != VELOCITIES)
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
+    return project(table, x, what != la.VELOCITIES)
 
 
 @inlined
 def project(table, x, positions):
     """Do the work of `projection`."""
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
-    perm = table[la.QUATERNIONS + table[la.N_QUATERNIONS] :]
+    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     ws = la.workspace(table)
     fresh = False
     if positions and table[la.NH] > 0:

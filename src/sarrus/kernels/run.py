@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import ANSWER, PIVOTS
-from sarrus.kernels.c_function import call_kernel
-from sarrus.kernels.chart import FAILED, GAUGE, GAUGE_BEFORE
-from sarrus.kernels.flat import flat, flat_at, internal
-from sarrus.kernels.native_call import call_native
+from sarrus.kernels.flat import flat_at, flat_pointer, internal
+from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.run_state import (
+    ABSOLUTE,
+    BETWEEN,
+    BLOCKED,
+    CONDITION,
+    DONE,
+    END,
+    ENERGY,
+    EVENT,
+    EVERY,
+    FACTOR,
+    FILLED,
+    GRID,
+    GRID_NEXT,
+    GRID_START,
+    ILL_POSED,
+    KEEP_LAST,
+    LARGEST,
+    LARGEST_PIVOT,
+    LAST_PIVOT,
+    LAST_STEP,
+    LOGGED,
+    LONGEST,
+    N_FACTS,
+    NEXT_PIVOT,
+    NOT_FINITE,
+    POWER,
+    PROJECTION_FAILED,
+    RANK,
+    REJECTED,
+    RELATIVE,
+    RENEW_CHART,
+    RESIDUAL,
+    RUNNING,
+    SHORTEST,
+    SMALLEST,
+    SPLIT,
+    START,
+    STEP,
+    STEP_TOO_SMALL,
+    STEPS,
+    TRIED_ERROR,
+    TRIES,
+    UNRECORDED,
+)  # fmt: skip
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, stages
-
-# Columns of a record after t, q, v, a, u, λ.
-ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
-N_FACTS = 6
 
 # Direction of an event that is switched off.
 OFF = 2.0
-
-# How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
-RUNNING, RENEW_CHART, DONE = -1, -2, 0
-ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
-
-# Entries of the run state that one call hands to the next.
-STEP, STEPS, REJECTED, UNRECORDED, START, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6
-LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 7, 8, 9, 10
-TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT, N_STATE = 11, 12, 13, 14, 15, 16, 17, 18
-
 # Rounding of positions of the order of one; and the error estimate, at least, that may be rounding near a singular
 # configuration. It grows tenfold with every so many rejections of one step.
 ROUNDING = 4e-15
@@ -41,10 +68,11 @@ AHEAD = 4.0
 
 
 @internal
-def record(table, x, rank, row, s, ws):
-    """Fill one row: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
+def record(table, x, rank, index, s, ws):
+    """Fill the record ``index``: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
     n = nq + nv
+    row = flat_at(table[la.RECORDS] + 8 * index * (1 + n + nv + nu + nc + N_FACTS))
     row[0] = x[n + nu]
     at = 1
     for i in range(n):
@@ -72,54 +100,61 @@ def record(table, x, rank, row, s, ws):
     row[at + RESIDUAL] = residual
 
 
-@njit(cache=True)
-def storage_size(table, stage_count):
-    """Return the length of the array that `advance` works in. The caller owns it: flat views keep nothing alive."""
-    n = table[la.NQ] + table[la.NV]
-    return la.workspace(table).size + (stage_count + 1) * n + 2 * la.input_size(table)
+def advance(table_pointer, x_pointer, limit):
+    """Advance x to the time state[END] or until the records are full; return how it ended.
 
-
-@njit(cache=True)
-def advance(
-    table, bounds, a, b, c, between, errors, exponent, rtol, atol, h_max, h_min,
-    storage, state_vector, end, grid, every, project, project_every, state,
-    records, event_modes, event_values, event_log,
-):  # fmt: skip
-    """Advance ``state_vector`` = x to time ``end`` or until the records are full; returns (status, rows written).
-
-    ``state`` persists between calls (see the module's constants). With ``errors`` empty the steps are
-    state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
-    (state[UNRECORDED] = −1). ``event_modes`` (n × 2): direction −1, 0 or 1, and whether terminal;
-    ``grid`` > 0 asks for records at its multiples after state[GRID_START]: each is the end of a step of its own
-    from where the step that passes it began, so the steps do not depend on it.
-    ``between`` is the middle of the widest gap between the stages, as a fraction of the step.
-    ``event_log`` gets a row (index, time) per crossing, state[LOGGED] counts them.
+    ``state`` at table[RUN] persists between calls (see `sarrus.kernels.run_state`). Without error estimates the steps
+    are state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
+    (state[UNRECORDED] = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal; state[GRID] > 0
+    asks for records at its multiples after state[GRID_START]: each is the end of a step of its own from where the
+    step that passes it began, so the steps do not depend on it. The event log gets a row (index, time) per
+    crossing, state[LOGGED] counts them. ``limit`` is the number of rows to write at most.
     """
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
+    state = flat_at(table[la.RUN])
+    code, rows = _advance(table, x, state, limit)
+    state[FILLED] = rows
+    return code
+
+
+@internal
+def _advance(table, x, state, room):
+    """Do the work of `advance`; returns how it ended and the number of rows written."""
     nq, nv, nu = table[la.NQ], table[la.NV], table[la.NU]
     n = nq + nv
     time = n + nu
-    s = b.shape[0]
-    adaptive = errors.shape[0] > 0
+    s = table[la.N_STAGES]
+    adaptive, n_events = table[la.N_ERRORS] > 0, table[la.N_EVENTS] + table[la.N_WATCHED]
+    project, project_every = table[la.PROJECT], table[la.PROJECT_EVERY]
+    end, grid, every, between = state[END], state[GRID], state[EVERY], state[BETWEEN]
+    rtol, atol, h_max, h_min, exponent = (
+        state[RELATIVE],
+        state[ABSOLUTE],
+        state[LONGEST],
+        state[SHORTEST],
+        state[POWER],
+    )
     ws = la.workspace(table)
     size_x = la.input_size(table)
-    work, slopes = flat(storage), flat(storage[ws.size :])
-    new, trial = flat(storage[ws.size + (s + 1) * n :]), flat(storage[ws.size + (s + 1) * n + size_x :])
-    x, settings = flat(state_vector), flat_at(table[la.SETTINGS])
-    n_events = table[la.N_EVENTS] + table[la.N_WATCHED]
-    values = np.empty(n_events + 1)
+    work, settings = flat_at(table[la.WORK]), flat_at(table[la.SETTINGS])
+    slopes = flat_at(table[la.WORK] + 8 * ws.size)
+    new = flat_at(table[la.WORK] + 8 * (ws.size + (s + 1) * n))
+    trial = flat_at(table[la.WORK] + 8 * (ws.size + (s + 1) * n + size_x))
+    values = flat_at(table[la.WORK] + 8 * (ws.size + (s + 1) * n + 2 * size_x))
+    event_values = flat_at(table[la.VALUES])
     rows = 0
 
-    rank = slope(table, bounds, x, PIVOTS, slopes, 0, work, ws)
+    rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
     size, speed = _approach(work, ws, state)
     if state[UNRECORDED] < 0.0:
-        record(table, x, rank, records[rows], work, ws)
+        record(table, x, rank, rows, work, ws)
         rows += 1
         state[UNRECORDED] = 0.0
         if n_events:
-            _event_values(table, bounds, x, event_values, work, ws)
-    while x[time] < end and rows < records.shape[0] and state[LOGGED] + n_events <= event_log.shape[0]:
+            _event_values(table, x, event_values, 0, work, ws)
+    while x[time] < end and rows < room and state[LOGGED] + n_events <= table[la.LOG_ROOM]:
         t = x[time]
         last = False
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
@@ -148,14 +183,11 @@ def advance(
             if near and size < 2.0 * speed * h:
                 h, whole, beside = _part(size / speed, h, end - t, between)
                 last = last and whole
-            if beside and rows + 2 > records.shape[0]:
+            if beside and rows + 2 > room:
                 return RUNNING, rows
-        if grid > 0.0 and rows + int(h / grid) + 2 > records.shape[0]:
+        if grid > 0.0 and rows + int(h / grid) + 2 > room:
             return RUNNING, rows
-        good = stages(
-            table, bounds, a, b, c, adaptive, near,
-            x, h, slopes, new, work, ws,
-        )  # fmt: skip
+        good = stages(table, adaptive, near, x, h, slopes, new, work, ws)
         if (
             project > 0
             and not near
@@ -164,7 +196,7 @@ def advance(
             # Redundant rows contradict each other beside the constraints: from now on stages are projected.
             state[SPLIT] = 1.0
         if adaptive:
-            error = error_norm(errors, slopes, x, new, h, n, rtol, atol) if good else np.inf
+            error = error_norm(table, slopes, x, new, h, rtol, atol) if good else np.inf
             tolerance, least = max(rtol, atol), 0.0
             if near and size > 0.0:
                 # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What
@@ -217,10 +249,10 @@ def advance(
             return PROJECTION_FAILED, rows
         stop = False
         if n_events:
-            _event_values(table, bounds, new, values, work, ws)
+            _event_values(table, new, values, 0, work, ws)
             stop = _locate(
-                table, bounds, a, b, c, near, x, h, slopes, new, trial, work, ws, what,
-                state, event_modes, event_values, values, event_log, settings[la.EVENT_TOLERANCE],
+                table, near, x, h, slopes, new, trial, work, ws, what,
+                state, event_values, values, settings[la.EVENT_TOLERANCE],
             )  # fmt: skip
         on_grid = False
         while grid > 0.0:
@@ -231,10 +263,7 @@ def advance(
             state[GRID_NEXT] += 1.0
             if on_grid:
                 break
-            if not _sample(
-                table, bounds, a, b, c, near, x, wanted, slopes, trial, work, ws, what,
-                state, records[rows],
-            ):  # fmt: skip
+            if not _sample(table, near, x, wanted, slopes, trial, work, ws, what, rows):
                 return PROJECTION_FAILED, rows
             rows += 1
         if beside:
@@ -242,16 +271,13 @@ def advance(
             state[STEPS] += 1.0
             state[UNRECORDED] += 1.0
             if state[UNRECORDED] >= every and not (stop and new[time] < target):
-                if not _sample(
-                    table, bounds, a, b, c, near, x, target, slopes, trial, work, ws, what,
-                    state, records[rows],
-                ):  # fmt: skip
+                if not _sample(table, near, x, target, slopes, trial, work, ws, what, rows):
                     return PROJECTION_FAILED, rows
                 rows += 1
                 state[UNRECORDED] = 0.0
         for i in range(la.input_size(table)):
             x[i] = new[i]
-        rank = slope(table, bounds, x, PIVOTS, slopes, 0, work, ws)
+        rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         size, speed = _approach(work, ws, state)
         if whole:
@@ -260,7 +286,7 @@ def advance(
         if rank < 0:
             return ILL_POSED, rows
         if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
-            record(table, x, rank, records[rows], work, ws)
+            record(table, x, rank, rows, work, ws)
             rows += 1
             state[UNRECORDED] = 0.0
         if stop:
@@ -276,25 +302,22 @@ def _worn(chart, settings, adaptive):
 
     With adaptive steps the error estimate stops before that.
     """
-    falling = chart[GAUGE_BEFORE] - chart[GAUGE]
-    chart[GAUGE_BEFORE], chart[FAILED] = chart[GAUGE], 0.0
-    return chart[GAUGE] < settings[la.CHART_LIMIT] or (not adaptive and chart[GAUGE] < AHEAD * falling)
+    falling = chart[la.CHART_GAUGE_BEFORE] - chart[la.CHART_GAUGE]
+    chart[la.CHART_GAUGE_BEFORE], chart[la.CHART_FAILED] = chart[la.CHART_GAUGE], 0.0
+    return chart[la.CHART_GAUGE] < settings[la.CHART_LIMIT] or (
+        not adaptive and chart[la.CHART_GAUGE] < AHEAD * falling
+    )
 
 
 @internal
-def _sample(
-    table, bounds, a, b, c, near, x, time, slopes, trial, s, ws, what, state, row
-):  # fmt: skip
+def _sample(table, near, x, time, slopes, trial, s, ws, what, row):
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
-    stages(
-        table, bounds, a, b, c, False, near,
-        x, time - x[clock], slopes, trial, s, ws,
-    )  # fmt: skip
+    stages(table, False, near, x, time - x[clock], slopes, trial, s, ws)
     trial[clock] = time
     if not finish(table, trial, what):
         return False
-    rank = slope(table, bounds, trial, PIVOTS, slopes, b.shape[0], s, ws)
+    rank = slope(table, trial, la.PIVOTS, slopes, table[la.N_STAGES], s, ws)
     record(table, trial, rank, row, s, ws)
     return True
 
@@ -339,17 +362,17 @@ def _approach(s, ws, state):
 
 
 @internal
-def _event_values(table, bounds, x, values, s, ws):
-    """Write the event functions at x, then the multipliers that are watched."""
+def _event_values(table, x, values, first, s, ws):
+    """Write the event functions at x, then the multipliers that are watched, from values[first] on."""
     count = table[la.N_EVENTS]
     if count > 0:
-        call_native(table[la.EVENTS], x, 0, values, 0)
+        call_native(table[la.EVENTS], x, 0, values, first)
     if table[la.N_WATCHED] > 0:
-        set_control(table, bounds, x, s, ws)
-        call_kernel(table[la.ACCELERATION], table, x, ANSWER)
+        set_control(table, x, s, ws)
+        call_kernel(table[la.ACCELERATION], table, x, la.ANSWER)
         watched = flat_at(table[la.WATCHED])
         for k in range(table[la.N_WATCHED]):
-            values[count + k] = s[ws.lam + int(watched[k])]
+            values[first + count + k] = s[ws.lam + int(watched[k])]
 
 
 @internal
@@ -365,22 +388,21 @@ def _crossing(before, after, direction):
 
 
 @internal
-def _locate(
-    table, bounds, a, b, c, near, x, h, slopes, new, trial, work, ws, what,
-    state, modes, before, after, log, tolerance,
-):  # fmt: skip
+def _locate(table, near, x, h, slopes, new, trial, work, ws, what, state, before, after, tolerance):
     """Find crossings within the step by repeating it with a shorter h (Illinois method), and log them.
 
-    The earliest terminal event shortens the step: its state goes to ``new`` and True is returned.
+    The earliest terminal event shortens the step: its state goes to ``new`` and True is returned. ``after`` has room
+    for two more sets of values.
     """
-    count = before.shape[0]
-    values, found = np.empty(count + 1), np.full(count, np.inf)
+    count = table[la.N_EVENTS] + table[la.N_WATCHED]
+    modes, log, values, found = flat_at(table[la.MODES]), flat_at(table[la.LOG]), count, 2 * count
     for i in range(la.input_size(table)):
         trial[i] = new[i]
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
     earliest, stop = h, False
     for k in range(count):
-        if not _crossing(before[k], after[k], modes[k, 0]):
+        after[found + k] = np.inf
+        if not _crossing(before[k], after[k], modes[2 * k]):
             continue
         low, high, f_low, f_high = 0.0, h, before[k], after[k]
         for _ in range(60):
@@ -389,31 +411,26 @@ def _locate(
             middle = low + (high - low) * f_low / (f_low - f_high)
             margin = 1e-3 * (high - low)
             middle = min(max(middle, low + margin), high - margin)
-            if not stages(
-                table, bounds, a, b, c, False, near,
-                x, middle, slopes, trial, work, ws,
-            ) or not finish(table, trial, what):  # fmt: skip
+            good = stages(table, False, near, x, middle, slopes, trial, work, ws)
+            if not good or not finish(table, trial, what):
                 break
-            _event_values(table, bounds, trial, values, work, ws)
-            if _crossing(before[k], values[k], modes[k, 0]):
-                high, f_high, f_low = middle, values[k], 0.5 * f_low
+            _event_values(table, trial, after, values, work, ws)
+            if _crossing(before[k], after[values + k], modes[2 * k]):
+                high, f_high, f_low = middle, after[values + k], 0.5 * f_low
             else:
-                low, f_low, f_high = middle, values[k], 0.5 * f_high
-        found[k] = high
-        if modes[k, 1] != 0.0 and high <= earliest:
+                low, f_low, f_high = middle, after[values + k], 0.5 * f_high
+        after[found + k] = high
+        if modes[2 * k + 1] != 0.0 and high <= earliest:
             earliest, stop = high, True
     if stop:
-        stages(
-            table, bounds, a, b, c, False, near,
-            x, earliest, slopes, new, work, ws,
-        )  # fmt: skip
+        stages(table, False, near, x, earliest, slopes, new, work, ws)
         finish(table, new, what)
-        _event_values(table, bounds, new, after, work, ws)
+        _event_values(table, new, after, 0, work, ws)
     for k in range(count):
         before[k] = after[k]
-        if found[k] <= earliest:
+        if after[found + k] <= earliest:
             row = int(state[LOGGED])
-            log[row, 0] = k
-            log[row, 1] = x[clock] + found[k]
+            log[2 * row] = k
+            log[2 * row + 1] = x[clock] + after[found + k]
             state[LOGGED] += 1.0
     return stop

@@ -5,31 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import SLOPE
-from sarrus.kernels.c_function import call_kernel
-from sarrus.kernels.flat import internal
-from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import CONSTRAINTS, NOTHING, normalize
+from sarrus.kernels.flat import flat_at, internal
+from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.projection import normalize
 
 
 @internal
-def set_control(table, bounds, x, s, ws):
-    """Write u = control(q, v, t) to x, clipped to the actuators' limits (rows of ``bounds``)."""
+def set_control(table, x, s, ws):
+    """Write u = control(q, v, t) to x, clipped to the actuators' limits."""
     nu = table[la.NU]
     if table[la.CONTROL] == 0 or nu == 0:
         return
-    first = table[la.NQ] + table[la.NV]
+    first, bounds = table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
     call_native(table[la.CONTROL], x, 0, s, ws.x)
     for k in range(nu):
-        x[first + k] = min(max(s[ws.x + k], bounds[0, k]), bounds[1, k])
+        x[first + k] = min(max(s[ws.x + k], bounds[k]), bounds[nu + k])
 
 
 @internal
-def slope(table, bounds, x, want, slopes, stage, s, ws):
+def slope(table, x, want, slopes, stage, s, ws):
     """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
     nq, nv = table[la.NQ], table[la.NV]
     n = nq + nv
-    set_control(table, bounds, x, s, ws)
+    set_control(table, x, s, ws)
     used = call_kernel(table[la.ACCELERATION], table, x, want)
     for i in range(nq):
         slopes[stage * n + i] = s[ws.rate + i]
@@ -39,9 +37,7 @@ def slope(table, bounds, x, want, slopes, stage, s, ws):
 
 
 @internal
-def stages(
-    table, bounds, a, b, c, extra, near, x, h, slopes, new, s, ws
-):  # fmt: skip
+def stages(table, extra, near, x, h, slopes, new, s, ws):
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
     ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
@@ -49,23 +45,23 @@ def stages(
     them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
     the smooth field f∘π, which is f on the constraints.
     """
-    n = table[la.NQ] + table[la.NV]
+    n, count = table[la.NQ] + table[la.NV], table[la.N_STAGES]
     time = n + table[la.NU]
-    count = b.shape[0]
+    a, b, c = flat_at(table[la.STAGE_WEIGHTS]), flat_at(table[la.END_WEIGHTS]), flat_at(table[la.NODES])
     for i in range(la.input_size(table)):
         new[i] = x[i]
     for stage in range(1, count):
         for i in range(n):
             new[i] = x[i]
         for j in range(stage):
-            weight = h * a[stage, j]
+            weight = h * a[stage * count + j]
             if weight != 0.0:
                 for i in range(n):
                     new[i] += weight * slopes[j * n + i]
         new[time] = x[time] + c[stage] * h
-        if near and not finish(table, new, CONSTRAINTS):
+        if near and not finish(table, new, la.CONSTRAINTS):
             return False
-        if slope(table, bounds, new, SLOPE, slopes, stage, s, ws) < 0:
+        if slope(table, new, la.SLOPE, slopes, stage, s, ws) < 0:
             return False
     for i in range(n):
         new[i] = x[i]
@@ -77,26 +73,28 @@ def stages(
     new[time] = x[time] + h
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
-        if near and not finish(table, new, CONSTRAINTS):
+        if near and not finish(table, new, la.CONSTRAINTS):
             return False
-        return slope(table, bounds, new, SLOPE, slopes, count, s, ws) >= 0
+        return slope(table, new, la.SLOPE, slopes, count, s, ws) >= 0
     return True
 
 
 @internal
-def error_norm(errors, slopes, x, new, h, n, rtol, atol):
+def error_norm(table, slopes, x, new, h, rtol, atol):
     """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10)."""
+    n, count, width = table[la.NQ] + table[la.NV], table[la.N_ERRORS], table[la.N_STAGES] + 1
+    errors = flat_at(table[la.ERROR_WEIGHTS])
     first = second = 0.0
     for i in range(n):
         scale = atol + rtol * max(abs(x[i]), abs(new[i]))
         e = g = 0.0
-        for j in range(errors.shape[1]):
-            e += errors[0, j] * slopes[j * n + i]
-            if errors.shape[0] == 2:
-                g += errors[1, j] * slopes[j * n + i]
+        for j in range(width):
+            e += errors[j] * slopes[j * n + i]
+            if count == 2:
+                g += errors[width + j] * slopes[j * n + i]
         first += (e / scale) ** 2
         second += (g / scale) ** 2
-    if errors.shape[0] == 1:
+    if count == 1:
         return h * np.sqrt(first / n)
     if first == 0.0 and second == 0.0:
         return 0.0
@@ -110,6 +108,6 @@ def finish(table, x, what):
         if not np.isfinite(x[i]):
             return False
     normalize(table, x)
-    if what == NOTHING or (table[la.NC] == 0 and what == CONSTRAINTS):
+    if what == la.NOTHING or (table[la.NC] == 0 and what == la.CONSTRAINTS):
         return True
     return call_kernel(table[la.PROJECTION], table, x, what) >= 0

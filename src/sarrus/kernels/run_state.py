@@ -1,0 +1,22 @@
+"""What Python and the time loop (`sarrus.kernels.run`) share: the run's state, its records, and how a call ends."""
+
+from __future__ import annotations
+
+# How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
+RUNNING, RENEW_CHART, DONE = -1, -2, 0
+ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT = 5, 6, 7, 8, 10
+
+# Columns of a record after t, q, v, a, u, λ.
+ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
+N_FACTS = 6
+
+# Entries of the array at table[RUN]. What one call hands to the next:
+STEP, STEPS, REJECTED, UNRECORDED, START, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6
+LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 7, 8, 9, 10
+TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT = 11, 12, 13, 14, 15, 16, 17
+# What a call is asked for: the time to stop at, the interval of a grid of records (0: none), the number of steps from
+# one record to the next, tolerances and limits of adaptive steps, the power of the error in their choice, and the
+# middle of the widest gap between the stages, as a fraction of the step.
+END, GRID, EVERY, RELATIVE, ABSOLUTE, LONGEST, SHORTEST, POWER, BETWEEN = 18, 19, 20, 21, 22, 23, 24, 25, 26
+# What it answers besides: the number of records written.
+FILLED, N_STATE = 27, 28
