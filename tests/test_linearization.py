@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from conftest import load_example
-from mechanisms import close_loops, random_coordinates, random_tree
+from mechanisms import LOOPS, random_loop, random_tree
 from sarrus.analysis.equilibrium import equilibrium
 from sarrus.coordinates.parametrization import Parametrization, parametrize
 from sarrus.errors import ArgumentError, SolveError
@@ -33,11 +33,6 @@ EXAMPLES = (
     "five_bar", "three_leg_platform", "front_loader", "bricard", "bricard free", "slider_crank", "two_arms",
     "leg_four_bar", "stewart", "quadruped", "bennett",
 )  # fmt: skip
-LOOPS = {
-    "quaternions": (("free", "spherical", "revolute", "spherical"), ("point", "universal", "point_on_line")),
-    "mixed": (("planar", "cylindrical", "screw", "universal", "spherical"), ("cylindrical", "distance")),
-    "redundant": (("free", "spherical", "revolute"), ("point", "point", "distance")),
-}
 
 
 def moving(system: System, q: Array, t: float = 0.0, seed: int = 3) -> State:
@@ -59,16 +54,7 @@ def shipped(name: str) -> State:
 @lru_cache
 def looped(kind: str) -> State:
     """A random system closed at q; "redundant" has every closure twice."""
-    joints, closures = LOOPS[kind]
-    plan = random_tree(11, joints)
-    q = random_coordinates(plan)
-    mechanism = close_loops(plan, q, closures)
-    if kind == "redundant":
-        for closure in list(mechanism.closures.values()):
-            mechanism.add_closure(
-                f"{closure.name}_again", closure.kind, closure.body1, closure.body2,
-                pose1=closure.pose1, pose2=closure.pose2, axis=closure.axis1, length=closure.length,
-            )  # fmt: skip
+    mechanism, q = random_loop(kind)
     return moving(System(mechanism), q)
 
 
