@@ -104,6 +104,7 @@ projection = Kernel("projection", "projection")
 projection_with_energy = Kernel("energy", "projection_with_energy")
 chart_projection = Kernel("chart", "chart_projection")
 advance = Kernel("run", "advance")
+command = Kernel("command", "command")
 
 
 def prefetch() -> None:

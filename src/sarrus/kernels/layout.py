@@ -56,8 +56,9 @@ RUN, RECORDS, MODES, VALUES, LOG = 35, 36, 37, 38, 39
 # numbers of stages and of error estimates, room in the log; what is projected, and after how many steps
 N_STAGES, N_ERRORS, LOG_ROOM = 40, 41, 42
 PROJECT, PROJECT_EVERY = 43, 44
-N_QUATERNIONS = 45  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 46
+LAW, LAW_KERNEL = 45, 46  # the table of a control law (see `sarrus.kernels.law_layout`), and its kernel
+N_QUATERNIONS = 47  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 48
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
