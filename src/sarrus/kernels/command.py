@@ -54,10 +54,10 @@ def solve_law(table, x):
 
 @internal
 def _motion(table, settings, s, perm, ws):
-    """Factor A; leave Qᵀ M Q at mass, L of M₂₂ = LᵀL at inner, −A⁺γ at vectors, z after rank entries of the next
-    vector,
+    """Factor A and find the motion without controls, and that of each; return the rank, −1 where it fails.
 
-    Qᵀ(f + M A⁺γ) in the one after, Qᵀ S columns at actuation, G columns at gain. Returns the rank, −1 where it fails.
+    Left behind: Qᵀ M Q at mass; L of M₂₂ = LᵀL at inner; three vectors, −A⁺γ, z after ``rank`` entries, and
+    Qᵀ(f + M A⁺γ); at actuation Yᵀ S_k and L⁻ᵀ Zᵀ S_k for each control; at gain the columns of G.
     """
     nv, nu, nc = table[ll.NV], table[ll.NU], table[ll.NC]
     big, first = ws.big, ws.vectors
