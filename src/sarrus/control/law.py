@@ -165,6 +165,7 @@ class Law:
         self._tolerances = np.zeros(ll.N_SETTINGS)
         self.table = self._table()
         self._state = np.zeros(system.nq + system.nv + system.nu + 1)
+        self._addresses = self.table.ctypes.data, self._state.ctypes.data
         self._ready = False
 
     def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
@@ -179,7 +180,7 @@ class Law:
         state[: system.nq] = q
         state[system.nq : system.nq + system.nv] = v
         state[-1] = t
-        if command(self.table, state, 0) < 0:
+        if command.entry(*self._addresses, 0) < 0:
             self._fail(q, v, t)
         return self._answer[: system.nu].copy()
 

@@ -44,8 +44,8 @@ def solve_law(table, x):
     answer[nu] = rank
     if rank < 0:
         return rank
-    _levels(table, s, ws, rank)
-    _solve_levels(table, settings, answer, s, perm, ws)
+    total = _levels(table, s, ws, rank)
+    _solve_levels(table, settings, answer, s, perm, ws, total, table[ll.NV] - rank)
     wrong = 0.0
     for k in range(nu):
         wrong += 0.0 * answer[k]
@@ -56,12 +56,12 @@ def solve_law(table, x):
 def _motion(table, settings, s, perm, ws):
     """Factor A and find the motion without controls, and that of each; return the rank, −1 where it fails.
 
-    Left behind: Qᵀ M Q at mass; L of M₂₂ = LᵀL at inner; three vectors, −A⁺γ, z after ``rank`` entries, and
-    Qᵀ(f + M A⁺γ); at actuation Yᵀ S_k and L⁻ᵀ Zᵀ S_k for each control; at gain the columns of G.
+    Left behind: at basis Zᵀ, at product Zᵀ M, at inner the L of M₂₂ = LᵀL; two vectors, a(0) and then M a(0) − f;
+    at push L⁻ᵀ Zᵀ S and at gain G, a row of nv for each control.
     """
     nv, nu, nc = table[ll.NV], table[ll.NU], table[ll.NC]
     big, first = ws.big, ws.vectors
-    still, free_motion, force = first, first + big, first + 2 * big
+    motion, load = first, first + big
     diagonal, beta, beta2, norms, rhs, y = (
         first + 3 * big, first + 4 * big, first + 5 * big, first + 6 * big, first + 7 * big, first + 8 * big,
     )  # fmt: skip
@@ -69,108 +69,116 @@ def _motion(table, settings, s, perm, ws):
         s[rhs + j] = -s[ws.bias + j]
     used, _ = fa.solve(
         s, ws.rows, nc, nv, table[ll.RANK], settings[ll.SINGULAR_CUT], settings[ll.SCALE_OF_ROWS], perm,
-        diagonal, beta, beta2, norms, rhs, y, still,
+        diagonal, beta, beta2, norms, rhs, y, motion,
     )  # fmt: skip
     if used < 0:
         return -1
-    for i in range(nv):
-        value = s[ws.force + i]
-        for j in range(nv):
-            value -= s[ws.mass + i * nv + j] * s[still + j]
-        s[force + i] = value
-    fa.apply_q_transposed(s, ws.rows, nv, used, beta, force)
-    for i in range(nv):
-        fa.apply_q_transposed(s, ws.rows, nv, used, beta, ws.mass + i * nv)
-    for j in range(nv):
-        for i in range(nv):
-            s[rhs + i] = s[ws.mass + i * nv + j]
-        fa.apply_q_transposed(s, ws.rows, nv, used, beta, rhs)
-        for i in range(nv):
-            s[ws.mass + i * nv + j] = s[rhs + i]
     free = nv - used
+    for i in range(free):
+        column = ws.basis + i * nv
+        for c in range(nv):
+            s[column + c] = 1.0 if c == used + i else 0.0
+        fa.apply_q(s, ws.rows, nv, used, beta, column)
+        _times(s, ws.mass, nv, column, ws.product + i * nv)
+        for j in range(i + 1):
+            s[ws.inner + i * free + j] = _dot(s, ws.product + i * nv, ws.basis + j * nv, nv)
     largest = 0.0
     for i in range(free):
-        for j in range(free):
-            s[ws.inner + i * free + j] = s[ws.mass + (used + i) * nv + used + j]
         largest = max(largest, s[ws.inner + i * free + i])
     if not fa.cholesky_ltl(s, ws.inner, free):
         return -1
     for i in range(free):
         if not s[ws.inner + i * free + i] ** 2 > 1e-14 * largest:
             return -1
-        s[free_motion + used + i] = s[force + used + i]
-    fa.solve_l_transposed(s, ws.inner, free, free_motion + used)
-    fa.solve_l(s, ws.inner, free, free_motion + used)
+    _times(s, ws.mass, nv, motion, load)
+    for c in range(nv):
+        s[load + c] -= s[ws.force + c]
+    for i in range(free):
+        s[rhs + i] = -_dot(s, ws.basis + i * nv, load, nv)
+    fa.solve_l_transposed(s, ws.inner, free, rhs)
+    fa.solve_l(s, ws.inner, free, rhs)
+    for i in range(free):
+        for c in range(nv):
+            s[motion + c] += s[rhs + i] * s[ws.basis + i * nv + c]
+            s[load + c] += s[rhs + i] * s[ws.product + i * nv + c]
     for k in range(nu):
-        column, gain = ws.actuation + k * nv, ws.gain + k * nv
-        fa.apply_q_transposed(s, ws.rows, nv, used, beta, column)
+        push, gain = ws.push + k * nv, ws.gain + k * nv
         for i in range(free):
-            s[gain + i] = s[column + used + i]
-        fa.solve_l_transposed(s, ws.inner, free, gain)
-        # L⁻ᵀ Zᵀ S is what a demanded force is compared with; keep it in place of Zᵀ S.
+            s[push + i] = _dot(s, ws.basis + i * nv, ws.actuation + k * nv, nv)
+        fa.solve_l_transposed(s, ws.inner, free, push)
         for i in range(free):
-            s[column + used + i] = s[gain + i]
+            s[gain + i] = s[push + i]
         fa.solve_l(s, ws.inner, free, gain)
     return used
 
 
+@fa.fast
+def _dot(s, a, b, n):
+    """Return the scalar product of two vectors."""
+    total = 0.0
+    for i in range(n):
+        total += s[a + i] * s[b + i]
+    return total
+
+
+@fa.fast
+def _times(s, matrix, n, x, out):
+    """Write the product of a symmetric n × n matrix with a vector."""
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            total += s[matrix + i * n + j] * s[x + j]
+        s[out + i] = total
+
+
 @internal
 def _levels(table, s, ws, rank):
-    """Write the rows T and right-hand sides d of all levels."""
+    """Write the rows T and right-hand sides d of all levels; return how many rows there are."""
     nv, nu = table[ll.NV], table[ll.NU]
     roots, wish = flat_at(table[ll.ROOTS]), flat_at(table[ll.WISH])
-    free, beta = nv - rank, ws.vectors + 4 * ws.big
+    free = nv - rank
     if table[ll.ON_MULTIPLIERS] == 1:
         _reactions(table, s, ws, rank)
     row = 0
     for level in range(table[ll.N_LEVELS]):
-        kind, first, count = _level(table, level)
+        kind, first, count = _level(table, level, free)
         if kind == ll.FORCE:
-            turned = ws.vectors + 7 * ws.big
-            for i in range(nv):
-                s[turned + i] = s[ws.forces + first * nv + i] if first >= 0 else 0.0
-            fa.apply_q_transposed(s, ws.rows, nv, rank, beta, turned)
-            fa.solve_l_transposed(s, ws.inner, free, turned + rank)
-            for i in range(nv):
-                s[ws.right + row + i] = s[turned + rank + i] if i < free else 0.0
+            for i in range(free):
+                column, value = ws.basis + i * nv, 0.0
+                if first >= 0:
+                    value = _dot(s, column, ws.forces + first * nv, nv)
+                s[ws.right + row + i] = value
                 for k in range(nu):
-                    column = ws.actuation + k * nv + rank
-                    s[ws.table + (row + i) * nu + k] = s[column + i] if i < free else 0.0
-            count = nv
+                    s[ws.table + (row + i) * nu + k] = s[ws.push + k * nv + i]
+            fa.solve_l_transposed(s, ws.inner, free, ws.right + row)
         else:
             for i in range(count):
-                _row(table, s, ws, rank, first + i, row + i)
+                _row(table, s, ws, free, first + i, row + i)
         for i in range(row, row + count):
             for k in range(nu):
                 s[ws.right + i] -= s[ws.table + i * nu + k] * wish[k]
                 s[ws.table + i * nu + k] *= roots[k]
         row += count
+    return row
 
 
 @internal
-def _level(table, level):
-    """Return kind, first row or force, and number of rows of a level."""
+def _level(table, level, free):
+    """Return kind, first row or force, and number of rows of a level; those of a force are the motions."""
     at = ll.LEVELS + 3 * level
-    return table[at], table[at + 1], table[at + 2]
+    return table[at], table[at + 1], free if table[at] == ll.FORCE else table[at + 2]
 
 
 @internal
-def _row(table, s, ws, rank, demand, row):
+def _row(table, s, ws, free, demand, row):
     """Write one row J a + E λ = r as T u = d."""
     nv, nu, nc = table[ll.NV], table[ll.NU], table[ll.NC]
-    still, free_motion, beta = ws.vectors, ws.vectors + ws.big, ws.vectors + 4 * ws.big
-    jacobian = ws.demands + demand * nv
-    value = s[ws.wanted + demand]
-    for i in range(nv):
-        value -= s[jacobian + i] * s[still + i]
-    fa.apply_q_transposed(s, ws.rows, nv, rank, beta, jacobian)
-    for i in range(rank, nv):
-        value -= s[jacobian + i] * s[free_motion + i]
+    jacobian, along = ws.demands + demand * nv, ws.vectors + 7 * ws.big
+    value = s[ws.wanted + demand] - _dot(s, jacobian, ws.vectors, nv)
+    for i in range(free):
+        s[along + i] = _dot(s, jacobian, ws.basis + i * nv, nv)
     for k in range(nu):
-        gain, total = ws.gain + k * nv, 0.0
-        for i in range(nv - rank):
-            total += s[jacobian + rank + i] * s[gain + i]
-        s[ws.table + row * nu + k] = total
+        s[ws.table + row * nu + k] = _dot(s, along, ws.gain + k * nv, free)
     if table[ll.ON_MULTIPLIERS] == 1:
         coupling = ws.couplings + demand * nc
         for j in range(nc):
@@ -187,22 +195,22 @@ def _reactions(table, s, ws, rank):
     """Write λ at u = 0 to rest, and its change with each control to reaction."""
     nv, nu, nc = table[ll.NV], table[ll.NU], table[ll.NC]
     big, first = ws.big, ws.vectors
-    free_motion, force = first + big, first + 2 * big
-    diagonal, beta2, inner, work = first + 3 * big, first + 5 * big, first + 7 * big, first + 9 * big
+    load, force, work = first + big, first + 2 * big, first + 9 * big
+    diagonal, beta, beta2 = first + 3 * big, first + 4 * big, first + 5 * big
     perm = flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS])
     for k in range(-1, nu):
-        for i in range(rank):
-            value = -s[force + i] if k < 0 else -s[ws.actuation + k * nv + i]
-            for j in range(nv - rank):
-                motion = s[free_motion + rank + j] if k < 0 else s[ws.gain + k * nv + j]
-                value += s[ws.mass + i * nv + rank + j] * motion
-            s[inner + i] = value
+        for c in range(nv):
+            s[force + c] = s[load + c] if k < 0 else -s[ws.actuation + k * nv + c]
+            if k >= 0:
+                for i in range(nv - rank):
+                    s[force + c] += s[ws.gain + k * nv + i] * s[ws.product + i * nv + c]
+        fa.apply_q_transposed(s, ws.rows, nv, rank, beta, force)
         target = ws.rest if k < 0 else ws.reaction + k * nc
-        fa.multipliers(s, ws.rows, nc, nv, rank, perm, diagonal, beta2, inner, work, target)
+        fa.multipliers(s, ws.rows, nc, nv, rank, perm, diagonal, beta2, force, work, target)
 
 
 @internal
-def _solve_levels(table, settings, answer, s, perm, ws):
+def _solve_levels(table, settings, answer, s, perm, ws, total, free):
     """Solve T u = d level by level and write u and what became of each level."""
     nu, big, first = table[ll.NU], ws.big, ws.vectors
     roots, wish = flat_at(table[ll.ROOTS]), flat_at(table[ll.WISH])
@@ -213,15 +221,9 @@ def _solve_levels(table, settings, answer, s, perm, ws):
         answer[k] = 0.0
         for c in range(nu):
             s[ws.turned + k * nu + c] = 1.0 if c == k else 0.0
-    total = 0
-    for level in range(table[ll.N_LEVELS]):
-        kind, _, count = _level(table, level)
-        total += table[ll.NV] if kind == ll.FORCE else count
     row, done = 0, 0
     for level in range(table[ll.N_LEVELS]):
-        kind, _, count = _level(table, level)
-        if kind == ll.FORCE:
-            count = table[ll.NV]
+        _, _, count = _level(table, level, free)
         left = nu - done
         size = demanded = 0.0
         for i in range(count):

@@ -42,7 +42,10 @@ class LawWorkspace(NamedTuple):
     forces: int
     vectors: int
     big: int
+    basis: int
+    product: int
     inner: int
+    push: int
     gain: int
     reaction: int
     rest: int
@@ -68,8 +71,11 @@ def law_workspace(table: np.ndarray) -> LawWorkspace:
     forces = couplings + n_demands * nc * table[ON_MULTIPLIERS]
     vectors = forces + n_forces * nv
     big = nv + nu + nc + n_demands + 1
-    inner = vectors + 10 * big
-    gain = inner + nv * nv
+    basis = vectors + 10 * big
+    product = basis + nv * nv
+    inner = product + nv * nv
+    push = inner + nv * nv
+    gain = push + nu * nv
     reaction = gain + nu * nv
     rest = reaction + nu * nc
     panel = rest + nc
@@ -77,6 +83,6 @@ def law_workspace(table: np.ndarray) -> LawWorkspace:
     right = rows_of_levels + total * nu
     turned = right + total
     return LawWorkspace(
-        0, force, rows, bias, actuation, demands, wanted, couplings, forces, vectors, big, inner, gain, reaction,
-        rest, panel, rows_of_levels, right, turned, turned + nu * nu,
+        0, force, rows, bias, actuation, demands, wanted, couplings, forces, vectors, big, basis, product,
+        inner, push, gain, reaction, rest, panel, rows_of_levels, right, turned, turned + nu * nu,
     )  # fmt: skip
