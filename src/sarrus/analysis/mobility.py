@@ -176,7 +176,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float =
         near = system.constraint_jacobian(branch.q, t)
         sure |= _determined(near, split(near, cut).rank)
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
-    independent = _independent(parts.kernel)
+    independent = independent_rows(parts.kernel, parts.kernel.shape[1])
     motions = parts.kernel @ np.linalg.inv(parts.kernel[independent])
     motions[np.abs(motions) < 1e-14] = 0.0
     lasting = generic == parts.rank and (regular or len(branches) == 1)
@@ -214,10 +214,10 @@ def _rank(system: System, q: Array, t: float, cut: float) -> int:
     return split(system.constraint_jacobian(q, t), cut).rank
 
 
-def _independent(kernel: Array) -> list[int]:
-    """Return rows of the kernel that determine the others well, early ones first (threshold pivoting)."""
-    left, chosen = kernel.copy(), []
-    for _ in range(kernel.shape[1]):
+def independent_rows(matrix: Array, rank: int) -> list[int]:
+    """Return ``rank`` rows of a matrix that span the others well, early ones first (threshold pivoting)."""
+    left, chosen = matrix.copy(), []
+    for _ in range(rank):
         sizes = np.linalg.norm(left, axis=1)
         i = int(np.argmax(sizes > _SHARE * sizes.max()))
         along = left[i] / sizes[i]
