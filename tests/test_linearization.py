@@ -427,14 +427,20 @@ def test_small_free_motion_is_linear() -> None:
 
 
 def test_flattened_parallelogram_is_refused() -> None:
+    """The error names both branches: the parallelogram q₃ = q₁ − q₂, q₄ = q₂ − q₁ − π, and the antiparallelogram."""
     module: ModuleType = load_example("parallelogram")
     system = System(module.build())
-    for q in (module.closed(0.4, 0.4), module.closed(0.4, 0.4 + np.pi)):
+    for q, anti in (
+        (module.closed(0.4, 0.4), "q3 = −5 q1 + 5 q2, q4 = q1 − q2"),
+        (module.closed(0.4, 0.4 + np.pi), "q3 = −0.2 q1 + 0.2 q2, q4 = q1 − q2"),
+    ):
         with pytest.raises(
             SolveError, match=r"rank 1 here and 2 nearby; the rows of 'corner' become dependent"
         ) as error:
-            first_order_taylor(system, q)
+            linearize(system, q)
         assert error.value.element == "corner"
+        for branch in ("q3 = q1 − q2, q4 = −q1 + q2", anti):
+            assert f"surface, 2 of freedom, rank 2: {branch}" in str(error.value)
     near = first_order_taylor(system, module.closed(0.4, 0.41))
     assert near.A.shape == (4, 4)
 
@@ -447,8 +453,14 @@ def test_infinitesimal_motion_is_refused() -> None:
         holonomic=lambda q, t: ca.vertcat((q[0] - 1) ** 2 + q[1] ** 2 - 1, (q[0] + 1) ** 2 + q[1] ** 2 - 1),
         name="truss",
     )
-    with pytest.raises(SolveError, match="truss: no linear model at a singular configuration"):
+    with pytest.raises(SolveError, match=r"truss: no linear model at a singular.*No motion goes on from here"):
         linearize(system, [0.0, 0.0])
+
+
+def test_rows_that_are_dependent_to_rounding_are_no_contradiction() -> None:
+    """The redundant rows of an upright parallelogram on a cart turn with the motion by 1e-17 of A, and not by zero."""
+    system = System(load_example("lqr_inverted").build())
+    assert linearize(system, np.zeros(4)).A.shape == (4, 4)
 
 
 def test_what_is_no_equilibrium_or_not_closed_is_refused() -> None:
