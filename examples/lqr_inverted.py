@@ -1,9 +1,9 @@
 """A platform on two parallel legs, balanced on a cart by a linear regulator.
 
-An inverted pendulum with a closed loop: cart, two legs of 1 m, and a platform on top which the legs keep level. One force,
-on the cart; the four joints of the parallelogram are passive. The last joint is a revolute closure in space, whose
-five rows have rank two. `sr.linearize` makes of it the minimal model ẋ = A x + B u with four states, the Riccati
-equation the gain, and `LinearSystem.deviation` is the way from the state of the whole mechanism to x.
+An inverted pendulum with a closed loop: cart, two legs of 1 m, and a platform on top which the legs keep level. One
+force, on the cart; the four joints of the parallelogram are passive. The last joint is a revolute closure in space,
+whose five rows have rank two. `sr.linearize` makes of it the minimal model ẋ = A x + B u with four states, the
+Riccati equation the gain, and `LinearSystem.deviation` is the way from the state of the whole mechanism to x.
 
 A and B are known in closed form: legs of mass m and length l and a platform of mass M swing like one pendulum with
 first moment s = (m + M) l and moment of inertia i = (2 m / 3 + M) l².
