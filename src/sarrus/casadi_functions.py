@@ -13,7 +13,14 @@ from sarrus.analysis.assembly import nearby_rank, numerical_rank
 from sarrus.analysis.manifold import closed_start
 from sarrus.analysis.mobility import independent_rows
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
-from sarrus.elimination import direct_solution, live_rows, weighted
+from sarrus.elimination import (
+    direct_solution,
+    eliminate,
+    live_rows,
+    solve_lower,
+    solve_transposed,
+    weighted,
+)
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.multibody.model import body_placements
 
@@ -248,7 +255,9 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     force, bias, rate = ca.substitute([_forces(system), e.constraint_bias[kept], e.rate], [e.v], [v])
     bent = whole(_solve(rows[:, dependent], -bias), ca.SX.zeros(len(own)))
     mass = basis.T @ e.mass_matrix
-    yddot = _solve(mass @ basis, basis.T @ force - mass @ bent)
+    factor = eliminate(mass @ basis)  # of a definite matrix: indifferent to the scales of its rows
+    halfway = solve_transposed(factor, basis.T @ force - mass @ bent)
+    yddot = ca.vertcat(ca.SX(0, 1), *solve_lower(factor, ca.vertsplit(halfway)))
     outputs = {"yddot": yddot, "v": v, "a": bent + basis @ yddot, "rate": rate}
     inputs = _symbols(system, "q") | {"ydot": ydot} | _symbols(system, "utp")
     return _function("reduced_dynamics", inputs, outputs)
