@@ -280,6 +280,15 @@ def test_wrong_rows_are_named() -> None:
         system.casadi("forward")
 
 
+def test_redundant_rows_that_do_not_quite_agree_are_rows_to_drop() -> None:
+    """Printed digits: the second copy of a closure is 1e-9 m away from the first."""
+    mechanism = hinged_four_bar().mechanism
+    assert mechanism is not None
+    mechanism.add_closure("spare", "point", "coupler", "rocker", pose1=(1.1, 0, 0), pose2=(0.8 + 1e-9, 0, 0))
+    with pytest.raises(ArgumentError, match=r"drop spare.x, spare.y"):
+        System(mechanism).casadi("forward_dynamics")
+
+
 def test_constraints_that_are_off_are_left_out() -> None:
     mechanism = Mechanism("hinged", gravity=(0, 0, -9.81))
     mechanism.add_body("bar", 1.0, inertia=(0.1, 0.1, 0.1))

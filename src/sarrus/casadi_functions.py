@@ -23,6 +23,7 @@ from sarrus.elimination import (
 )
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.multibody.model import body_placements
+from sarrus.status import Status
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -151,7 +152,7 @@ class _Place:
             self.q = closed_start(system, np.asarray(q, dtype=float), t)
         else:
             closed = system.assemble(system.neutral(), t=t, throw=False)
-            if not closed.status.ok:
+            if closed.status is Status.NOT_CLOSED:
                 raise ArgumentError(
                     f"{system.name}: the loops do not close from the reference pose; give a closed configuration, q=",
                     element="q",
