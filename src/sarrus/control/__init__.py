@@ -1,6 +1,7 @@
 """Control laws of constrained mechanisms: u = law(q, v, t), from Python or inside the compiled simulation.
 
 Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `ComputedTorque`, `Regulator`
+Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Feasibility     `controllability`; ``law.solve(q, v, t)`` tells what became of each demand
@@ -8,6 +9,7 @@ Feasibility     `controllability`; ``law.solve(q, v, t)`` tells what became of e
 
 from sarrus.control.computed_torque import ComputedTorque
 from sarrus.control.controllability import controllability
+from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.law import Command, Law
 from sarrus.control.operational_space import OperationalSpaceTracking
 from sarrus.control.projected_inverse_dynamics import ProjectedInverseDynamics
@@ -19,6 +21,7 @@ from sarrus.control.tasks import Task, centre_of_mass, orientation, point
 __all__ = [
     "Command",
     "ComputedTorque",
+    "HybridMotionForce",
     "Law",
     "OperationalSpaceTracking",
     "ProjectedInverseDynamics",
