@@ -117,13 +117,13 @@ class Evaluations:
 
     def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``."""
-        mechanism = self.mechanism
-        if mechanism is None:
+        mechanism, tree = self.mechanism, self.equations.tree
+        if mechanism is None or tree is None:
             raise ArgumentError(
                 f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism"
             )
         native = self.compiled.named(
-            "placements", lambda: {"x": body_placements(mechanism, self.equations.q)}
+            "placements", lambda: {"x": body_placements(tree, mechanism.bodies, self.equations.q)}
         )
         flat = native(self.pack(q)).reshape(-1, 12)
         return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import casadi as ca
 
 from sarrus.equations import ContactRows, Equations
@@ -17,6 +19,7 @@ from sarrus.multibody.closures import (
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
+from sarrus.multibody.numbers import varies
 from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import Tree, build_tree
 
@@ -49,7 +52,7 @@ def trace(mechanism: Mechanism) -> Equations:
         mass_matrix=mass_matrix(tree, motions),
         bias_force=bias_force(tree, motions),
         passive_force=passive,
-        actuation=ca.SX(forces.actuation_matrix(actuators, velocities)),
+        actuation=forces.actuation_matrix(actuators, velocities),
         rate=coordinate_rate(tree, q, v),
         position_residual=residual.value,
         velocity_residual=residual.rate,
@@ -66,15 +69,15 @@ def trace(mechanism: Mechanism) -> Equations:
         parameter_values=switches.values,
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
+        tree=tree,
     )
 
 
-def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
-    """Return 12 numbers per body in the order of ``mechanism.bodies``: position, then rotation by rows."""
-    tree = build_tree(mechanism)
+def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
+    """Return 12 numbers per body: position, then rotation by rows."""
     frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
     columns = []
-    for body in mechanism.bodies:
+    for body in bodies:
         position, rotation = frames.placement(body)
         columns.append(ca.vertcat(position, ca.vec(rotation.T)))
     return ca.vertcat(*columns)
@@ -116,7 +119,7 @@ def _passive(
     total, potential = forces.damping_force(mechanism, v), ca.SX(0)
     iq = iv = 0
     for joint in mechanism.joints():
-        if joint.stiffness:
+        if varies(joint.stiffness):
             force, energy = forces.joint_spring(joint, q[iq : iq + joint.nq])
             total[iv : iv + joint.nv] += force
             potential += energy
@@ -128,7 +131,7 @@ def _passive(
         force, energy = forces.coordinate_spring(combined, coordinates.__getitem__, velocities.__getitem__, v)
         total, potential = total + force, potential + energy
     for actuator in mechanism.actuators.values():
-        if any(actuator.bias):
+        if any(map(varies, actuator.bias)):
             total += forces.actuator_bias(actuator, coordinates.__getitem__, velocities.__getitem__, v)
     for user in mechanism.forces.values():
         total += forces.user_force(user, frames, q, v, t)
@@ -137,10 +140,10 @@ def _passive(
 
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
-    damped = any(any(joint.damping) for joint in mechanism.joints())
+    damped = any(varies(d) for joint in mechanism.joints() for d in joint.damping)
     springs: list[SpringDamper | CoordinateSpring] = [
         *mechanism.springs.values(),
         *mechanism.coordinate_springs.values(),
     ]
-    servos = any(any(actuator.bias) for actuator in mechanism.actuators.values())
-    return not (damped or servos or mechanism.forces or any(s.damping for s in springs))
+    servos = any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
+    return not (damped or servos or mechanism.forces or any(varies(s.damping) for s in springs))
