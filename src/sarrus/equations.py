@@ -87,6 +87,19 @@ class Equations:
     tree: Tree | None = None
 
     @property
+    def shaping_parameters(self) -> tuple[str, ...]:
+        """Parameters that constrained systems have in A or M: the rank of A and the sizes of its rows may change."""
+        if not self.nc or not self.parameter_values:
+            return ()
+        terms = ca.vertcat(ca.vec(self.jacobian), ca.vec(self.mass_matrix))
+        return tuple(n for n, found in zip(self.parameter_values, ca.which_depends(terms, self.p)) if found)
+
+    @property
+    def design_parameters(self) -> tuple[str, ...]:
+        """Parameters that are numbers to choose, not the switches of constraints that come and go."""
+        return tuple(name for name in self.parameter_values if name.isidentifier())
+
+    @property
     def nq(self) -> int:
         """Number of coordinates."""
         return int(self.q.shape[0])

@@ -20,13 +20,16 @@ from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_ene
 from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
 from sarrus.multibody.numbers import varies
+from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import Tree, build_tree
 
 
-def trace(mechanism: Mechanism) -> Equations:
+def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS) -> Equations:
     """Return the equations of a mechanism; raises `ModelError` where its description is incomplete."""
     mechanism.check()
+    p = {name: ca.SX.sym(name) for name in parameters.values}
+    mechanism = parameters.apply(mechanism, p)
     tree = build_tree(mechanism)
     actuators = list(mechanism.actuators.values())
     q, v = ca.SX.sym("q", tree.nq), ca.SX.sym("v", tree.nv)
@@ -36,10 +39,11 @@ def trace(mechanism: Mechanism) -> Equations:
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
+    start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
     residual = vertcat(
         [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
         + [switches.apply(c, coupling_residual(c, jets), {0: 0.0}) for c in mechanism.couplings.values()]
-        + _contacts(mechanism, frames, q, switches)
+        + _contacts(mechanism, frames, q, switches, start)
     )
     passive, potential = _passive(mechanism, tree, frames, q, v, t)
     return Equations(
@@ -48,7 +52,7 @@ def trace(mechanism: Mechanism) -> Equations:
         v=v,
         u=u,
         t=t,
-        p=switches.symbols,
+        p=ca.vertcat(start[0], switches.symbols),
         mass_matrix=mass_matrix(tree, motions),
         bias_force=bias_force(tree, motions),
         passive_force=passive,
@@ -66,7 +70,7 @@ def trace(mechanism: Mechanism) -> Equations:
         constraint_names=tuple(name for c in mechanism.constraints() for name in c.row_names),
         actuator_names=tuple(mechanism.actuators),
         conservative=_conservative(mechanism),
-        parameter_values=switches.values,
+        parameter_values={**parameters.values, **switches.values},
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
         tree=tree,
@@ -83,13 +87,18 @@ def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
     return ca.vertcat(*columns)
 
 
-def _contacts(mechanism: Mechanism, frames: Frames, q: ca.SX, switches: Switches) -> list[Jet]:
-    """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
+def _contacts(
+    mechanism: Mechanism, frames: Frames, q: ca.SX, switches: Switches, start: tuple[ca.SX, list[float]]
+) -> list[Jet]:
+    """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose.
+
+    ``start`` are the symbols of the parameters and their values there.
+    """
     reference = [x for joint in mechanism.joints() for x in joint.reference]
     out = []
     for contact in mechanism.contacts.values():
         rows = contact_residual(contact, frames)
-        place = ca.Function("place", [q], [rows.value])(reference)
+        place = ca.Function("place", [q, start[0]], [rows.value])(reference, start[1])
         anchors = {row: float(place[row]) for row in range(1, rows.value.shape[0])}
         out.append(switches.apply(contact, rows, anchors))
     return out

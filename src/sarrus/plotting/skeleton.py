@@ -92,7 +92,7 @@ def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System,
             element="system",
             valid=trajectory.coordinate_names,
         )
-    return chosen, chosen.mechanism
+    return chosen, chosen.current_mechanism()
 
 
 def build_skeleton(mechanism: Mechanism) -> Skeleton:
