@@ -68,7 +68,7 @@ def first_order_taylor(
         The configuration is singular (its rank and that nearby, and the closures that become dependent, are given),
         the constraints contradict each other, or there is no acceleration.
     """
-    x = _on_constraints(system, q, v, u, t)
+    x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system._tau_part] = system.checked(tau, system.nv, "tau")
     q, v = x[system._q_part], x[system._v_part]
@@ -121,7 +121,7 @@ def first_order_taylor(
     )
 
 
-def _on_constraints(
+def on_constraints(
     system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float
 ) -> Array:
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""

@@ -1,0 +1,1 @@
+"""Derivatives of results by parameters."""
