@@ -34,7 +34,9 @@ def assert_same(one: System, two: System, seed: int, *, q: Any = None, tolerance
     u = np.random.default_rng(seed).standard_normal(one.nu)
     for name in QUANTITIES:
         a, b = (s.evaluate(name, q, v, u)[name] for s in (one, two))
-        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * (1 + np.abs(b).max(initial=0)), err_msg=name)
+        np.testing.assert_allclose(
+            a, b, rtol=0, atol=tolerance * (1 + np.abs(b).max(initial=0)), err_msg=name
+        )
     np.testing.assert_allclose(one.body_placements(q)[0], two.body_placements(q)[0], rtol=0, atol=tolerance)
     v = one.project_velocity(q, v)
     a, b = one.forward_dynamics(q, v, u).a, two.forward_dynamics(q, v, u).a
@@ -43,12 +45,18 @@ def assert_same(one: System, two: System, seed: int, *, q: Any = None, tolerance
 
 def with_everything(seed: int) -> Mechanism:
     """Return a random mechanism that has each kind of element."""
-    plan = random_tree(seed, ("revolute", "prismatic", "spherical", "universal", "cylindrical", "screw", "free"))
+    plan = random_tree(
+        seed, ("revolute", "prismatic", "spherical", "universal", "cylindrical", "screw", "free")
+    )
     q = random_coordinates(plan)
     mechanism = close_loops(plan, q, ("distance", "weld"))
     mechanism.add_body("cap", 0.4, (0.1, 0.0, 0.2), (0.02, 0.03, 0.03))
-    mechanism.add_joint("glue", "fixed", "b3", "cap", parent_pose=Pose.of((0.1, 0.2, 0.3), rpy=(0.3, 0.1, 0.5)))
-    mechanism.add_coordinate_spring("belt", {"j0": 1.0, "j1": -2.0}, stiffness=3.0, damping=0.2, rest_length=0.1)
+    mechanism.add_joint(
+        "glue", "fixed", "b3", "cap", parent_pose=Pose.of((0.1, 0.2, 0.3), rpy=(0.3, 0.1, 0.5))
+    )
+    mechanism.add_coordinate_spring(
+        "belt", {"j0": 1.0, "j1": -2.0}, stiffness=3.0, damping=0.2, rest_length=0.1
+    )
     mechanism.add_actuator("servo", {"j0": 2.0, "j1": 0.5}, gain=4.0, bias=(0.1, -4.0, -0.3))
     mechanism.add_actuator("motor", "j5", gear=3.0)
     mechanism.add_contact("foot", "b2", point=(0.1, 0.0, -0.3), ground="world")
@@ -103,7 +111,7 @@ def test_inertia_of_a_system_with_new_values_is_that_of_one_built_with_them(seed
 def test_geometry_of_a_system_with_new_values_is_that_of_one_built_with_them(seed: int) -> None:
     mechanism = with_everything(seed)
     targets: dict[str, Any] = {}
-    for i, letter in enumerate("xyz"):
+    for letter in "xyz":
         targets[letter] = (
             [f"{b.name}.placement.{letter}" for b in mechanism.bodies.values() if b.name != "b6"]
             + [f"{j.name}.anchor.{letter}" for j in mechanism.joints() if j.kind not in ("prismatic", "free")]
@@ -125,7 +133,9 @@ def test_geometry_of_a_system_with_new_values_is_that_of_one_built_with_them(see
     direct.gravity = mechanism.gravity + STEP
     for name, c in mechanism.closures.items():
         longer = c.length + 0.2 if c.kind == "distance" else c.length
-        direct.closures[name] = replace(c, pose1=moved(c.pose1, STEP), pose2=moved(c.pose2, STEP), length=longer)
+        direct.closures[name] = replace(
+            c, pose1=moved(c.pose1, STEP), pose2=moved(c.pose2, STEP), length=longer
+        )
     for name, s in mechanism.springs.items():
         direct.springs[name] = replace(s, point1=s.point1 - STEP, point2=s.point2 - STEP)
     foot = mechanism.contacts["foot"]
@@ -144,7 +154,11 @@ def test_geometry_of_a_system_with_new_values_is_that_of_one_built_with_them(see
 def test_forces_of_a_system_with_new_values_are_those_of_one_built_with_them(seed: int) -> None:
     mechanism = with_everything(seed)
     joints = list(mechanism.joints())
-    targets: dict[str, Any] = {"k": [f"{j.name}.stiffness" for j in joints], "ks": [], "r": "spring0.rest_length"}
+    targets: dict[str, Any] = {
+        "k": [f"{j.name}.stiffness" for j in joints],
+        "ks": [],
+        "r": "spring0.rest_length",
+    }
     targets["c"] = [j.name + ".damping" + label for j in joints for label in VELOCITY_LABELS[j.kind]]
     targets["I"] = [j.name + ".armature" + label for j in joints for label in VELOCITY_LABELS[j.kind]]
     scalar = [j for j in joints if j.kind not in ("spherical", "free")]
@@ -197,7 +211,10 @@ def four_bar(crank: float = 0.5, rod: float = 1.5, mass: float = 2.0) -> Mechani
 def test_a_length_moves_a_joint_and_a_centre_of_mass_and_loops_close_anew() -> None:
     system = System(
         four_bar(),
-        parameters={"crank": ["rod.placement.x", ("crank.com.x", 0.5)], "rod": ["c.pose1.x", ("rod.com.x", 0.5)]},
+        parameters={
+            "crank": ["rod.placement.x", ("crank.com.x", 0.5)],
+            "rod": ["c.pose1.x", ("rod.com.x", 0.5)],
+        },
     )
     assert dict(system.parameters) == {"crank": 0.5, "rod": 1.5}
     q = system.assemble([-0.3, 0.2, -1.0], locked=["a"]).q
@@ -314,9 +331,11 @@ def test_the_kind_tells_elements_of_one_name_apart() -> None:
 
 def test_values_out_of_bounds_are_refused_and_nothing_changes() -> None:
     system = System(four_bar(), parameters={"m": "rod.mass", "c": ["a.damping", "b.damping"]})
-    with pytest.raises(ArgumentError, match=r"mass of body 'rod' would be -1 at m = -1; it must be at least 0"):
+    with pytest.raises(
+        ArgumentError, match=r"mass of body 'rod' would be -1 at m = -1; it must be at least 0"
+    ):
         system.parameters["m"] = -1.0
-    with pytest.raises(ArgumentError, match="damping of joint 'a' would be -0.1"):
+    with pytest.raises(ArgumentError, match=r"damping of joint 'a' would be -0\.1"):
         system.parameters["c"] = -0.1
     with pytest.raises(ArgumentError, match="must be a finite number"):
         system.parameters["m"] = math.nan

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 OPEN = 1e-5
 # Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
 _CONTRADICTION = 1e-4
+# What a change that cancels may be, relative to one that does not: the rounding of the combination and of the data.
+_ROUNDING = 1e-9
 
 
 def first_order_taylor(
@@ -121,9 +123,7 @@ def first_order_taylor(
     )
 
 
-def on_constraints(
-    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float
-) -> Array:
+def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
     x = system.pack(q, v, u, t)
     q, v = x[system._q_part], x[system._v_part]
@@ -178,11 +178,14 @@ def _contradiction(
     if reduced.spare.shape[1] == 0:
         return 0.0
     combination = reduced.spare @ np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1])
-    other = derivatives(system, x, solved.a, solved.multipliers + combination)
-    change = (other.force_q - d.force_q)[:, : system.nv]
+    change, typical = (
+        (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
+        for other in (combination, np.abs(combination))
+    )
     count = reduced.tangent.shape[1] - (system.nv - solved.rank)
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
-    size = float(np.linalg.norm(change) * np.linalg.norm(ways) * np.linalg.norm(motions))
+    largest = max(np.linalg.norm(change), _ROUNDING * np.linalg.norm(typical))  # the change may be nothing else
+    size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
 
 

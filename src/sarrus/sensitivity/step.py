@@ -161,7 +161,8 @@ class Step:
         """Return the end of the step of length h."""
         method, system = tableau("rk4"), self.system
         clock, x = system._t_index, start.x
-        slopes, changes = [], []
+        slopes: list[Array] = []
+        changes: list[Array] = []
         for a, c in zip(method.a, method.c):
             stage = self._moved(start, h * a[: len(slopes)], slopes, changes)
             stage.x[clock] = x[clock] + c * h

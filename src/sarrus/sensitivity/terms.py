@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -31,7 +32,7 @@ class Columns:
     def of(cls, system: System) -> Columns:
         """Return the places for a system."""
         ends = np.cumsum([0, system.nq, system.nv, system.nu, len(system.equations.design_parameters)])
-        return cls(*(slice(int(a), int(b)) for a, b in zip(ends, ends[1:])))
+        return cls(*(slice(int(a), int(b)) for a, b in pairwise(ends)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,9 @@ def chosen_parameters(system: System, names: Sequence[str] | None) -> tuple[tupl
     if names is None:
         names = known
     if isinstance(names, str):
-        raise ArgumentError(f"{system.name}: parameters must be names, such as [{names!r}]", element="parameters")
+        raise ArgumentError(
+            f"{system.name}: parameters must be names, such as [{names!r}]", element="parameters"
+        )
     for name in names:
         if name not in known:
             raise ArgumentError(
