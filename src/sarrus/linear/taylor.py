@@ -184,7 +184,9 @@ def _contradiction(
     )
     count = reduced.tangent.shape[1] - (system.nv - solved.rank)
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
-    largest = max(np.linalg.norm(change), _ROUNDING * np.linalg.norm(typical))  # the change may be nothing else
+    largest = max(
+        np.linalg.norm(change), _ROUNDING * np.linalg.norm(typical)
+    )  # the change may be nothing else
     size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
 

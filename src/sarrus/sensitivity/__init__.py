@@ -4,14 +4,17 @@ Parameters are those in ``system.parameters``: names that a `sarrus.System` was 
 one's own equations.
 """
 
+from sarrus.sensitivity.motion import MotionSensitivity, motion
 from sarrus.sensitivity.rest import EigenvalueSensitivity, EquilibriumSensitivity, eigenvalues, equilibrium
 from sarrus.sensitivity.step import StepDerivatives, step_derivatives
 
 __all__ = [
     "EigenvalueSensitivity",
     "EquilibriumSensitivity",
+    "MotionSensitivity",
     "StepDerivatives",
     "eigenvalues",
     "equilibrium",
+    "motion",
     "step_derivatives",
 ]
