@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -48,7 +49,7 @@ def with_everything(seed: int) -> Mechanism:
     """Return a random mechanism that has each kind of element."""
     plan = random_tree(seed, ("revolute", "prismatic", "free", "spherical", "universal", "screw"))
     q = random_coordinates(plan)
-    mechanism = close_loops(plan, q, ("distance", "weld"))
+    mechanism = close_loops(plan, q, ("distance", "screw"))
     mechanism.add_body("cap", 0.4, (0.1, 0.0, 0.2), (0.02, 0.03, 0.03))
     mechanism.add_joint(
         "glue", "fixed", "b3", "cap", parent_pose=Pose.of((0.1, 0.2, 0.3), rpy=(0.3, 0.1, 0.5))
@@ -58,6 +59,10 @@ def with_everything(seed: int) -> Mechanism:
     )
     mechanism.add_actuator("servo", {"j0": 2.0, "j1": 0.5}, gain=4.0, bias=(0.1, -4.0, -0.3))
     mechanism.add_actuator("motor", "j5", gear=3.0)
+    mechanism.add_coupling("gear", {"j0": (0.1, 1.0, 0.2), "j1": -2.0}, {"j0": 0.3})
+    mechanism.add_force(
+        "push", lambda q, v, t: ca.vertcat(1, 2 * q[0], v[1]), body="b1", point=(0.1, 0.2, 0.0)
+    )
     mechanism.add_contact("foot", "b3", point=(0.1, 0.0, -0.3), ground="world")
     return mechanism
 
@@ -116,25 +121,37 @@ def test_geometry_of_a_system_with_new_values_is_that_of_one_built_with_them() -
             + [f"{j.name}.anchor.{letter}" for j in mechanism.joints() if j.kind not in ("prismatic", "free")]
             + [f"{c}.{end}.{letter}" for c in mechanism.closures for end in ("pose1", "pose2")]
             + [(f"{s}.{end}.{letter}", -1.0) for s in mechanism.springs for end in ("point1", "point2")]
-            + [f"foot.point.{letter}", (f"foot.origin.{letter}", 2.0), f"gravity.{letter}"]
+            + [
+                f"push.point.{letter}",
+                f"foot.point.{letter}",
+                (f"foot.origin.{letter}", 2.0),
+                f"gravity.{letter}",
+            ]
         )
-    targets["rod"] = "c0.length"
+    targets["rod"], targets["lead"] = "c0.length", ["c1.pitch", "j5.pitch"]
+    targets["slope"], targets["curve"] = [("gear.j1.1", -1.0)], "gear.j0.2"
     system = System(mechanism, parameters=targets)
     assert_same(system, System(mechanism), seed)
     for i, letter in enumerate("xyz"):
         system.parameters[letter] += STEP[i]
-    system.parameters["rod"] += 0.2
+    for name in ("rod", "lead", "slope", "curve"):
+        system.parameters[name] += 0.2
     direct = rebuilt(
         mechanism,
         lambda b: b if b.name == "b2" else replace(b, placement=moved(b.placement, STEP)),
-        lambda j: replace(j, anchor=j.anchor + STEP),
+        lambda j: replace(j, anchor=j.anchor + STEP, pitch=j.pitch + 0.2 * (j.kind == "screw")),
     )
     direct.gravity = mechanism.gravity + STEP
     for name, c in mechanism.closures.items():
         longer = c.length + 0.2 if c.kind == "distance" else c.length
         direct.closures[name] = replace(
-            c, pose1=moved(c.pose1, STEP), pose2=moved(c.pose2, STEP), length=longer
-        )
+            c, pose1=moved(c.pose1, STEP), pose2=moved(c.pose2, STEP), length=longer,
+            pitch=c.pitch + 0.2 * (c.kind == "screw"),
+        )  # fmt: skip
+    one, two = mechanism.couplings["gear"].terms
+    terms = replace(one, coefficients=(0.1, 1.0, 0.4)), replace(two, coefficients=(0.0, -2.2))
+    direct.couplings["gear"] = replace(mechanism.couplings["gear"], terms=terms)
+    direct.forces["push"] = replace(mechanism.forces["push"], point=mechanism.forces["push"].point + STEP)
     for name, s in mechanism.springs.items():
         direct.springs[name] = replace(s, point1=s.point1 - STEP, point2=s.point2 - STEP)
     foot = mechanism.contacts["foot"]
@@ -299,7 +316,7 @@ def test_a_copy_keeps_parameters_and_their_values(duplicate: Callable[[System], 
 def test_a_number_driven_by_two_parameters_gets_both_shares() -> None:
     system = System(four_bar(), parameters={"one": "rod.mass", "two": [("rod.mass", 2.0), "rocker.mass"]})
     assert dict(system.parameters) == {"one": 2.0, "two": 1.0}
-    system.parameters.assign({"one": 2.3, "two": 1.1})
+    system.parameters.update({"one": 2.3, "two": 1.1})
     bodies = system.current_mechanism().bodies
     assert bodies["rod"].mass == pytest.approx(2.0 + 0.3 + 2 * 0.1, abs=1e-15)
     assert bodies["rocker"].mass == pytest.approx(1.6, abs=1e-15)

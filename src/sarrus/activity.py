@@ -113,7 +113,7 @@ def unchanged(system: System) -> Iterator[None]:
 
 def restore(system: System, parameters: Mapping[str, float]) -> None:
     """Assign parameters that were kept."""
-    system.parameters.assign(parameters)
+    system.parameters.update(parameters)
 
 
 def _hold(system: System, names: Iterable[str]) -> None:

@@ -60,9 +60,9 @@ class ParameterValues(dict[str, float]):
         self.switched = 0  # how often one of ``shaping`` changed
 
     def __setitem__(self, name: str, value: float) -> None:
-        self.assign({name: value})
+        self.update({name: value})
 
-    def assign(self, values: Mapping[str, float]) -> None:
+    def update(self, values: Mapping[str, float]) -> None:  # type: ignore[override]
         """Assign several at once: they are checked together."""
         new = {}
         for name, value in values.items():
@@ -76,7 +76,7 @@ class ParameterValues(dict[str, float]):
         if new and self._check is not None:
             self._check({**self, **new})
         self.switched += len(self._shaping & new.keys())
-        self.update(new)
+        super().update(new)
 
 
 class Tracer:

@@ -38,12 +38,13 @@ class System(Evaluations):
 
     A system made from a mechanism can be copied and pickled; the copy compiles again, from the disk cache.
 
-    ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "link.mass",
-    "l": ["elbow.pose1.x", ("link.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is what
-    gives the first target its value; `sarrus.mechanism.entries` lists the numbers. ``system.parameters`` then holds
-    the values of the symbols p: assign to its items, nothing is compiled again. A value that makes a mass, stiffness,
-    damping, armature, length or moment of inertia negative is an `ArgumentError` at the assignment; an inertia matrix
-    that no body can have is not noticed there, and where M is not positive definite a solve says ILL_POSED.
+    ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "upper.mass",
+    "l": ["fore.placement.x", ("upper.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is
+    what gives the first target its value; `sarrus.mechanism.entries` lists the numbers. Then ``system.parameters``
+    holds the values of the symbols p: assign to its items, or several with ``update``; nothing is compiled again. A
+    value that makes a mass, stiffness, damping, armature, length or moment of inertia negative is an `ArgumentError`
+    at the assignment; an inertia matrix that no body can have is not noticed there, and where M is not positive
+    definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
     """
 
     def __init__(self, mechanism: Mechanism, parameters: Targets | None = None) -> None:
@@ -314,7 +315,7 @@ def _rebuild(
 ) -> System:
     """Return a system of a mechanism with given options and parameters: what a pickle holds."""
     system = System(mechanism, targets)
-    system.parameters.assign(parameters)
+    system.parameters.update(parameters)
     system.options = replace(options, on_change=system._renew_settings)
     system._renew_settings()
     return system

@@ -6,12 +6,14 @@ of           numbers
 a body       mass; com.x com.y com.z; inertia.xx yy zz xy xz yz (about the centre of mass); placement.x y z, the
              position of its frame in its parent's, not where it hangs on a free joint
 a joint      anchor.x y z; stiffness; damping, armature, spring_reference, followed by the label of the degree of
-             freedom where the joint has several, as in damping.angle
-a closure    pose1.x y z, pose2.x y z; length of a distance
+             freedom where the joint has several, as in damping.angle; pitch of a screw
+a closure    pose1.x y z, pose2.x y z; length of a distance; pitch of a screw
+a coupling   COORDINATE.k, the coefficient of (q − reference)^k, as in gear.motor.1
 a contact    point.x y z, origin.x y z
 a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
              point1.x y z, point2.x y z where it is between points
 an actuator  gain; gear, or gear.VELOCITY where it has several; bias.constant, bias.length, bias.rate
+a force      point.x y z where it acts on a body
 gravity      x y z
 ===========  ====================================================================================================
 
@@ -37,10 +39,10 @@ from sarrus.mechanism.elements import (
 )
 from sarrus.mechanism.pose import Array
 
-# Where a number is in an attribute: nowhere else to look (a scalar), an index, or row and column.
+# Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.
 Place = None | int | tuple[int, int]
 
-KINDS = ("body", "joint", "closure", "contact", "spring", "actuator", "gravity")
+KINDS = ("body", "joint", "closure", "coupling", "contact", "spring", "actuator", "force", "gravity")
 _INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
@@ -111,6 +113,12 @@ def _entries(d: Description) -> Iterator[Entry]:
         yield from _point("closure", c.name, "pose2", c.pose2.position)
         if c.kind == "distance":
             yield Entry("closure", c.name, "length", "length", (None,), c.length, 0.0, positive=True)
+        if c.kind == "screw":
+            yield Entry("closure", c.name, "pitch", "pitch", (None,), c.pitch)
+    for coupling in d.couplings.values():
+        for i, term in enumerate(coupling.terms):
+            for k, value in enumerate(term.coefficients):
+                yield Entry("coupling", coupling.name, f"{term.coordinate}.{k}", "terms", ((i, k),), value)
     for contact in d.contacts.values():
         yield from _point("contact", contact.name, "point", contact.point)
         yield from _point("contact", contact.name, "origin", contact.origin)
@@ -123,6 +131,9 @@ def _entries(d: Description) -> Iterator[Entry]:
     scalar = {*d.coordinate_names()} & {*d.velocity_names()}
     for actuator in d.actuators.values():
         yield from _of_actuator(actuator, scalar)
+    for force in d.forces.values():
+        if force.body is not None:
+            yield from _point("force", force.name, "point", force.point)
     for i, letter in enumerate("xyz"):
         yield Entry("gravity", "gravity", letter, "gravity", (i,), float(d.gravity[i]))
 
@@ -149,6 +160,8 @@ def _of_joint(joint: Joint) -> Iterator[Entry]:
     if joint.kind not in ("prismatic", "free"):
         yield from _point("joint", joint.name, "anchor", joint.anchor)
     yield Entry("joint", joint.name, "stiffness", "stiffness", (None,), joint.stiffness, 0.0)
+    if joint.kind == "screw":
+        yield Entry("joint", joint.name, "pitch", "pitch", (None,), joint.pitch)
     velocities, coordinates = VELOCITY_LABELS[joint.kind], COORDINATE_LABELS[joint.kind]
     for attribute, values in (("damping", joint.damping), ("armature", joint.armature)):
         for i, (label, value) in enumerate(zip(velocities, values)):

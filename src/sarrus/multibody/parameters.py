@@ -144,9 +144,11 @@ def _change(twin: Mechanism, kind: str, name: str, attributes: Mapping[str, dict
     tables: dict[str, Any] = {
         "body": twin._bodies,
         "closure": twin.closures,
+        "coupling": twin.couplings,
         "contact": twin.contacts,
         "spring": twin.springs if name in twin.springs else twin.coordinate_springs,
         "actuator": twin.actuators,
+        "force": twin.forces,
     }
     tables[kind][name] = _replaced(tables[kind][name], attributes)
 
@@ -162,10 +164,14 @@ def _merged(old: Any, new: Mapping[Any, Any]) -> Any:
     if isinstance(old, Pose):
         position = _merged(old.position, new)
         return DrivenPose(position, old.rotation) if is_driven(position) else Pose(position, old.rotation)
-    if isinstance(old, tuple):  # of numbers, or of pairs of a name and a number
+    if isinstance(old, tuple):  # of numbers, of pairs of a name and a number, or of terms of a coupling
         items = list(old)
-        for i, value in new.items():
-            items[i] = (items[i][0], value) if isinstance(items[i], tuple) else value
+        for place, value in new.items():
+            if isinstance(place, tuple):
+                i, power = place
+                items[i] = replace(items[i], coefficients=_merged(items[i].coefficients, {power: value}))
+            else:
+                items[place] = (items[place][0], value) if isinstance(items[place], tuple) else value
         return tuple(items)
     out = ca.SX(ca.DM(old)) if any(map(is_driven, new.values())) else np.array(old)
     for place, value in new.items():

@@ -66,7 +66,7 @@ class Node:
     placement: AnyPose
     axis: Array
     anchor: Numbers
-    pitch: float
+    pitch: float | ca.SX
     reference: float
     iq: int
     iv: int
