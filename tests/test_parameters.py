@@ -216,7 +216,7 @@ def four_bar(crank: float = 0.5, rod: float = 1.5, mass: float = 2.0) -> Mechani
     m = Mechanism("four_bar")
     for name, length, weight in (("crank", crank, 1.0), ("rod", rod, mass), ("rocker", 1.0, 1.5)):
         inertia = weight * length**2 / 12
-        m.add_body(name, weight, (length / 2, 0, 0), (0.0, inertia, inertia))
+        m.add_body(name, weight, (length / 2, 0, 0), (1e-3, inertia, inertia))
     m.add_joint("a", "revolute", "world", "crank", axis=(0, 1, 0))
     m.add_joint("b", "revolute", "crank", "rod", axis=(0, 1, 0), parent_pose=(crank, 0, 0))
     m.add_joint("d", "revolute", "world", "rocker", axis=(0, 1, 0), parent_pose=(1.5, 0, 0))
@@ -240,7 +240,7 @@ def test_a_length_moves_a_joint_and_a_centre_of_mass_and_loops_close_anew() -> N
     q = system.assemble(q, locked=["a"]).q
     m = four_bar(0.6, 1.4)
     for name, inertia in (("crank", 0.25 / 12), ("rod", 2.0 * 2.25 / 12)):  # not driven
-        m._bodies[name] = replace(m._bodies[name], inertia=np.diag([0.0, inertia, inertia]))
+        m._bodies[name] = replace(m._bodies[name], inertia=np.diag([1e-3, inertia, inertia]))
     assert_same(system, System(m), 3, q=q)
     run, other = (sr.simulate(s, q, duration=0.3, dt=1e-3) for s in (system, System(m)))
     np.testing.assert_allclose(run.q, other.q, rtol=0, atol=1e-11)
@@ -311,6 +311,15 @@ def test_a_copy_keeps_parameters_and_their_values(duplicate: Callable[[System], 
     assert_same(twin, system, 2)
     twin.parameters["m"] = 1.0
     assert system.parameters["m"] == 5.0
+
+
+def test_the_mechanism_with_its_present_numbers_can_be_exported(tmp_path: Path) -> None:
+    system = System(four_bar(), parameters={"m": "rod.mass", "l": [("rod.com.x", 0.5), "c.pose1.x"]})
+    system.parameters.update({"m": 5.0, "l": 1.4})
+    system.current_mechanism().to_mjcf(tmp_path / "bar.xml")
+    assert_same(system, System(sr.load(tmp_path / "bar.xml")), 3, tolerance=1e-7)
+    assert system.mechanism is not None
+    assert system.mechanism.bodies["rod"].mass == 2.0
 
 
 def test_a_number_driven_by_two_parameters_gets_both_shares() -> None:

@@ -180,6 +180,26 @@ def test_only_the_parameters_that_are_asked_for() -> None:
         sr.sensitivity.equilibrium(system, q, u, parameters="m")
 
 
+def test_systems_without_parameters_or_motions() -> None:
+    system = System(load_example("front_loader").build())
+    q = system.assemble(system.neutral()).q
+    u = sr.equilibrium(system, q, hold=True, limits=False).u
+    found = sr.sensitivity.eigenvalues(system, q, u)
+    assert found.ds.shape == (len(found.eigenvalues), 0)
+    assert found.equilibrium.dq.shape == (system.nq, 0)
+    assert found.equilibrium.dq_du.shape == (system.nq, system.nu)
+    held = System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t, p: ca.sumsqr(v) / 2 - p.g * q[1],
+        holonomic=lambda q, t, p: q - ca.vertcat(p.x, 2 * p.x),
+        parameters={"g": 9.81, "x": 0.5},
+    )
+    rigid = sr.sensitivity.eigenvalues(held, [0.5, 1.0])
+    assert len(rigid.eigenvalues) == 0
+    assert_allclose(rigid.equilibrium.dq, [[0, 1], [0, 2]], atol=1e-14)
+    assert_allclose(rigid.equilibrium.constraint_force, [[0, 0], [1, 0]], atol=1e-14)
+
+
 def test_repeated_and_defective_eigenvalues_are_flagged() -> None:
     twins = System.from_lagrangian(
         nq=3,

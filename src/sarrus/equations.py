@@ -88,11 +88,11 @@ class Equations:
 
     @property
     def shaping_parameters(self) -> tuple[str, ...]:
-        """Parameters that constrained systems have in A or M: the rank of A and the sizes of its rows may change."""
+        """Parameters that appear in A, so that its rank may change with them."""
         if not self.nc or not self.parameter_values:
             return ()
-        terms = ca.vertcat(ca.vec(self.jacobian), ca.vec(self.mass_matrix))
-        return tuple(n for n, found in zip(self.parameter_values, ca.which_depends(terms, self.p)) if found)
+        found = ca.which_depends(ca.vec(self.jacobian), self.p)
+        return tuple(name for name, depends in zip(self.parameter_values, found) if depends)
 
     @property
     def design_parameters(self) -> tuple[str, ...]:

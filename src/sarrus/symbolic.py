@@ -44,8 +44,8 @@ class Parameters:
 class ParameterValues(dict[str, float]):
     """The values of the parameters of a system: assign to the items that exist, nothing is compiled again.
 
-    ``shaping`` are those on which the rank of the constraints and the sizes it is measured against may depend;
-    ``check`` raises where values are not allowed, and then nothing is assigned.
+    ``shaping`` are those on which the rank of the constraints may depend, which is then found anew; ``check`` raises
+    where values are not allowed, and then nothing is assigned.
     """
 
     def __init__(
