@@ -18,6 +18,7 @@ from sarrus.errors import ArgumentError, SolveError
 from sarrus.mechanism.pose import Array
 from sarrus.sensitivity.rest import EigenvalueSensitivity
 from sarrus.system import System
+from test_linearization import looped, shipped
 
 
 def hanging(m: float = 2.0, k: float = 50.0, c: float = 0.6) -> System:
@@ -318,6 +319,28 @@ def test_motion_against_differences() -> None:
         expected = (4 * slopes[1] - slopes[0]) / 3
         derivative = np.concatenate([found.dq[-1], found.dv[-1]])[:, names.index(name)]
         assert_allclose(derivative, expected, rtol=0, atol=1e-8 * (1 + np.abs(expected).max()), err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["quaternions", "bricard free", "five_bar"])
+def test_motion_by_its_start_against_differences(name: str) -> None:
+    """Rows that are dependent on the constraints alone have `simulate` project the stages from the second step on."""
+    system, q, v, _, _ = looped(name) if name == "quaternions" else shipped(name)
+    found = sr.sensitivity.motion(system, q, v, duration=0.1, dt=5e-3, every=20)
+    way = system.project_velocity(q, np.random.default_rng(2).standard_normal(system.nv))
+    kick, slopes = system.project_velocity(q, np.random.default_rng(4).standard_normal(system.nv)), []
+    for h in (4e-4, 2e-4):
+        ends = []
+        for sign in (1.0, -1.0):
+            x = system.pack(system.move(q, sign * h * way), v + sign * h * kick)
+            system.project(x)
+            run = sr.simulate(
+                system, x[: system.nq], x[system.nq : system.nq + system.nv], duration=0.1, dt=5e-3
+            )
+            ends.append((run.q[-1], run.v[-1]))
+        slopes.append([(a - b) / (2 * h) for a, b in zip(*ends)])
+    along, turned = ((4 * b - a) / 3 for a, b in zip(*slopes))
+    expected = np.concatenate([np.linalg.pinv(rate_matrix(system, found.q[-1])) @ along, turned])
+    assert_allclose(found.by_start[-1] @ np.concatenate([way, kick]), expected, rtol=0, atol=1e-9)
 
 
 def test_the_motion_by_its_start_is_the_product_of_steps() -> None:

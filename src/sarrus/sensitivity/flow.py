@@ -12,6 +12,7 @@ from scipy.linalg import qr, solve_triangular
 from sarrus.errors import SolveError
 from sarrus.kernels import layout as la
 from sarrus.kernels.forward import SINGULAR, STRIDE, forward
+from sarrus.kernels.run import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
 from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
@@ -33,7 +34,9 @@ class Point:
 class Flow:
     """Steps along the directions (ϑ, δv) at the start, then some inputs, then some parameters by their places.
 
-    x is a state near the start, for the rank of the constraints.
+    x is a state near the start, for the rank of the constraints. What makes `simulate` project the stages of a step too
+    is kept from step to step: ``split``, that redundant rows separate at the stages, and how fast the smallest pivot
+    falls.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class Flow:
             (self.columns.p.stop, 2 * system.nv + len(held))
         )  # how u and p follow the directions
         self.fixed[held, range(2 * system.nv, self.fixed.shape[1])] = 1.0
+        self.split, self._separated, self._largest = False, False, system.typical_pivot
+        self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
 
     def start(self, x: Array) -> Point:
         """Return the state x on the constraints, with every direction projected."""
@@ -63,7 +68,7 @@ class Flow:
     def step(self, start: Point, h: float) -> Point:
         """Return the end of a step of length h."""
         method, system = tableau("rk4"), self.system
-        clock, x, near = system._t_index, start.x, self._is_near(start.x)
+        clock, x, near = system._t_index, start.x, self._is_near(start.x, h)
         slopes: list[Array] = []
         changes: list[Array] = []
         for a, c in zip(method.a, method.c):
@@ -74,6 +79,7 @@ class Flow:
             slope, change = self._slope(stage)
             slopes.append(slope)
             changes.append(change)
+        self.split = self.split or (not near and self._separated)
         end = self._moved(start, h * method.b, slopes, changes)
         end.x[clock] = x[clock] + h
         return self.projected(end)
@@ -109,6 +115,8 @@ class Flow:
                 f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "
                 f"t = {t:g} and {self.rank} nearby"
             )
+        facts = out[2 * system.nv + system.nc :]
+        self._separated = bool(facts[la.BEYOND] > SPLIT_PIVOT * facts[la.LARGEST])
         a = out[: system.nv]
         d = terms(system, x, a, out[system.nv : system.nv + system.nc])
         rows = RankedRows(d.jacobian, rank)
@@ -183,8 +191,8 @@ class Flow:
         normalize(x[self.columns.q], self.system._quaternions)
         return Point(x, along)
 
-    def _is_near(self, x: Array) -> bool:
-        """Tell whether `simulate` would project the stages of a step from x: by the pivots of A in the metric of M."""
+    def _is_near(self, x: Array, h: float) -> bool:
+        """Tell whether `simulate` projects the stages of a step from x: by the pivots of A in the metric of M."""
         system = self.system
         if not system.nc or not self.rank:
             return False
@@ -194,4 +202,8 @@ class Flow:
             rows = solve_triangular(np.linalg.cholesky(d.mass), rows.T, lower=True).T
         pivots = np.abs(np.diag(qr(rows.T, mode="r", pivoting=True)[0]))
         smallest = float(pivots[self.rank - 1])
-        return smallest < system.options.near_singular * max(system.typical_pivot, smallest)
+        self._largest = max(self._largest, smallest)
+        size = smallest / self._largest
+        speed = 0.0 if self._last is None else (self._last[0] - size) / self._last[1]
+        self._last = size, h
+        return self.split or size < system.options.near_singular or size < 2.0 * speed * h
