@@ -223,6 +223,17 @@ def test_refusals() -> None:
         sr.step_derivatives(flat, module.closed(0.4, 0.4), np.zeros(flat.nv))
 
 
+def test_constraints_that_contradict_each_other_are_refused() -> None:
+    torn = System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
+        holonomic=lambda q, t: ca.vertcat(q[0], q[0] - t**2 / 2),
+        name="torn",
+    )
+    with pytest.raises(SolveError, match=r"torn: .*contradict"):
+        sr.step_derivatives(torn, [0.0, 0.0])
+
+
 def test_nothing_can_be_written_to() -> None:
     system = System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2)
     step = sr.step_derivatives(system, [0.0])

@@ -11,13 +11,14 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.errors import SolveError
 from sarrus.kernels import layout as la
-from sarrus.kernels.forward import SINGULAR, STRIDE, forward
+from sarrus.kernels.forward import INCONSISTENT, SINGULAR, STRIDE, forward
 from sarrus.kernels.run import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
 from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 from sarrus.sensitivity.rows import RankedRows
 from sarrus.sensitivity.terms import Columns, RowTerms, row_terms, terms
+from sarrus.status import Status
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -76,7 +77,7 @@ class Flow:
             stage.x[clock] = x[clock] + c * h
             if near and slopes:
                 stage = self.projected(stage)
-            slope, change = self._slope(stage)
+            slope, change = self._slope(stage, first=not slopes)
             slopes.append(slope)
             changes.append(change)
         self.split = self.split or (not near and self._separated)
@@ -98,7 +99,7 @@ class Flow:
             along[:n] += weight * change
         return Point(x, along)
 
-    def _slope(self, point: Point) -> tuple[Array, Array]:
+    def _slope(self, point: Point, *, first: bool) -> tuple[Array, Array]:
         """Return (q̇, v̇) at a point, and its derivative."""
         system, x = self.system, point.x
         q, v, t = x[system._q_part].copy(), x[system._v_part].copy(), float(x[system._t_index])
@@ -110,6 +111,8 @@ class Flow:
         if outcome < 0:
             status = system.diagnose(x)
             raise SolveError(f"{system.name}: {status.diagnosis}. {status.remedy}")
+        if first and outcome == INCONSISTENT:
+            raise SolveError(f"{system.name}: {Status.INCONSISTENT.diagnosis}. {Status.INCONSISTENT.remedy}")
         if outcome == SINGULAR:
             raise SolveError(
                 f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "

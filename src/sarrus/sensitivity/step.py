@@ -91,7 +91,7 @@ def step_derivatives(
     ArgumentError
         q or v violate the constraints by more than 1e-5, or a name is unknown.
     SolveError
-        A stage has no acceleration, or the rank drops there.
+        A stage has no acceleration, the rank drops there, or the constraints contradict each other.
     """
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
         raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
