@@ -17,7 +17,7 @@ from sarrus.kernels.tableau import tableau
 from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 from sarrus.sensitivity.rows import RankedRows
-from sarrus.sensitivity.terms import Columns, RowTerms, row_terms, terms
+from sarrus.sensitivity.terms import Columns, RowTerms, Terms, row_terms, terms
 from sarrus.status import Status
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Flow:
     def step(self, start: Point, h: float) -> Point:
         """Return the end of a step of length h."""
         method, system = tableau("rk4"), self.system
-        clock, x, near = system._t_index, start.x, self._is_near(start.x, h)
+        clock, x, near = system._t_index, start.x, False
         slopes: list[Array] = []
         changes: list[Array] = []
         for a, c in zip(method.a, method.c):
@@ -77,9 +77,11 @@ class Flow:
             stage.x[clock] = x[clock] + c * h
             if near and slopes:
                 stage = self.projected(stage)
-            slope, change = self._slope(stage, first=not slopes)
+            d, slope = self._terms(stage, first=not slopes)
+            if not slopes:
+                near = self._is_near(d, h)
             slopes.append(slope)
-            changes.append(change)
+            changes.append(self._change(d, stage))
         self.split = self.split or (not near and self._separated)
         end = self._moved(start, h * method.b, slopes, changes)
         end.x[clock] = x[clock] + h
@@ -99,8 +101,8 @@ class Flow:
             along[:n] += weight * change
         return Point(x, along)
 
-    def _slope(self, point: Point, *, first: bool) -> tuple[Array, Array]:
-        """Return (q̇, v̇) at a point, and its derivative."""
+    def _terms(self, point: Point, *, first: bool) -> tuple[Terms, Array]:
+        """Return the derivatives of the equations at a point, and (q̇, v̇) there."""
         system, x = self.system, point.x
         q, v, t = x[system._q_part].copy(), x[system._v_part].copy(), float(x[system._t_index])
         system._x[:] = x
@@ -122,11 +124,13 @@ class Flow:
         self._separated = bool(facts[la.BEYOND] > SPLIT_PIVOT * facts[la.LARGEST])
         a = out[: system.nv]
         d = terms(system, x, a, out[system.nv : system.nv + system.nc])
-        rows = RankedRows(d.jacobian, rank)
-        turned = d.rate @ point.along
+        return d, np.concatenate([d.rate[:, self.columns.v] @ v, a])
+
+    def _change(self, d: Terms, point: Point) -> Array:
+        """Return the derivative of (q̇, v̇) at a point."""
+        rows = RankedRows(d.jacobian, self.rank)
         accelerated = rows.acceleration_change(d.mass, d.force @ point.along, d.bias @ point.along)
-        rate = d.rate[:, self.columns.v] @ v
-        return np.concatenate([rate, a]), np.vstack([turned, accelerated])
+        return np.vstack([d.rate @ point.along, accelerated])
 
     def projected(self, point: Point) -> Point:
         """Return a point brought back to unit quaternions and to the constraints, positions and velocities."""
@@ -137,14 +141,13 @@ class Flow:
         x, along = point.x.copy(), point.along.copy()
         nh = system.nh
         if nh:  # the first correction; those that follow are as small as its square
-            rows = RankedRows(self._rows(x).jacobian[:nh], self.holonomic_rank)
+            rows = RankedRows(self._jacobian(x)[:nh], self.holonomic_rank)
             s = -rows.inverse @ system.compiled.function("position_residual")(x)
             mu = np.zeros(system.nc)
             mu[:nh] = rows.inverse.T @ s
             d = row_terms(system, x, s, mu)
             change = rows.correction_change(d.position @ along, d.forward[:nh] @ along, d.backward @ along)
-            turning = self._rate_change(x, s) @ along[c.q]
-            along[c.q] += d.basis @ change + turning
+            along[c.q] += d.basis @ change + d.turning @ along
             x[c.q] += d.basis @ s
             point = self._normalized(Point(x, along))
             x, along = point.x.copy(), point.along.copy()
@@ -152,13 +155,13 @@ class Flow:
         if system.project(x) < 0:
             raise SolveError(f"{system.name}: a stage ends too far from the constraints; take a smaller dt")
         before[c.q] = x[c.q]
-        rows = RankedRows(self._rows(before).jacobian, self.rank)
+        along = self._tangent(Point(x, along), velocities=False).along
+        rows = RankedRows(self._jacobian(before), self.rank)
         s = -rows.inverse @ system.compiled.function("velocity_residual")(before)
         d = row_terms(system, before, s, rows.inverse.T @ s)
-        point = self._tangent(Point(x, along), velocities=False)
-        along = point.along.copy()
         along[c.v] += rows.correction_change(d.velocity @ along, d.forward @ along, d.backward @ along)
-        return self._tangent(Point(x, along))
+        # Holonomic rows are linear in v, so that one correction is all; others may need more.
+        return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
 
     def _tangent(self, point: Point, velocities: bool = True) -> Point:
         """Return a point on the constraints with its directions projected on them."""
@@ -176,12 +179,8 @@ class Flow:
     def _rows(self, x: Array) -> RowTerms:
         return row_terms(self.system, x, np.zeros(self.system.nv), np.zeros(self.system.nc))
 
-    def _rate_change(self, x: Array, s: Array) -> Array:
-        """Return ∂(N s)/∂q (nq × nq)."""
-        y = x.copy()
-        y[self.columns.v] = s
-        none = np.zeros(self.system.nv), np.zeros(self.system.nc)
-        return terms(self.system, y, *none).rate[:, self.columns.q]
+    def _jacobian(self, x: Array) -> Array:
+        return self.system.compiled.function("jacobian")(x).reshape(self.system.nc, self.system.nv)
 
     def _normalized(self, point: Point) -> Point:
         """Return a point with unit quaternions."""
@@ -194,12 +193,11 @@ class Flow:
         normalize(x[self.columns.q], self.system._quaternions)
         return Point(x, along)
 
-    def _is_near(self, x: Array, h: float) -> bool:
-        """Tell whether `simulate` projects the stages of a step from x: by the pivots of A in the metric of M."""
+    def _is_near(self, d: Terms, h: float) -> bool:
+        """Tell whether `simulate` projects the stages of a step: by the pivots at its start, in the metric of M."""
         system = self.system
         if not system.nc or not self.rank:
             return False
-        d = terms(system, x, np.zeros(system.nv), np.zeros(system.nc))
         rows = d.jacobian
         if not system.compiled.mass_is_singular:
             rows = solve_triangular(np.linalg.cholesky(d.mass), rows.T, lower=True).T

@@ -51,7 +51,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class RowTerms:
-    """Derivatives by z of φ, of ψ, and of A w and Aᵀμ with w and μ held; A and N themselves."""
+    """Derivatives by z of φ, of ψ, and of A w, Aᵀμ and N w with w and μ held; A and N themselves."""
 
     jacobian: Array
     basis: Array
@@ -59,6 +59,7 @@ class RowTerms:
     velocity: Array
     forward: Array
     backward: Array
+    turning: Array
 
 
 def terms(system: System, x: Array, a: Array, multipliers: Array) -> Terms:
@@ -118,14 +119,15 @@ def _terms(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
 
 def _row_terms(system: System, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
+    basis = ca.jacobian(e.rate, e.v)
     parts = {
         "position": e.position_residual,
         "velocity": e.velocity_residual,
         "forward": e.jacobian @ w,
         "backward": e.jacobian.T @ mu,
+        "turning": basis @ w,
     }
-    basis = {"jacobian": e.jacobian, "basis": ca.jacobian(e.rate, e.v)}
-    return basis | _jacobians(parts, variables(system))
+    return {"jacobian": e.jacobian, "basis": basis} | _jacobians(parts, variables(system))
 
 
 def _jacobians(parts: dict[str, ca.SX], z: ca.SX) -> dict[str, ca.SX]:
