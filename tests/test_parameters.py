@@ -301,6 +301,21 @@ def test_the_rank_follows_when_lengths_make_rows_redundant() -> None:
     assert system.forward_dynamics(q, np.zeros(4)).rank == 3
 
 
+def test_the_rank_follows_in_equations_of_ones_own() -> None:
+    system = System.from_equations(
+        3,
+        lambda q, p: ca.SX.eye(3),
+        lambda q, v, p: ca.SX.zeros(3),
+        velocity=lambda q, v, t, p: ca.vertcat(v[0], v[0] + p["angle"] * v[1]),
+        parameters={"angle": 1.0},
+    )
+    for angle, rank in ((1.0, 2), (0.0, 1), (0.5, 2)):
+        system.parameters["angle"] = angle
+        solved = system.forward_dynamics(np.zeros(3), np.zeros(3), tau=[1.0, 2.0, 3.0])
+        assert (solved.rank, solved.status) == (rank, sr.Status.OK)
+        np.testing.assert_allclose(solved.a, [0.0, 2.0 * (rank == 1), 3.0], atol=1e-14)
+
+
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
 def test_a_copy_keeps_parameters_and_their_values(duplicate: Callable[[System], System]) -> None:
     system = System(four_bar(), parameters={"m": "rod.mass", "l": [("rod.com.x", 0.5), "c.pose1.x"]})

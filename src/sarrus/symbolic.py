@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -62,10 +62,10 @@ class ParameterValues(dict[str, float]):
     def __setitem__(self, name: str, value: float) -> None:
         self.update({name: value})
 
-    def update(self, values: Mapping[str, float]) -> None:  # type: ignore[override]
+    def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
         """Assign several at once: they are checked together."""
         new = {}
-        for name, value in values.items():
+        for name, value in dict(values).items():
             if name not in self:
                 raise ArgumentError(
                     f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self
