@@ -7,6 +7,7 @@ Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `LinearSystem`
+Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
 
@@ -19,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import coordinates, formulations
+    from sarrus import coordinates, formulations, sensitivity
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sarrus.mechanism.load import load
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
+    from sarrus.sensitivity.step import step_derivatives
     from sarrus.simulation import simulate
     from sarrus.status import Status
     from sarrus.switching import Switching
@@ -75,6 +77,8 @@ _HOME = {
     "linearize": "sarrus.linear.linearize",
     "first_order_taylor": "sarrus.linear.taylor",
     "LinearSystem": "sarrus.linear.linear_system",
+    "sensitivity": "sarrus.sensitivity",
+    "step_derivatives": "sarrus.sensitivity.step",
 }
 
 __all__ = [
@@ -103,7 +107,9 @@ __all__ = [
     "load",
     "mobility",
     "parametrize",
+    "sensitivity",
     "simulate",
+    "step_derivatives",
 ]
 
 

@@ -44,6 +44,7 @@ from sarrus.kernels.run_state import (
     SHORTEST,
     SMALLEST,
     SPLIT,
+    SPLIT_PIVOT,
     START,
     STEP,
     STEP_TOO_SMALL,
@@ -61,8 +62,6 @@ OFF = 2.0
 ROUNDING = 4e-15
 NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
-# Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
-SPLIT_PIVOT = 1e-13
 # Fixed steps stop this many steps before coordinates fail.
 AHEAD = 4.0
 

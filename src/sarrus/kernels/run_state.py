@@ -20,3 +20,6 @@ TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT = 11, 12, 1
 END, GRID, EVERY, RELATIVE, ABSOLUTE, LONGEST, SHORTEST, POWER, BETWEEN = 18, 19, 20, 21, 22, 23, 24, 25, 26
 # What it answers besides: the number of records written.
 FILLED, N_STATE = 27, 28
+
+# Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
+SPLIT_PIVOT = 1e-13

@@ -40,6 +40,7 @@ from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import Frames
+from sarrus.multibody.numbers import varies
 
 # Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
 _HALF_TURN = 2e-15
@@ -124,7 +125,7 @@ def _lead(closure: Closure, frames: Frames, d: Jet, u: Jet, n1: Jet, n2: Jet) ->
     mark = frames.direction(closure.body2, closure.pose2.rotation @ _mark(closure))
     sine, cosine = dot(mark, n2), dot(mark, n1)
     lead = closure.pitch / (2 * np.pi)
-    if lead == 0.0:
+    if not varies(lead):
         return dot(d, u)
     advance = dot(d, u).scaled(1 / lead)
     return (advance.sin() * cosine - advance.cos() * sine).scaled(lead)
