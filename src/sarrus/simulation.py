@@ -15,6 +15,7 @@ from sarrus.errors import ArgumentError, SarrusError, SimulationError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
 from sarrus.kernels.c_function import prefetch
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
 from sarrus.kernels.tableau import METHODS, tableau
 from sarrus.progress import progress_bar
 from sarrus.status import Status
@@ -109,9 +110,11 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
-    prefetch()
+    implicit = method in IMPLICIT_METHODS
+    prefetch(implicit=implicit)
     adaptive = _adaptive(method, rtol, atol)
-    scheme = tableau(method or ("dop853" if adaptive else "rk4"))
+    name = method or ("dop853" if adaptive else "rk4")
+    scheme = rosenbrock_tableau(name) if implicit else tableau(name)
     _check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     _check_steps(every, project_every, baumgarte, events)
     _check_stabilization(system, stabilization, control, force)
@@ -119,6 +122,12 @@ def simulate(
         raise ArgumentError(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
             element="coordinates",
+        )
+    if implicit and (coordinates is not None or stabilization in ("baumgarte", "none")):
+        raise ArgumentError(
+            f"method={method!r} integrates local coordinates of its own, on the constraints: leave coordinates=None and "
+            "stabilization='projection' (or 'energy')",
+            element="method",
         )
     if control is not None and system.nu == 0:
         raise ArgumentError(
@@ -187,15 +196,18 @@ def simulate(
 
 
 def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:
-    if method is not None and method not in METHODS:
+    known = (*METHODS, *IMPLICIT_METHODS)
+    if method is not None and method not in known:
         raise ArgumentError(
-            f"unknown method {method!r}. Known: {', '.join(METHODS)}", element="method", valid=METHODS
+            f"unknown method {method!r}. Known: {', '.join(known)}", element="method", valid=known
         )
     if method == "rk4" and (rtol is not None or atol is not None):
-        raise ArgumentError("rk4 has a fixed step: give dt, or choose dopri5 or dop853 for rtol and atol")
+        raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
+    if rtol is not None and rtol == np.inf:
+        return False
     for name, value in (("rtol", rtol), ("atol", atol)):
         _positive(name, value, "")
-    return method in ("dopri5", "dop853") or rtol is not None or atol is not None
+    return method not in (None, "rk4") or rtol is not None or atol is not None
 
 
 def _number(name: str, value: Any) -> float:

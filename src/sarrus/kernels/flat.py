@@ -19,7 +19,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_jitable, 
 from sarrus.kernels import layout
 
 # Functions that Python calls too.
-for _shared in (layout.workspace, layout.input_size):
+for _shared in (layout.workspace, layout.input_size, layout.local_array):
     register_jitable(_shared)
 
 

@@ -68,10 +68,7 @@ def native_derivatives(system: System) -> NativeFunction:
 
 def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     e, compiled = system.equations, system.compiled
-    inertial = _inertial_force(system, a)
-    reaction = ca.jtimes(e.velocity_residual, e.v, multipliers, True) if e.nc else ca.SX.zeros(e.nv)
-    force = inertial - (compiled.force + e.bias_force) - reaction
-    bias = ca.jtimes(e.velocity_residual, e.v, a) + e.constraint_bias if e.nc else ca.SX(0, 1)
+    force, bias = residuals(system, a, multipliers)
     basis = ca.jacobian(e.rate, e.v)
     place, seeds = ca.vertcat(e.q, e.t), ca.diagcat(basis, 1)
     rate2 = basis @ a + ca.jtimes(e.rate, e.q, e.rate)
@@ -85,6 +82,15 @@ def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     along = ca.jtimes(ca.vertcat(*by_place.values()), place, ca.densify(seeds))
     by_v = ca.jacobian(ca.vertcat(*by_velocity.values()), e.v)
     return out | _split(by_place, along) | _split(by_velocity, by_v)
+
+
+def residuals(system: System, a: ca.SX, multipliers: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return F and G (see `Derivatives`) at accelerations and multipliers as expressions."""
+    e = system.equations
+    reaction = ca.jtimes(e.velocity_residual, e.v, multipliers, True) if e.nc else ca.SX.zeros(e.nv)
+    force = _inertial_force(system, a) - (system.compiled.force + e.bias_force) - reaction
+    bias = ca.jtimes(e.velocity_residual, e.v, a) + e.constraint_bias if e.nc else ca.SX(0, 1)
+    return force, bias
 
 
 def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
