@@ -171,7 +171,7 @@ class Integration:
             from sarrus.local_model import LocalModel
 
             self.model = LocalModel(self.system, scheme, self.control)  # kept alive
-            self.model.attach(table)
+            self.model.attach(table, self.x)
             # one slope, and the error estimate behind it
             weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
         else:

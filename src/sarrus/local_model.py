@@ -7,11 +7,13 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 
+from sarrus.errors import ArgumentError
 from sarrus.inputs import InputFunction, control_bounds, trace_function
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import rosenbrock
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
 from sarrus.linear.derivatives import residuals
+from sarrus.mechanism.pose import Array
 from sarrus.system import System
 
 # Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, and the derivatives of
@@ -25,7 +27,9 @@ class LocalModel:
     A control law in the kernel is differentiated with the equations; at a limit of its actuator its derivative is zero.
     """
 
-    def __init__(self, system: System, scheme: RosenbrockTableau, control: InputFunction | None = None) -> None:
+    def __init__(
+        self, system: System, scheme: RosenbrockTableau, control: InputFunction | None = None
+    ) -> None:
         self.system = system
         compiled = system.compiled
         lengths = {"a": system.nv, "multipliers": system.nc}
@@ -33,15 +37,29 @@ class LocalModel:
             self.terms = compiled.named("local model", self._terms(None), lengths)
         else:
             symbols = [ca.SX.sym(name, length) for name, length in lengths.items()]
-            self.terms = compiled.compile("local model", self._terms(_clipped(system, control))(*symbols), symbols)
+            self.terms = compiled.compile(
+                "local model", self._terms(_clipped(system, control))(*symbols), symbols
+            )
         self.rate_matrix = compiled.named(
             "rate matrix", lambda: {"N": ca.jacobian(system.equations.rate, system.equations.v)}
         )
         self.scheme, self.array = scheme.packed(), np.zeros(0)
         self.count = len(scheme.m)
 
-    def attach(self, table: np.ndarray) -> None:
-        """Have the kernels take their steps with this model."""
+    def attach(self, table: np.ndarray, x: Array) -> None:
+        """Have the kernels take their steps with this model, from x = [q | v | u | t | p | τ] on.
+
+        Raises `ArgumentError` where x is a singular configuration, about which there are no local coordinates.
+        """
+        s = self.system
+        here = s.forward_dynamics(x[s._q_part], x[s._v_part], t=float(x[s._t_index]), throw=False)
+        if 0 <= here.rank < table[la.GENERIC_RANK]:
+            raise ArgumentError(
+                f"{s.name}: the run starts in a singular configuration (rank {here.rank}, nearby "
+                f"{table[la.GENERIC_RANK]}), about which an implicit method has no local coordinates; start beside it, "
+                "or with an explicit method. On the way such configurations are passed",
+                element="q",
+            )
         table[la.N_IMPLICIT_STAGES] = self.count
         self.array = np.zeros(la.local_array(table).size)
         table[la.LINEAR], table[la.RATE_MATRIX] = self.terms.address, self.rate_matrix.address
