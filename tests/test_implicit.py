@@ -331,7 +331,7 @@ def test_motion_goes_on_through_singular_configurations():
 def test_a_start_in_a_singular_configuration_is_refused():
     module = load_example("five_bar")
     system = sr.System(module.build())
-    with pytest.raises(sr.SarrusError, match="starts in a singular configuration .rank 1, nearby 2"):
+    with pytest.raises(sr.SarrusError, match=r"starts in a singular configuration \(rank 1, nearby 2\)"):
         sr.simulate(system, module.COLLINEAR, duration=1.0, method="rodas5p")
 
 
@@ -405,7 +405,7 @@ def test_sampled_control_is_held():
     runs = [
         sr.simulate(
             pendulum(), [1, 0], duration=0.5, control=law, sample_time=0.02, method=m, rtol=1e-10, atol=1e-10
-        )  # fmt: skip
+        )
         for m in ("rodas5p", "dop853")
     ]
     assert_allclose(runs[0].q[-1], runs[1].q[-1], atol=1e-8)

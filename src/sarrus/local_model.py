@@ -16,8 +16,8 @@ from sarrus.linear.derivatives import residuals
 from sarrus.mechanism.pose import Array
 from sarrus.system import System
 
-# Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, and the derivatives of
-# F, G, ψ and N v (see `sarrus.linear.derivatives.Derivatives`). The last one is there only where N is not the identity.
+# Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, and the derivatives
+# of F, G, ψ and N v (see `sarrus.linear.derivatives.Derivatives`), the last one only where N is not the identity.
 TERMS = ("mass", "jacobian", "force_q", "force_v", "bias_q", "bias_v", "slip_q", "rate_q")
 
 

@@ -125,8 +125,8 @@ def simulate(
         )
     if implicit and (coordinates is not None or stabilization in ("baumgarte", "none")):
         raise ArgumentError(
-            f"method={method!r} integrates local coordinates of its own, on the constraints: leave coordinates=None and "
-            "stabilization='projection' (or 'energy')",
+            f"method={method!r} integrates local coordinates of its own, on the constraints: leave "
+            "coordinates=None and stabilization='projection' (or 'energy')",
             element="method",
         )
     if control is not None and system.nu == 0:

@@ -181,8 +181,8 @@ def chart_size(nv: int, nc: int) -> int:
     return CHART_ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
 
 
-# The array at table[LOCAL] begins as the one at table[CHART], whose first numbers a projection along a chart notes; then
-# come the length of the step asked for and whether a linear model is there.
+# The array at table[LOCAL] begins as the one at table[CHART], whose first numbers a projection along a chart notes;
+# then come the length of the step asked for and whether a linear model is there.
 LOCAL_STEP, LOCAL_VALID, LOCAL_HEADER = 3, 4, 5
 
 
@@ -246,6 +246,6 @@ def local_array(table):
     work = bias + big
     size = work + nv * nc + nv * nv + 9 * (nv + nc + 1)
     return LocalArray(
-        start, ranks, state, terms, place, along, motions, coordinates, turned, rates, first_rates, model, matrix, swaps,
-        stages, change, inertia, way, force, bias, work, size,
+        start, ranks, state, terms, place, along, motions, coordinates, turned, rates, first_rates, model, matrix,
+        swaps, stages, change, inertia, way, force, bias, work, size,
     )  # fmt: skip

@@ -24,7 +24,7 @@ from sarrus.kernels.stepping import set_control
 
 @internal
 def linearize(table, x, local, at, s, ws, perm):
-    """Write coordinates, directions and model at x = [q|v|u|t|p|τ] to ``local``; False where the rank is not generic."""
+    """Write coordinates, directions and model at x to ``local``; False where the rank is not the generic one."""
     settings = flat_at(table[la.SETTINGS])
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     bound, rank, simple = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK], table[la.SIMPLE_RATE] == 1

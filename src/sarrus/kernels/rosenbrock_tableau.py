@@ -83,7 +83,14 @@ class RosenbrockTableau:
 
     def packed(self) -> Array:
         """Return γ, a, C, α, γ_i and m one after the other, as `sarrus.kernels.rosenbrock` reads them."""
-        parts = [[self.gamma], self.a.ravel(), self.c.ravel(), self.nodes, self.time_weights, self.m]
+        parts = [
+            np.array([self.gamma]),
+            self.a.ravel(),
+            self.c.ravel(),
+            self.nodes,
+            self.time_weights,
+            self.m,
+        ]
         return np.concatenate(parts)
 
 
