@@ -2,8 +2,9 @@
 
 Each of the two struts is a barrel and a rod on a prismatic joint; the oil between them is a spring of k = 10⁴ to
 10⁸ N/m with a damper of k/100 N s/m. An explicit method must follow the decay of the oil's motion, at rates up to
-10⁶ 1/s, long after it has died out. The implicit method (RODAS5P in local coordinates) takes steps as long as the motion
-of the mechanism allows, whatever k is, and the stiffer the oil, the closer this motion is to that with rigid links.
+10⁶ 1/s, long after it has died out. The implicit method (RODAS5P in local coordinates) takes steps as long as the
+motion of the mechanism allows, whatever k is, and the stiffer the oil, the closer this is to the motion with rigid
+links.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def simulate(
     dt: Annotated[
         float | None, typer.Option(help="Step in seconds, or output interval of an adaptive method.")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, or adaptive (dop853).")] = None,
+    method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, or adaptive (dop853).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive method.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive method.")] = None,
     stabilization: Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")] = "projection",

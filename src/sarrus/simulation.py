@@ -63,10 +63,19 @@ def simulate(
     ----------
     q, v : initial coordinates (nq,) and velocities (nv,; default at rest). They must satisfy the constraints
         to 1e-5 and are then projected; see `System.assemble` and `System.project_velocity`.
-    dt : step of the fixed-step method [s], 1e-3 by default. With an adaptive method: interval of the output.
-    method : "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
-        ``rtol`` or ``atol`` is given).
-    rtol, atol : tolerances of the adaptive methods, 1e-8 and 1e-10 by default.
+    dt : fixed step [s], 1e-3 by default. With an adaptive method: interval of the output.
+    method : explicit: "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
+        ``rtol`` or ``atol`` is given). Implicit, for stiff springs, dampers and control laws: "rodas5p" (order 5(4),
+        Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
+        local coordinates with exact derivatives, a traced ``control`` included. Take rodas5p where dop853 needs
+        many more steps than the motion looks like; of the two it keeps its order better where springs are stiff.
+        Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
+        rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
+        `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
+        "projection" or "energy" and ``coordinates`` None.
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and 1e-10 by default. ``rtol=np.inf``: no error estimate,
+        fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
+        PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits.
     force : applied generalized force τ(q, v, t) (nv,), likewise.
