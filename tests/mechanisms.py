@@ -145,6 +145,29 @@ def close_loops(plan: Blueprint, q: Array, kinds: tuple[str, ...] = CLOSURES) ->
     return plan.mechanism
 
 
+LOOPS = {
+    "hinges": (("revolute", "revolute", "prismatic", "revolute", "revolute"), ("point", "distance")),
+    "quaternions": (("free", "spherical", "revolute", "spherical"), ("point", "universal", "point_on_line")),
+    "mixed": (("planar", "cylindrical", "screw", "universal", "spherical"), ("cylindrical", "distance")),
+    "redundant": (("free", "spherical", "revolute"), ("point", "point", "distance")),
+}
+
+
+def random_loop(kind: str) -> tuple[Mechanism, Array]:
+    """One of `LOOPS`, closed at q; "redundant" has every closure twice."""
+    joints, closures = LOOPS[kind]
+    plan = random_tree(11, joints)
+    q = random_coordinates(plan)
+    mechanism = close_loops(plan, q, closures)
+    if kind == "redundant":
+        for closure in list(mechanism.closures.values()):
+            mechanism.add_closure(
+                f"{closure.name}_again", closure.kind, closure.body1, closure.body2,
+                pose1=closure.pose1, pose2=closure.pose2, axis=closure.axis1, length=closure.length,
+            )  # fmt: skip
+    return mechanism, q
+
+
 def displacement(kind: str, axis: Array, pitch: float, rng: np.random.Generator) -> tuple[Pose, Array | None]:
     """Return a random pose of frame 2 in frame 1 that a closure of this kind allows, and its second axis."""
     across = rotation_about(axis, rng.uniform(0, 6)) @ perpendicular_to(axis)

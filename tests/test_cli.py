@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sarrus as sr
 from sarrus.cli import main
+from sarrus.cli_tables import print_info
 from sarrus.progress import ProgressBar, progress_bar
 from sarrus.trajectory import Trajectory
 
@@ -32,6 +34,56 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert ("degrees", "of", "freedom", "2") in rows
     assert ("redundant", "rows", "tips.y") in rows
     assert "equality connect 'tips': exact here" in out
+
+
+def flat_parallelogram() -> sr.Mechanism:
+    """A parallelogram with its four links in one line at zero, closed by a hinge in space."""
+    mechanism = sr.Mechanism("flat")
+    for name, length, parent, x in (
+        ("crank", 0.5, "world", 0.0), ("coupler", 1.0, "crank", 0.5), ("rocker", 0.5, "world", 1.0)
+    ):  # fmt: skip
+        mechanism.add_body(name, 1.0, com=(length / 2, 0, 0), inertia=(0.1, 0.1, 0.1))
+        mechanism.add_joint(name, "revolute", parent, name, axis=(0, 0, 1), parent_pose=(x, 0, 0))
+    mechanism.add_closure(
+        "pin", "revolute", "coupler", "rocker", pose1=(1, 0, 0), pose2=(0.5, 0, 0), axis=(0, 0, 1)
+    )
+    return mechanism
+
+
+def info_rows(mechanism: sr.Mechanism, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """What `sarrus info` prints of mobility, by label."""
+    print_info(sr.System(mechanism), Path("model.xml"))
+    pairs = (line.split("  ", 1) for line in capsys.readouterr().out.splitlines() if "  " in line)
+    return {label.strip(): text.strip() for label, text in pairs}
+
+
+def test_info_names_branches_of_a_singular_reference_pose(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = info_rows(flat_parallelogram(), capsys)
+    assert rows["rows"] == "5 of rank 1"
+    assert rows["degrees of freedom"] == "2"
+    assert rows["redundant rows"] == "pin.z, pin.n1, pin.n2"
+    assert rows["singular"] == "rank 2 nearby, where 1 of them remain; dependent here: pin"
+    assert rows["branches"].startswith("curve, 1 of freedom, rank 2: ")
+
+
+def test_info_names_idle_motions_and_what_is_driven(capsys: pytest.CaptureFixture[str]) -> None:
+    mechanism = flat_parallelogram()
+    mechanism.add_body("wheel", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("wheel", "revolute", "coupler", "wheel", axis=(0, 0, 1), reference=0.3)
+    mechanism.add_actuator("motor", "wheel")
+    rows = info_rows(mechanism, capsys)
+    assert rows["degrees of freedom"] == "3, of which the actuators drive 1"
+    assert rows["idle"] == "wheel turns alone"
+
+
+def test_info_of_a_model_that_does_not_close(capsys: pytest.CaptureFixture[str]) -> None:
+    mechanism = sr.Mechanism("far")
+    mechanism.add_body("rod", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("rod", "revolute", "world", "rod", axis=(0, 0, 1))
+    mechanism.add_closure("pin", "point", "world", "rod", pose1=(3, 0, 0), pose2=(1, 0, 0))
+    rows = info_rows(mechanism, capsys)
+    assert "closure 'pin' stays open by 2" in rows["not closed"]
+    assert "degrees of freedom" not in rows
 
 
 def test_simulate_writes_all_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

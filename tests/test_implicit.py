@@ -354,6 +354,26 @@ def test_a_stiff_control_law_is_differentiated_with_the_equations():
         assert implicit.u[k, 0] == pytest.approx(u, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", IMPLICIT_METHODS)
+def test_laws_with_a_kernel_keep_the_order(method):
+    module = load_example("three_leg_platform")
+    system = sr.System(module.build())
+    q = module.pose(system, 0.05, -0.03, 0.2)
+    law = sr.control.Regulator(
+        system, ["platform.x", "platform.y", "platform.angle"], [0.0, 0.05, -0.1], stiffness=[3e3, 3e3, 400.0],
+        damping=20.0,
+    )  # fmt: skip
+    run = partial(sr.simulate, system, q, duration=0.2, dt=0.02, control=law)
+    exact = run(rtol=1e-13, atol=1e-14)
+    parts, errors = np.array([1, 2, 3, 4] if method == "rodas5p" else [3, 4, 6, 8]), []
+    for part in parts:
+        mine = run(method=method, dt=0.02 / part, rtol=np.inf, every=int(part))
+        assert_allclose(mine.u[-1], law(mine.q[-1], mine.v[-1], 0.2), rtol=1e-12)
+        errors.append(np.abs(mine.q - exact.q).max())
+    order = -np.polyfit(np.log(parts), np.log(errors), 1)[0]
+    assert order == pytest.approx(rosenbrock_tableau(method).order, abs=0.2), errors
+
+
 def test_a_control_law_at_its_limit_does_not_depend_on_the_state():
     mechanism = sr.Mechanism("arm", gravity=(0, 0, -9.81))
     mechanism.add_body("arm", 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from types import SimpleNamespace
 
 import casadi as ca
+import control
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -175,22 +175,26 @@ def test_deviation_is_the_state_of_the_model() -> None:
     assert_allclose(model.deviation(turned, there[1]), np.concatenate([dy, dv]), atol=1e-12)
 
 
-def test_python_control(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = damped()
+def test_python_control() -> None:
+    system, q = loader()
+    model = first_order_taylor(system, q, outputs=["lift", "tilt"])
+    same = model.to_control()
+    assert isinstance(same, control.StateSpace)
+    for name in ("A", "B", "C", "D"):
+        assert_allclose(getattr(same, name), getattr(model, name))
+    assert same.name == "front_loader"
+    assert same.state_labels == list(model.names)
+    assert same.input_labels == ["lift", "tilt"]
+    assert same.output_labels == ["lift", "tilt"]
+    assert_allclose(
+        control.frequency_response(same, [3.0]).complex[:, :, 0], model.frequency_response(3.0)[0]
+    )
+
+
+def test_python_control_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "control", None)
     with pytest.raises(SarrusError, match="needs python-control: pip install control"):
-        model.to_control()
-    monkeypatch.setitem(
-        sys.modules, "control", SimpleNamespace(ss=lambda *matrices, **names: (matrices, names))
-    )
-    matrices, names = model.to_control()
-    assert_allclose(matrices[0], model.A)
-    assert names == {
-        "states": ["mass", "mass.rate"],
-        "inputs": ["push"],
-        "outputs": ["mass", "mass.rate"],
-        "name": "oscillator",
-    }
+        damped().to_control()
 
 
 def test_parameters_and_rigid_structures() -> None:

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from conftest import load_example
-from mechanisms import close_loops, random_coordinates, random_tree
+from mechanisms import LOOPS, random_loop, random_tree
 from sarrus.analysis.equilibrium import equilibrium
 from sarrus.coordinates.parametrization import Parametrization, parametrize
 from sarrus.errors import ArgumentError, SolveError
@@ -33,11 +33,6 @@ EXAMPLES = (
     "five_bar", "three_leg_platform", "front_loader", "bricard", "bricard free", "slider_crank", "two_arms",
     "leg_four_bar", "stewart", "quadruped", "bennett",
 )  # fmt: skip
-LOOPS = {
-    "quaternions": (("free", "spherical", "revolute", "spherical"), ("point", "universal", "point_on_line")),
-    "mixed": (("planar", "cylindrical", "screw", "universal", "spherical"), ("cylindrical", "distance")),
-    "redundant": (("free", "spherical", "revolute"), ("point", "point", "distance")),
-}
 
 
 def moving(system: System, q: Array, t: float = 0.0, seed: int = 3) -> State:
@@ -59,16 +54,7 @@ def shipped(name: str) -> State:
 @lru_cache
 def looped(kind: str) -> State:
     """A random system closed at q; "redundant" has every closure twice."""
-    joints, closures = LOOPS[kind]
-    plan = random_tree(11, joints)
-    q = random_coordinates(plan)
-    mechanism = close_loops(plan, q, closures)
-    if kind == "redundant":
-        for closure in list(mechanism.closures.values()):
-            mechanism.add_closure(
-                f"{closure.name}_again", closure.kind, closure.body1, closure.body2,
-                pose1=closure.pose1, pose2=closure.pose2, axis=closure.axis1, length=closure.length,
-            )  # fmt: skip
+    mechanism, q = random_loop(kind)
     return moving(System(mechanism), q)
 
 
@@ -291,50 +277,25 @@ def test_four_bar_is_two_by_two_and_obeys_rayleigh() -> None:
 
 
 def test_rolling_disc_falls_below_a_critical_speed() -> None:
-    """Upright disc rolling straight: (A + m r²) θ″ + (C (C + m r²) ω²/A − m g r) θ = 0.
-
-    A about a diameter, C about the axle; so ω² > A m g r / (C (C + m r²)), which is v² > g r / 3 of a uniform disc
-    (Routh, Dynamics of a System of Rigid Bodies, advanced part, §244; Neimark and Fufaev 1972).
-    """
-    m, r, g = 1.5, 0.4, 9.81
-    about, axle = m * r**2 / 4, m * r**2 / 2
-
-    def omega(q: ca.SX, v: ca.SX) -> ca.SX:  # along the horizontal diameter, up the disc, its axle
-        return ca.vertcat(v[3], v[2] * ca.sin(q[3]), v[2] * ca.cos(q[3]) + v[4])
-
-    def lagrangian(q: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:
-        w, rise = omega(q, v), r * ca.cos(q[3]) * v[3]
-        spin = about * (w[0] ** 2 + w[1] ** 2) + axle * w[2] ** 2
-        return m / 2 * (v[0] ** 2 + v[1] ** 2 + rise**2) + spin / 2 - m * g * r * ca.sin(q[3])
-
-    def rolling(q: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:
-        c, s = ca.cos(q), ca.sin(q)
-        across = ca.vertcat(-s[2] * c[3], c[2] * c[3], s[3])  # from the contact up to the centre
-        axes = ca.horzcat(ca.vertcat(c[2], s[2], 0), across, ca.vertcat(s[2] * s[3], -c[2] * s[3], c[3]))
-        return (ca.vertcat(v[:2], 0) + ca.cross(axes @ omega(q, v), -r * across))[:2]
-
-    system = System.from_lagrangian(
-        nq=5, lagrangian=lagrangian, velocity=rolling, name="disc",
-        coordinate_names=("x", "y", "heading", "tilt", "spin"),
-    )  # fmt: skip
-    critical = np.sqrt(about * m * g * r / (axle * (axle + m * r**2)))
-    assert_allclose((critical * r) ** 2, g * r / 3)
+    """Upright disc rolling straight: the block of heading rate, tilt and tilt rate has s (s² + κ) = 0."""
+    disc = load_example("rolling_disc")
+    system = disc.build()
     for part in (0.5, 0.99, 1.01, 2.0):
-        w = part * critical
-        q = np.array([0.0, 0.0, 0.0, np.pi / 2, 0.0])
-        v = system.project_velocity(q, [-r * w, 0.0, 0.0, 0.0, w])
-        assert_allclose(v, [-r * w, 0.0, 0.0, 0.0, w], atol=1e-14)
+        spin = part * disc.CRITICAL
+        q, v = disc.straight(spin)
+        assert_allclose(system.project_velocity(q, v), v, atol=1e-14)
         for coordinates in ("partition", ["heading", "tilt", "spin"]):
             model = first_order_taylor(system, q, v, coordinates=coordinates)
             assert model.A.shape == (8, 8)
-            squared = (axle * (axle + m * r**2) * w**2 / about - m * g * r) / (about + m * r**2)
-            lean = [model.names.index(name) for name in ("heading.rate", "tilt", "tilt.rate")]
+            squared = disc.stiffness(spin)
             assert np.abs(model.eigenvalues**2 + squared).min() < 1e-9 * abs(squared)
             assert (model.eigenvalues.real.max() > 1e-3) == (part < 1.0)
-            block = model.A[np.ix_(lean, lean)]  # closed in itself: nothing else enters
-            others = [k for k in range(8) if k not in lean]
+            lean = [model.names.index(name) for name in disc.BLOCK]
+            others = [
+                k for k in range(8) if k not in lean
+            ]  # the block is closed in itself: nothing else enters
             assert_allclose(model.A[np.ix_(lean, others)], 0.0, atol=1e-12)
-            assert_allclose(np.poly(block), [1.0, 0.0, squared, 0.0], atol=1e-11)
+            assert_allclose(np.poly(disc.block(model)), [1.0, 0.0, squared, 0.0], atol=1e-11)
 
 
 def test_massless_link_and_applied_force() -> None:
@@ -427,14 +388,20 @@ def test_small_free_motion_is_linear() -> None:
 
 
 def test_flattened_parallelogram_is_refused() -> None:
+    """The error names both branches: the parallelogram q₃ = q₁ − q₂, q₄ = q₂ − q₁ − π, and the antiparallelogram."""
     module: ModuleType = load_example("parallelogram")
     system = System(module.build())
-    for q in (module.closed(0.4, 0.4), module.closed(0.4, 0.4 + np.pi)):
+    for q, anti in (
+        (module.closed(0.4, 0.4), "q3 = −5 q1 + 5 q2, q4 = q1 − q2"),
+        (module.closed(0.4, 0.4 + np.pi), "q3 = −0.2 q1 + 0.2 q2, q4 = q1 − q2"),
+    ):
         with pytest.raises(
             SolveError, match=r"rank 1 here and 2 nearby; the rows of 'corner' become dependent"
         ) as error:
-            first_order_taylor(system, q)
+            linearize(system, q)
         assert error.value.element == "corner"
+        for branch in ("q3 = q1 − q2, q4 = −q1 + q2", anti):
+            assert f"surface, 2 of freedom, rank 2: {branch}" in str(error.value)
     near = first_order_taylor(system, module.closed(0.4, 0.41))
     assert near.A.shape == (4, 4)
 
@@ -447,8 +414,16 @@ def test_infinitesimal_motion_is_refused() -> None:
         holonomic=lambda q, t: ca.vertcat((q[0] - 1) ** 2 + q[1] ** 2 - 1, (q[0] + 1) ** 2 + q[1] ** 2 - 1),
         name="truss",
     )
-    with pytest.raises(SolveError, match="truss: no linear model at a singular configuration"):
+    with pytest.raises(
+        SolveError, match=r"truss: no linear model at a singular.*No motion goes on from here"
+    ):
         linearize(system, [0.0, 0.0])
+
+
+def test_rows_that_are_dependent_to_rounding_are_no_contradiction() -> None:
+    """The redundant rows of an upright parallelogram on a cart turn with the motion by 1e-17 of A, and not by zero."""
+    system = System(load_example("lqr_inverted").build())
+    assert linearize(system, np.zeros(4)).A.shape == (4, 4)
 
 
 def test_what_is_no_equilibrium_or_not_closed_is_refused() -> None:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 
-from mechanisms import close_loops, random_coordinates, random_tree
+from mechanisms import LOOPS, random_loop
 from sarrus.coordinates.parametrization import Parametrization, parametrize
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.mechanism.mechanism import Mechanism
@@ -21,28 +21,13 @@ from sarrus.status import Status
 from sarrus.system import System
 
 AUTOMATIC = ("partition", "tangent-space", "null-space")
+
+
 # Trees with loops: angles, quaternions, several joint kinds; what closes them. All leave some freedom.
-LOOPS = {
-    "hinges": (("revolute", "revolute", "prismatic", "revolute", "revolute"), ("point", "distance")),
-    "quaternions": (("free", "spherical", "revolute", "spherical"), ("point", "universal", "point_on_line")),
-    "mixed": (("planar", "cylindrical", "screw", "universal", "spherical"), ("cylindrical", "distance")),
-    "redundant": (("free", "spherical", "revolute"), ("point", "point", "distance")),
-}
-
-
 @lru_cache
 def looped(kind: str) -> tuple[System, Array, Array]:
     """A random system closed at q, with an admissible velocity; "redundant" has every closure twice."""
-    joints, closures = LOOPS[kind]
-    plan = random_tree(11, joints)
-    q = random_coordinates(plan)
-    mechanism = close_loops(plan, q, closures)
-    if kind == "redundant":
-        for closure in list(mechanism.closures.values()):
-            mechanism.add_closure(
-                f"{closure.name}_again", closure.kind, closure.body1, closure.body2,
-                pose1=closure.pose1, pose2=closure.pose2, axis=closure.axis1, length=closure.length,
-            )  # fmt: skip
+    mechanism, q = random_loop(kind)
     system = System(mechanism)
     v = system.project_velocity(q, np.random.default_rng(5).standard_normal(system.nv))
     return system, q, v

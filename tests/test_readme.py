@@ -18,6 +18,7 @@ PAGES = (
     "docs/tour.md",
     "docs/notation.md",
     "docs/importers.md",
+    "docs/linear_models.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )

@@ -60,6 +60,8 @@ _HOME = {
     "Status": "sarrus.status",
     "SarrusError": "sarrus.errors",
     "formulations": "sarrus.formulations",
+    "control": "sarrus.control",
+    "trajectories": "sarrus.trajectories",
     "coordinates": "sarrus.coordinates",
     "parametrize": "sarrus.coordinates.parametrization",
     "mobility": "sarrus.analysis.mobility",

@@ -11,12 +11,28 @@ import typer
 
 from sarrus.cli_compare import HELP as COMPARE
 from sarrus.cli_compare import compare
+from sarrus.cli_options import (
+    PICTURES,
+    Absolute,
+    Assemble,
+    Coordinates,
+    Duration,
+    Floating,
+    Keyframe,
+    Lenient,
+    Loops,
+    Method,
+    Model,
+    Relative,
+    Stabilization,
+    Step,
+    Velocities,
+    method_name,
+)
 from sarrus.errors import SarrusError
 
 if TYPE_CHECKING:
     from sarrus.trajectory import Trajectory
-
-PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
 # Bad command lines raise this class of typer's, wherever the installed version keeps it.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -27,11 +43,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Dynamics of constrained mechanical systems: loops, redundancy, singular configurations.",
 )
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file: MJCF, URDF or SDF.")]
-Loops = Annotated[Path | None, typer.Option(help="YAML file with loop closures for a URDF.")]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Leave out closures that cannot be kept.")]
-Floating = Annotated[bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")]
 
 
 def _version(wanted: bool) -> None:
@@ -70,22 +81,16 @@ def info(
 )
 def simulate(
     model: Model,
-    duration: Annotated[float, typer.Option(help="Time to simulate, in seconds.")] = 5.0,
-    dt: Annotated[
-        float | None, typer.Option(help="Step in seconds, or output interval of an adaptive method.")
-    ] = None,
-    method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, or adaptive (dop853).")] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive method.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive method.")] = None,
-    stabilization: Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")] = "projection",
-    keyframe: Annotated[str | None, typer.Option(help="Start from this keyframe of the model.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Initial coordinate; repeatable.")
-    ] = None,
-    velocity: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Initial velocity; repeatable.")
-    ] = None,
-    assemble: Annotated[bool, typer.Option("--assemble", help="Close the loops before the start.")] = False,
+    duration: Duration = 5.0,
+    dt: Step = None,
+    method: Method = None,
+    rtol: Relative = None,
+    atol: Absolute = None,
+    stabilization: Stabilization = "projection",
+    keyframe: Keyframe = None,
+    set_: Coordinates = None,
+    velocity: Velocities = None,
+    assemble: Assemble = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the trajectory, NetCDF.")
     ] = None,
@@ -124,7 +129,7 @@ def simulate(
         v,
         duration=duration,
         dt=dt,
-        method="dop853" if method == "adaptive" else method,
+        method=method_name(method),
         rtol=rtol,
         atol=atol,
         stabilization=stabilization,

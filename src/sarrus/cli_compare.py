@@ -7,6 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sarrus.cli_options import (
+    PICTURES,
+    Absolute,
+    Assemble,
+    Coordinates,
+    Duration,
+    Floating,
+    Keyframe,
+    Lenient,
+    Loops,
+    Method,
+    Model,
+    Relative,
+    Stabilization,
+    Step,
+    Velocities,
+    method_name,
+)
+
 if TYPE_CHECKING:
     from sarrus.comparison import Comparison
 
@@ -18,7 +37,7 @@ HELP = (
 
 
 def compare(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file: MJCF, URDF or SDF.")],
+    model: Model,
     formulations: Annotated[
         str,
         typer.Option(
@@ -26,35 +45,27 @@ def compare(
             "lagrange:baumgarte gives a run its own stabilization."
         ),
     ] = "all",
-    duration: Annotated[float, typer.Option(help="Time to simulate, in seconds.")] = 5.0,
-    dt: Annotated[float | None, typer.Option(help="Step in seconds.")] = None,
-    method: Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, or adaptive (dop853).")] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of an adaptive method.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of an adaptive method.")] = None,
-    stabilization: Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")] = "projection",
+    duration: Duration = 5.0,
+    dt: Step = None,
+    method: Method = None,
+    rtol: Relative = None,
+    atol: Absolute = None,
+    stabilization: Stabilization = "projection",
     baumgarte: Annotated[
         tuple[float, float],
         typer.Option(metavar="ALPHA BETA", help="Gains of stabilization baumgarte, in 1/s."),
     ] = (20.0, 20.0),
-    keyframe: Annotated[str | None, typer.Option(help="Start from this keyframe of the model.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Initial coordinate; repeatable.")
-    ] = None,
-    velocity: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Initial velocity; repeatable.")
-    ] = None,
-    assemble: Annotated[bool, typer.Option("--assemble", help="Close the loops before the start.")] = False,
+    keyframe: Keyframe = None,
+    set_: Coordinates = None,
+    velocity: Velocities = None,
+    assemble: Assemble = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the figure (.png, .pdf, .svg).")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Save the table.")] = None,
-    loops: Annotated[Path | None, typer.Option(help="YAML file with loop closures for a URDF.")] = None,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Leave out closures that cannot be kept.")
-    ] = False,
-    floating_base: Annotated[
-        bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")
-    ] = False,
+    loops: Loops = None,
+    lenient: Lenient = False,
+    floating_base: Floating = False,
 ) -> None:
     """Run the command; `HELP` describes it."""
     import sarrus
@@ -63,7 +74,7 @@ def compare(
     from sarrus.comparison import compare as run_all
     from sarrus.storage import checked_path
 
-    for path, suffixes in ((output, (".png", ".pdf", ".svg", ".jpg")), (csv, (".csv",))):
+    for path, suffixes in ((output, PICTURES), (csv, (".csv",))):
         if path is not None:
             checked_path(path, suffixes, "output file")
     mechanism = sarrus.load(model, loops=loops, strict=not lenient, floating_base=floating_base)
@@ -76,7 +87,7 @@ def compare(
         duration=duration,
         formulations=[name.strip() for name in formulations.split(",")],
         dt=dt,
-        method="dop853" if method == "adaptive" else method,
+        method=method_name(method),
         rtol=rtol,
         atol=atol,
         stabilization=stabilization,

@@ -12,11 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sarrus.analysis.assembly import nearby_rank, numerical_rank
+from sarrus.analysis.mobility import mobility
 from sarrus.mechanism.elements import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.report import Outcome
-from sarrus.solves import determined_rows
 from sarrus.status import Status
 
 if TYPE_CHECKING:
@@ -134,24 +133,46 @@ def _closures(mechanism: Mechanism) -> Table:
 
 
 def _mobility(system: System) -> Table:
-    """Return rank and degrees of freedom at the reference pose with its loops closed."""
+    """Return what moves at the reference pose with its loops closed."""
     closed = system.assemble(system.neutral(), throw=False)
-    jacobian = system.constraint_jacobian(closed.q)
-    rank = numerical_rank(jacobian)
     table = Table.grid(padding=(0, 2))
     table.add_row("[bold]mobility[/]", "at the reference pose, loops closed")
     table.add_row("coordinates", f"{system.nq}, velocities {system.nv}, controls {system.nu}")
-    table.add_row("rows", f"{system.nc} of rank {rank}")
-    table.add_row("degrees of freedom", f"{system.nv - rank}")
-    if system.nc:
-        determined = determined_rows(jacobian, rank)
-        redundant = [name for name, sure in zip(system.constraint_names, determined) if not sure]
-        table.add_row("redundant rows", escape(", ".join(redundant)) if redundant else "none")
-        table.add_row("closure residual", f"{closed.residual:.3g}")
     if closed.status is Status.NOT_CLOSED:
+        table.add_row("rows", f"{system.nc}")
+        table.add_row("closure residual", f"{closed.residual:.3g}")
         table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
-    elif (generic := nearby_rank(system, np.asarray(closed.q))) > rank:
-        table.add_row(
-            "[yellow]singular[/]", f"the rank is {generic} nearby: {system.nv - generic} degrees of freedom"
-        )
+        return table
+    here = mobility(system, closed.q)
+    table.add_row("rows", f"{system.nc} of rank {here.rank}")
+    driven = int(np.linalg.matrix_rank(here.motions.T @ system.actuation_matrix(here.q))) if system.nu else 0
+    passive = f", of which the actuators drive {driven}" if 0 < driven < here.dof else ""
+    table.add_row("degrees of freedom", f"{here.dof}{passive}")
+    if 0 < here.dof < system.nv:
+        table.add_row("independent", escape(", ".join(here.independent)))
+    if system.nc:
+        table.add_row("redundant rows", escape(_by_closure(system, here.redundant)) or "none")
+        table.add_row("closure residual", f"{here.residual:.3g}")
+    for k, motion in enumerate(here.idle):
+        table.add_row("idle" if k == 0 else "", escape(str(motion)))
+    if here.shaky:
+        table.add_row("[yellow]shaky[/]", f"{here.finite_dof} of them finite, the others infinitesimal")
+    if here.status is Status.SINGULAR:
+        nearby = f"rank {here.generic_rank} nearby, where {here.generic_dof} of them remain"
+        lost = f"; dependent here: {', '.join(here.singular_closures)}" if here.singular_closures else ""
+        table.add_row("[yellow]singular[/]", escape(nearby + lost))
+        for k, text in enumerate(here.branch_descriptions):
+            table.add_row("branches" if k == 0 else "", escape(text))
+        if not here.branches:
+            table.add_row("branches", "none: nothing can move on from here")
     return table
+
+
+def _by_closure(system: System, names: Sequence[str]) -> str:
+    """Return row names, and "all of" a closure where they are all its rows."""
+    out = []
+    for closure, part in system.closure_rows.items():
+        rows = system.constraint_names[part]
+        own = [name for name in rows if name in names]
+        out += [f"all of {closure}"] if len(own) == len(rows) > 1 else own
+    return ", ".join(out)

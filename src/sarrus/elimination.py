@@ -72,7 +72,7 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
         -_least([-g for g in diagonal]),
     ]
     return {
-        "a": ca.vertcat(*_solve_lower(problem.factor, y)),
+        "a": ca.vertcat(*solve_lower(problem.factor, y)),
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
         "rate": e.rate,
@@ -124,7 +124,7 @@ def solve_transposed(factor: ca.SX, columns: ca.SX) -> ca.SX:
     return out
 
 
-def _solve_lower(factor: ca.SX, right: Column) -> Column:
+def solve_lower(factor: ca.SX, right: Column) -> Column:
     """Return L⁻¹ b for lower triangular L, skipping structural zeros."""
     x = list(right)
     for k in range(len(x)):

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.activity import restore, unchanged
+from sarrus.control.law import Law
 from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
-from sarrus.kernels.c_function import advance, projection, projection_with_energy
+from sarrus.kernels.c_function import advance, command, projection, projection_with_energy
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
 from sarrus.kernels.tableau import Tableau
 from sarrus.mechanism.pose import Array
@@ -149,10 +150,17 @@ class Integration:
             self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
 
     def compile_control(self, control: InputFunction) -> None:
-        """Put a traced control law into the kernel."""
+        """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
         self.control = control
-        self.law = compile_control(self.system, control)  # kept alive during the run
-        self.table[la.CONTROL] = self.law.address
+        if isinstance(control, Law):
+            control.fit(self.system)
+            s = self.system
+            control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
+            self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, command.address
+            self.law: Any = control
+        else:
+            self.law = compile_control(self.system, control)
+            self.table[la.CONTROL] = self.law.address
 
     def set_method(
         self,

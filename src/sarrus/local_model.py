@@ -7,6 +7,7 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 
+from sarrus.control.law import Law
 from sarrus.errors import ArgumentError
 from sarrus.inputs import InputFunction, control_bounds, trace_function
 from sarrus.kernels import layout as la
@@ -16,15 +17,16 @@ from sarrus.linear.derivatives import residuals
 from sarrus.mechanism.pose import Array
 from sarrus.system import System
 
-# Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, and the derivatives
+# Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, S and the derivatives
 # of F, G, ψ and N v (see `sarrus.linear.derivatives.Derivatives`), the last one only where N is not the identity.
-TERMS = ("mass", "jacobian", "force_q", "force_v", "bias_q", "bias_v", "slip_q", "rate_q")
+TERMS = ("mass", "jacobian", "force_q", "force_v", "bias_q", "bias_v", "slip_q", "actuation", "rate_q")
 
 
 class LocalModel:
     """The arrays and functions of one run with an implicit method.
 
-    A control law in the kernel is differentiated with the equations; at a limit of its actuator its derivative is zero.
+    A traced control law is differentiated with the equations, a `Law` by central differences in the kernel; at a limit
+    of its actuator its derivative is zero.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class LocalModel:
         self.system = system
         compiled = system.compiled
         lengths = {"a": system.nv, "multipliers": system.nc}
-        if control is None:
+        if control is None or isinstance(control, Law):
             self.terms = compiled.named("local model", self._terms(None), lengths)
         else:
             symbols = [ca.SX.sym(name, length) for name, length in lengths.items()]
@@ -80,7 +82,7 @@ class LocalModel:
             by_place = ca.vertsplit(along, np.cumsum([0, *(row.shape[0] for row in rows)]).tolist())
             by_velocity = ca.jacobian(ca.vertcat(force, bias), e.v)
             values = [e.mass_matrix, e.jacobian, by_place[0], by_velocity[: e.nv, :], by_place[1]]
-            values += [by_velocity[e.nv :, :], *by_place[2:]]
+            values += [by_velocity[e.nv :, :], by_place[2], e.actuation, *by_place[3:]]
             return dict(zip(TERMS, values, strict=False))
 
         return outputs

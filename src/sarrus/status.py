@@ -45,6 +45,9 @@ class Status(IntEnum):
         return self.name
 
 
+# What inverse dynamics says of NOT_ACHIEVABLE.
+ACTUATORS_FALL_SHORT = "the actuators cannot produce the requested acceleration"
+
 _TEXT: dict[Status, tuple[str, str]] = {
     Status.OK: ("the answer is complete", "Nothing to do"),
     Status.SINGULAR: (
@@ -61,9 +64,9 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "closure",
     ),
     Status.NOT_ACHIEVABLE: (
-        "the actuators cannot produce the requested acceleration",
-        "Actuate more joints or request a motion that the passive joints allow; the residual says how much "
-        "is missing",
+        "what was asked for is out of reach; the answer is the one that misses it least",
+        "Actuate more joints, start nearer, or ask for what the loops and the passive joints allow; the residual says "
+        "how much is missing",
     ),
     Status.ILL_POSED: (
         "the mass matrix is not positive definite on the motions that the constraints leave",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -257,6 +258,16 @@ class System(Evaluations):
         from sarrus.analysis.inverse import inverse_dynamics
 
         return inverse_dynamics(self, q, v, a, t, weights=weights, tau=tau, throw=throw)
+
+    def casadi(self, name: str, **options: Any) -> ca.Function:
+        """Return a quantity or a solve as a CasADi function; see `sarrus.casadi_functions.casadi_function`.
+
+        Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
+        coordinates, q, t.
+        """
+        from sarrus.casadi_functions import casadi_function
+
+        return casadi_function(self, name, **options)
 
     # --- what the kernels need ---------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Step that tries whether a motion goes on [rad, m].
 _STEP = 0.1
+# Bodies of a piece that are written out.
+_WRITTEN = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +43,11 @@ class IdleMotion:
 
     def __str__(self) -> str:
         way = "turns" if self.turns else "slides"
-        return (
-            f"{', '.join(self.bodies)} {way} alone"
-            if len(self.bodies) == 1
-            else (f"{', '.join(self.bodies)} move together, as one piece that {way}")
-        )
+        if len(self.bodies) == 1:
+            return f"{self.bodies[0]} {way} alone"
+        more = len(self.bodies) - _WRITTEN
+        names = ", ".join(self.bodies[:_WRITTEN]) + (f" and {more} more" if more > 0 else "")
+        return f"{names} move together, as one piece that {way}"
 
 
 def idle_motions(system: System, q: Array, t: float, cut: float) -> tuple[IdleMotion, ...]:

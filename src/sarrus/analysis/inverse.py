@@ -12,7 +12,7 @@ from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 from sarrus.solves import InverseDynamics, read_only
-from sarrus.status import Status
+from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -81,9 +81,8 @@ def inverse_dynamics(
     )
     if throw and status is not Status.OK:
         size = violation if status is Status.INCONSISTENT else residual
-        raise SolveError(
-            f"{system.name}: {status.diagnosis} (residual {size:.3g}). {status.remedy}", result=result
-        )
+        reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
+        raise SolveError(f"{system.name}: {reason} (residual {size:.3g}). {status.remedy}", result=result)
     return result
 
 

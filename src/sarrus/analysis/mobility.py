@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _WRITTEN, _SMALL = 8, 1e-5
 # A velocity is independent where its row of the kernel keeps this share of the largest one left.
 _SHARE = 0.3
+# Independent velocities serve for a branch where their rows of its tangents have a smaller condition number.
+_CLEAR = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,28 @@ class Mobility:
         """The motions in words, one for each column."""
         return tuple(describe(self.velocity_names, motion) for motion in self.motions.T)
 
+    @property
+    def branch_descriptions(self) -> tuple[str, ...]:
+        """The branches in words: kind, freedom, rank, and how the velocities go together at the start of each.
+
+        Curves by the velocities of their tangent, surfaces by the velocities that follow from independent ones,
+        which are the same for all branches where this is possible.
+        """
+        shared = _shared_independent(self.branches)
+        out = []
+        for branch in self.branches:
+            kind = "cone" if branch.cone else "curve" if branch.dof == 1 else "surface"
+            end = " that ends here" if branch.sides == 1 else ""
+            text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
+            if branch.dof == 1:
+                tangent = branch.tangents[:, 0]
+                text += ": " + describe(self.velocity_names, tangent / tangent[np.abs(tangent).argmax()])
+            elif not branch.cone:
+                independent = shared or independent_rows(branch.tangents, branch.dof)
+                text += ": " + relations(self.velocity_names, branch.tangents, independent)
+            out.append(text)
+        return tuple(out)
+
     def __str__(self) -> str:
         nv, nc = len(self.velocity_names), len(self.determined)
         rows = [
@@ -118,14 +142,7 @@ class Mobility:
             rows.append(("dependent here", ", ".join(self.singular_closures)))
         if not self.branches:
             rows.append(("branches", "none: the configuration is isolated, its motions are infinitesimal"))
-        for k, branch in enumerate(self.branches):
-            kind = "cone" if branch.cone else "curve" if branch.dof == 1 else "surface"
-            end = " that ends here" if branch.sides == 1 else ""
-            text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
-            if branch.dof == 1:
-                tangent = branch.tangents[:, 0]
-                text += ": " + describe(self.velocity_names, tangent / tangent[np.abs(tangent).argmax()])
-            rows.append(("branches" if k == 0 else "", text))
+        rows += [("branches" if k == 0 else "", text) for k, text in enumerate(self.branch_descriptions)]
         if not self.complete:
             rows.append(("", "and perhaps more"))
         return rows
@@ -136,6 +153,32 @@ def describe(names: Iterable[str], motion: Array) -> str:
     entries = [(n, x) for n, x in zip(names, motion) if abs(x) > _SMALL * float(np.abs(motion).max())]
     more = f" and {len(entries) - _WRITTEN} more" if len(entries) > _WRITTEN else ""
     return ", ".join(f"{n} {x:.3g}" for n, x in entries[:_WRITTEN]) + more
+
+
+def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) -> str:
+    """Return how velocities of motions (nv × dof) follow from independent ones, such as "b = 2 a − c"."""
+    ratios = motions @ np.linalg.inv(motions[list(independent)])
+    dependent = [i for i in range(len(names)) if i not in independent]
+    texts = []
+    for i in dependent[:_WRITTEN]:
+        total = ""
+        for k, x in zip(independent, ratios[i]):
+            if abs(x) > _SMALL:
+                sign = (" − " if total else "−") if x < 0.0 else (" + " if total else "")
+                total += sign + ("" if abs(abs(x) - 1.0) < _SMALL else f"{abs(x):.3g} ") + names[k]
+        texts.append(f"{names[i]} = {total or 0}")
+    more = len(dependent) - _WRITTEN
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+
+
+def _shared_independent(branches: Sequence[Branch]) -> list[int]:
+    """Return velocities that determine the others on every branch that is a surface; [] where there are none."""
+    surfaces = [branch for branch in branches if not branch.cone]
+    for candidate in (independent_rows(branch.tangents, branch.dof) for branch in surfaces):
+        parts = [branch.tangents[candidate] for branch in surfaces]
+        if all(part.shape[0] == part.shape[1] and np.linalg.cond(part) < _CLEAR for part in parts):
+            return candidate
+    return []
 
 
 def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float = CUT) -> Mobility:
@@ -176,7 +219,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float =
         near = system.constraint_jacobian(branch.q, t)
         sure |= _determined(near, split(near, cut).rank)
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
-    independent = _independent(parts.kernel)
+    independent = independent_rows(parts.kernel, parts.kernel.shape[1])
     motions = parts.kernel @ np.linalg.inv(parts.kernel[independent])
     motions[np.abs(motions) < 1e-14] = 0.0
     lasting = generic == parts.rank and (regular or len(branches) == 1)
@@ -214,10 +257,10 @@ def _rank(system: System, q: Array, t: float, cut: float) -> int:
     return split(system.constraint_jacobian(q, t), cut).rank
 
 
-def _independent(kernel: Array) -> list[int]:
-    """Return rows of the kernel that determine the others well, early ones first (threshold pivoting)."""
-    left, chosen = kernel.copy(), []
-    for _ in range(kernel.shape[1]):
+def independent_rows(matrix: Array, rank: int) -> list[int]:
+    """Return ``rank`` rows of a matrix that span the others well, early ones first (threshold pivoting)."""
+    left, chosen = matrix.copy(), []
+    for _ in range(rank):
         sizes = np.linalg.norm(left, axis=1)
         i = int(np.argmax(sizes > _SHARE * sizes.max()))
         along = left[i] / sizes[i]

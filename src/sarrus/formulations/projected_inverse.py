@@ -19,7 +19,7 @@ from sarrus.errors import ArgumentError, SolveError
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import INCONSISTENT, TOLERANCE, Array, matrix_rank
 from sarrus.solves import determined_rows
-from sarrus.status import Status
+from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
 # Missing force above this multiple of the needed one means that the actuators cannot produce the motion.
 _MISSING = 1e-8
@@ -130,8 +130,9 @@ def projected_inverse_dynamics(
     )
     if throw and status is not Status.OK:
         size = violation if status is Status.INCONSISTENT else residual
+        reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
         raise SolveError(
-            f"projected_inverse_dynamics: {status.diagnosis} (relative residual {size:.3g}). {status.remedy}",
+            f"projected_inverse_dynamics: {reason} (relative residual {size:.3g}). {status.remedy}",
             result=result,
         )
     return result

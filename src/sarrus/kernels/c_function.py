@@ -80,12 +80,13 @@ class Kernel:
         return self._code.address
 
     @cached_property
-    def _entry(self) -> Any:
+    def entry(self) -> Any:
+        """The function for ctypes, of two addresses and an integer."""
         return PROTOTYPE(self.address)
 
     def __call__(self, table: np.ndarray, x: np.ndarray, what: int) -> int:
         """Call it from Python on arrays of int64 and float64, C-contiguous; nothing is checked."""
-        return int(self._entry(table.ctypes.data, x.ctypes.data, what))
+        return int(self.entry(table.ctypes.data, x.ctypes.data, what))
 
 
 @lru_cache(maxsize=1)
@@ -105,6 +106,7 @@ projection_with_energy = Kernel("energy", "projection_with_energy")
 chart_projection = Kernel("chart", "chart_projection")
 rosenbrock = Kernel("rosenbrock", "rosenbrock")
 advance = Kernel("run", "advance")
+command = Kernel("command", "command")
 
 
 def prefetch(*, implicit: bool = False) -> None:

@@ -16,10 +16,10 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
 
-from sarrus.kernels import layout
+from sarrus.kernels import law_layout, layout
 
 # Functions that Python calls too.
-for _shared in (layout.workspace, layout.input_size, layout.local_array):
+for _shared in (layout.workspace, layout.input_size, layout.local_array, law_layout.law_workspace):
     register_jitable(_shared)
 
 
@@ -68,6 +68,18 @@ def flat_at(typing_context: Any, address: Any) -> Any:
         return view._getvalue()
 
     return flat_type(types.int64), generate
+
+
+@intrinsic
+def integers_at(typing_context: Any, address: Any) -> Any:
+    """Return the flat view of the int64 numbers from an address on."""
+
+    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        view = cgutils.create_struct_proxy(integers_type)(context, builder)
+        view.data = builder.inttoptr(arguments[0], view.data.type)
+        return view._getvalue()
+
+    return integers_type(types.int64), generate
 
 
 @intrinsic

@@ -56,11 +56,12 @@ RUN, RECORDS, MODES, VALUES, LOG = 35, 36, 37, 38, 39
 # numbers of stages and of error estimates, room in the log; what is projected, and after how many steps
 N_STAGES, N_ERRORS, LOG_ROOM = 40, 41, 42
 PROJECT, PROJECT_EVERY = 43, 44
+LAW, LAW_KERNEL = 45, 46  # the table of a control law (see `sarrus.kernels.law_layout`), and its kernel
 # of an implicit method: the kernel that takes a step (0: the method is explicit); the derivatives of the equations and
 # N(q), native; the coefficients and their number of stages; the array `local_array`
-IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 45, 46, 47, 48, 49, 50
-N_QUATERNIONS = 51  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 52
+IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50, 51, 52
+N_QUATERNIONS = 53  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 54
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -215,19 +216,20 @@ class LocalArray(NamedTuple):
     way: int
     force: int
     bias: int
+    control: int
     work: int
     size: int
 
 
 def local_array(table):
     """Return the offsets in the array at table[LOCAL]; ``size`` is its length."""
-    nq, nv, nc = table[NQ], table[NV], table[NC]
+    nq, nv, nu, nc = table[NQ], table[NV], table[NU], table[NC]
     n, big = 2 * nv, max(nv, nc) + 1
     start = LOCAL_HEADER
     ranks = start + input_size(table) + nv + nc
     state = ranks + 2
     terms = state + input_size(table)
-    place = terms + 3 * nv * nv + nv + nc * (4 * nv + 2) + nq * (nv + 1)
+    place = terms + 3 * nv * nv + nv + nc * (4 * nv + 2) + nv * nu + nq * (nv + 1)
     along = place + (nv + 1) * nv
     motions = along + (n + 1) * nv
     coordinates = motions + nv * nv
@@ -243,9 +245,10 @@ def local_array(table):
     way = inertia + nv * nv
     force = way + nq
     bias = force + big
-    work = bias + big
+    control = bias + big
+    work = control + nu
     size = work + nv * nc + nv * nv + 9 * (nv + nc + 1)
     return LocalArray(
         start, ranks, state, terms, place, along, motions, coordinates, turned, rates, first_rates, model, matrix,
-        swaps, stages, change, inertia, way, force, bias, work, size,
+        swaps, stages, change, inertia, way, force, bias, control, work, size,
     )  # fmt: skip

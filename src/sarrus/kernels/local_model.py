@@ -19,14 +19,18 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import flat_at, flat_from, internal
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.projection import move
 from sarrus.kernels.stepping import set_control
+
+# Distance of central differences: the cube root of the rounding of one.
+DIFFERENCE = 6e-6
 
 
 @internal
 def linearize(table, x, local, at, s, ws, perm):
     """Write coordinates, directions and model at x to ``local``; False where the rank is not the generic one."""
     settings = flat_at(table[la.SETTINGS])
-    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
+    nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
     bound, rank, simple = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK], table[la.SIMPLE_RATE] == 1
     ny, dof, size = nv - bound, nv - rank, la.input_size(table)
     n = ny + dof
@@ -46,7 +50,8 @@ def linearize(table, x, local, at, s, ws, perm):
     bias_q = force_v + nv * nv
     bias_v = bias_q + nc * (nv + 1)
     slip_q = bias_v + nc * nv
-    rate_q = slip_q + nc * (nv + 1)
+    actuation = slip_q + nc * (nv + 1)
+    rate_q = actuation + nv * nu
 
     # Directions of the coordinates, and how the configuration drifts with time: ∂φ/∂t = ψ − A v = −A v.
     if not _factor(local, at.work, jacobian, nh, nv, bound, settings, perm):
@@ -103,6 +108,9 @@ def linearize(table, x, local, at, s, ws, perm):
             _add_column(local, bias_q, nc, nv + 1, nv, at.bias, -1.0)
             if not simple:
                 _add_column(local, rate_q, nq, nv + 1, nv, at.way, 1.0)
+        if table[la.LAW] != 0:
+            _control_change(table, local, at, place, along, placed, k == n, s, ws)
+            add_product(local, actuation, nv, nu, nu, at.control, at.force, -1.0)
         _least_norm(local, at.work, nc, nv, rank, perm, at.bias, at.change)
         add_product(local, mass, nv, nv, nv, at.change, at.force, 1.0)
         _clear(local, at.change, dof)
@@ -122,6 +130,31 @@ def linearize(table, x, local, at, s, ws, perm):
         for r in range(ny):
             local[at.model + r * (n + 1) + k] = local[at.change + r]
     return True
+
+
+@internal
+def _control_change(table, local, at, place, along, placed, in_time, s, ws):
+    """Write how the controls of a law change along a direction, by central differences."""
+    nq, nv, nu = table[la.NQ], table[la.NV], table[la.NU]
+    state, longest = flat_from(local, at.state), 1.0
+    for i in range(nv):
+        longest = max(longest, abs(local[along + i]), abs(local[place + i]) if placed else 0.0)
+    distance = DIFFERENCE / longest
+    _clear(local, at.control, nu)
+    for side in range(2):
+        part = distance if side == 0 else -distance
+        for i in range(la.input_size(table)):
+            state[i] = local[at.start + i]
+        for i in range(nv):
+            state[nq + i] += part * local[along + i]
+            s[ws.step + i] = part * local[place + i]
+        if in_time:
+            state[nq + nv + nu] += part
+        if placed:
+            move(table, state, s, ws.step, ws.x)
+        set_control(table, state, s, ws)
+        for k in range(nu):
+            local[at.control + k] += 0.5 * state[nq + nv + k] / part
 
 
 @internal

@@ -110,7 +110,9 @@ def _is_known(table, x, local, at):
     )
     first, end = table[la.NQ] + table[la.NV], table[la.NQ] + table[la.NV] + table[la.NU]
     for i in range(la.input_size(table)):
-        driven = table[la.CONTROL] != 0 and first <= i < end  # u follows from the rest
+        driven = (
+            table[la.CONTROL] != 0 or table[la.LAW] != 0
+        ) and first <= i < end  # u follows from the rest
         known = known and (driven or local[at.start + i] == x[i])
     return known
 

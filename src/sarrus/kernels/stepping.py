@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, internal
+from sarrus.kernels.flat import flat_at, integers_at, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import normalize
 
@@ -14,10 +15,17 @@ from sarrus.kernels.projection import normalize
 def set_control(table, x, s, ws):
     """Write u = control(q, v, t) to x, clipped to the actuators' limits."""
     nu = table[la.NU]
-    if table[la.CONTROL] == 0 or nu == 0:
+    if nu == 0 or (table[la.CONTROL] == 0 and table[la.LAW] == 0):
         return
     first, bounds = table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
-    call_native(table[la.CONTROL], x, 0, s, ws.x)
+    if table[la.LAW] != 0:
+        law = integers_at(table[la.LAW])
+        answer = flat_at(law[ll.ANSWER])
+        found = call_kernel(table[la.LAW_KERNEL], law, x, 0) >= 0
+        for k in range(nu):
+            s[ws.x + k] = answer[k] if found else np.nan
+    else:
+        call_native(table[la.CONTROL], x, 0, s, ws.x)
     for k in range(nu):
         x[first + k] = min(max(s[ws.x + k], bounds[k]), bounds[nu + k])
 

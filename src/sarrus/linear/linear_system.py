@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.linalg import expm
 from scipy.signal import StateSpace
 
 from sarrus.errors import ArgumentError, SarrusError
+from sarrus.linear.mode_motion import ModeMotion, mode_motion
 from sarrus.linear.outputs import output_units
 from sarrus.mechanism.pose import Array
 from sarrus.solves import read_only
@@ -134,6 +136,27 @@ class LinearSystem:
         shapes = self.tangent[: self.system.nv] @ self._modes[1]
         largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(shapes.shape[1])]
         return np.asarray(shapes / np.where(largest != 0.0, largest, 1.0))
+
+    def mode_motion(self, mode: int, amplitude: float = 0.2, frames: int = 50) -> ModeMotion:
+        """Return a period of a mode with the loops closed; see `sarrus.linear.mode_motion.mode_motion`."""
+        return mode_motion(self, mode, amplitude, frames)
+
+    def animate_mode(
+        self,
+        mode: int,
+        path: str | Path,
+        *,
+        amplitude: float = 0.2,
+        seconds: float = 2.0,
+        plane: str | None = None,
+    ) -> Path:
+        """Write an animated GIF of a mode, a period of ``seconds`` of film that goes round; see `mode_motion`.
+
+        ``amplitude`` is that of the velocity that moves most [rad or m]; ``plane`` as in `Trajectory.draw`.
+        """
+        from sarrus.plotting.animation import animate_mode
+
+        return animate_mode(self, mode, path, amplitude=amplitude, seconds=seconds, plane=plane)
 
     @property
     def stable(self) -> bool:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 OPEN = 1e-5
 # Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
 _CONTRADICTION = 1e-4
+# Changes of rows below this share of A itself, per radian or metre, are rounding or printed digits.
+_CURVED = 1e-3
 
 
 def first_order_taylor(
@@ -182,7 +184,8 @@ def _contradiction(
     change = (other.force_q - d.force_q)[:, : system.nv]
     count = reduced.tangent.shape[1] - (system.nv - solved.rank)
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
-    size = float(np.linalg.norm(change) * np.linalg.norm(ways) * np.linalg.norm(motions))
+    turning = max(np.linalg.norm(change), _CURVED * np.linalg.norm(d.jacobian) * np.linalg.norm(combination))
+    size = float(turning * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
 
 
@@ -195,10 +198,14 @@ def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoRe
     here = mobility(system, q, t)
     closures = ", ".join(map(repr, here.singular_closures))
     dependent = f"; the rows of {closures} become dependent" if closures else ""
+    branches = "; ".join(f"({k}) {text}" for k, text in enumerate(here.branch_descriptions, start=1))
+    meeting = f"Branches that meet here, in velocities: {branches}. " if branches else ""
+    if here.status is Status.SINGULAR and not branches:
+        meeting = "No motion goes on from here, the velocities are infinitesimal. "
     raise SolveError(
         f"{system.name}: no linear model at a singular configuration: the constraints have rank {here.rank} here and "
-        f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. Motions do not "
-        "form a smooth surface here; linearize beside it, on the branch you mean",
+        f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. {meeting}"
+        "Motions do not form a smooth surface here; linearize beside it, on the branch you mean",
         result=here,
         element=here.singular_closures[0] if here.singular_closures else None,
     )

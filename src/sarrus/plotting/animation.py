@@ -1,7 +1,8 @@
-"""Animated GIF of a motion: a still background, moving bodies, short tails behind the joints."""
+"""Animated GIF of a motion or a mode: a still background, moving bodies, short tails behind the joints."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from sarrus.errors import ArgumentError
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Array
 from sarrus.plotting.projection import choose_view
-from sarrus.plotting.skeleton import build_skeleton, drawn_system
+from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
 from sarrus.plotting.style import FAINT, INK
 from sarrus.storage import checked_path
 
 if TYPE_CHECKING:
+    from sarrus.linear.linear_system import LinearSystem
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
 
@@ -26,6 +30,7 @@ _PASSAGE_SECONDS = 0.12  # of film for which a passage is announced, before and 
 _COLOURS = 96
 _WARNING = "#b3261e"
 _MAX_FRAMES = 6000
+_MODE_TICKS = 4  # hundredths of a second per frame of a mode
 
 
 def animate(
@@ -53,15 +58,61 @@ def animate(
             element="speed",
         )
     times = trajectory.t[:1] + interval * np.arange(count)
+    announced = np.array([passage.time for passage in trajectory.passages])
+    near = np.any(np.abs(announced - times[:, None]) < _PASSAGE_SECONDS * speed, axis=1)
+    notes = [
+        (f"t = {time:.2f} s   singular", _WARNING) if close else (f"t = {time:.2f} s", INK)
+        for time, close in zip(times, near)
+    ]
+    _film(path, system, mechanism, trajectory.name, trajectory.at(times), notes, ticks, plane)
+    return path
 
+
+def animate_mode(
+    model: LinearSystem,
+    mode: int,
+    path: str | Path,
+    *,
+    amplitude: float = 0.2,
+    seconds: float = 2.0,
+    plane: str | None = None,
+) -> Path:
+    """Write the GIF; see `LinearSystem.animate_mode`."""
+    path = checked_path(path, (".gif",), "an animation is saved as GIF")
+    system = model.system
+    mechanism = drawn_mechanism(system)
+    if not 0.2 <= seconds <= 60.0:
+        raise ArgumentError(f"seconds must lie between 0.2 and 60, got {seconds}", element="seconds")
+    motion = model.mode_motion(mode, amplitude, frames=round(100.0 * seconds / _MODE_TICKS))
+    notes = [(f"mode {mode}: {motion}", INK)] * len(motion.q)
+    _film(path, system, mechanism, system.name, motion.q, notes, _MODE_TICKS, plane, around=True)
+    return path
+
+
+def _film(
+    path: Path,
+    system: System,
+    mechanism: Mechanism,
+    name: str,
+    q: Array,
+    notes: Sequence[tuple[str, str]],
+    ticks: int,
+    plane: str | None,
+    *,
+    around: bool = False,
+) -> None:
+    """Write frames at configurations q (frames, nq), each with a note and its colour, ``ticks`` / 100 s apart.
+
+    ``around``: the last frame goes on with the first, tails included.
+    """
     skeleton = build_skeleton(mechanism)
-    placed = skeleton.place(system, trajectory.at(times))
+    placed = skeleton.place(system, q)
     view = choose_view(placed, plane, mechanism.gravity)
     paper = view.project(placed)
 
     figure, axes = stage(paper, view)
     figure.set_dpi(_DPI)
-    clock = caption(axes, trajectory.name, f"t = {times[-1]:.2f} s")
+    clock = caption(axes, name, notes[-1][0])
     moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > 1e-9]
     tails = [axes.plot([], [], color=FAINT, linewidth=1.2, zorder=1.2)[0] for _ in moving]
     bodies = draw_pose(axes, skeleton, paper[0], alpha=1.0, strong=True)
@@ -75,25 +126,24 @@ def animate(
     canvas.draw()
     background = canvas.copy_from_bbox(figure.bbox)
     length = max(1, round(_TAIL_SECONDS * 100.0 / ticks))
-    announced = np.array([passage.time for passage in trajectory.passages])
-    near = np.any(np.abs(announced - times[:, None]) < _PASSAGE_SECONDS * speed, axis=1)
 
     def picture(frame: int) -> Image.Image:
         canvas.restore_region(background)
-        tail = slice(max(0, frame - length), frame + 1)
+        first = frame - length if around else max(0, frame - length)
+        tail = np.arange(first, frame + 1)  # negative ones count from the end
         for line, k in zip(tails, moving):
             line.set_data(*paper[tail, k].T)
         move_pose(bodies, skeleton, paper[frame])
-        note = "   singular" if near[frame] else ""
-        clock.set(text=f"t = {times[frame]:.2f} s{note}", color=_WARNING if near[frame] else INK)
+        text, shade = notes[frame]
+        clock.set(text=text, color=shade)
         for artist in artists:
             axes.draw_artist(artist)
         return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
-    palette = _palette(picture(int(np.argmax(near))))
-    images = [picture(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in range(count)]
+    warned = [shade == _WARNING for _, shade in notes]
+    palette = _palette(picture(int(np.argmax(warned))))
+    images = [picture(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in range(len(q))]
     images[0].save(path, save_all=True, append_images=images[1:], duration=10 * ticks, loop=0, optimize=False)
-    return path
 
 
 def _palette(picture: Image.Image) -> Image.Image:

@@ -81,10 +81,7 @@ def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System,
             f"trajectory {trajectory.name!r} comes from a file, which holds no mechanism: pass system=",
             element="system",
         )
-    if chosen.mechanism is None:
-        raise ArgumentError(
-            f"{chosen.name}: only a system made from a Mechanism has bodies to draw", element="system"
-        )
+    mechanism = drawn_mechanism(chosen)
     if tuple(chosen.coordinate_names) != tuple(trajectory.coordinate_names):
         raise ArgumentError(
             f"system {chosen.name!r} has other coordinates than trajectory {trajectory.name!r}: "
@@ -92,7 +89,16 @@ def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System,
             element="system",
             valid=trajectory.coordinate_names,
         )
-    return chosen, chosen.mechanism
+    return chosen, mechanism
+
+
+def drawn_mechanism(system: System) -> Mechanism:
+    """Return the mechanism of a system, which must have one."""
+    if system.mechanism is None:
+        raise ArgumentError(
+            f"{system.name}: only a system made from a Mechanism has bodies to draw", element="system"
+        )
+    return system.mechanism
 
 
 def build_skeleton(mechanism: Mechanism) -> Skeleton:

@@ -1,0 +1,294 @@
+"""Linear models of closed mechanisms, in numbers; writes linear_models.md beside this file.
+
+python docs/linear_models.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+import sarrus as sr
+from sarrus.linear.along import first_order_taylor_along
+
+Array = NDArray[np.float64]
+
+PAGE = Path(__file__).with_suffix(".md")
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+CHOICES = {"angles of boom and bucket": ["boom", "bucket"], "lengths of the cylinders": ["lift", "tilt"]}
+POSE = -0.2, 0.3  # boom and bucket's floor [rad]
+HORIZON, STEPS, PUSH = 0.2, 100, 1e-3  # s, number, rad/s
+
+
+def example(name: str) -> ModuleType:
+    """Return a module of examples/."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# --- how numbers are written ----------------------------------------------------------------------------
+
+
+def number(x: float, scale: float = 1.0) -> str:
+    """Return five significant digits, and 0 for rounding of a ``scale``."""
+    return "0" if abs(x) < 1e-10 * scale else f"{x:.5g}"
+
+
+def matrix(name: str, values: Array) -> str:
+    """Return a matrix as a code block, columns aligned."""
+    scale = float(np.abs(values).max(initial=0.0))
+    cells = [[number(x, scale) for x in row] for row in values]
+    width = max(len(cell) for row in cells for cell in row)
+    lines = ["  ".join(cell.rjust(width) for cell in row) for row in cells]
+    return "\n".join(["```text", f"{name} =", *(f"    {line}" for line in lines), "```"])
+
+
+def eigenvalues(values: np.ndarray) -> str:
+    """Return eigenvalues, pairs as a ± b i."""
+    scale = float(np.abs(values).max(initial=0.0))
+    pairs = sorted(
+        {(number(z.real, scale), number(abs(z.imag), scale)) for z in values},
+        key=lambda p: tuple(map(float, p)),
+    )
+    return ", ".join(real if imag == "0" else f"{real} ± {imag}i".removeprefix("0 ") for real, imag in pairs)
+
+
+# --- measurements --------------------------------------------------------------------------------------
+
+
+def loader_section(system: sr.System, q: Array) -> list[str]:
+    """Return the models of the front loader in both choices of coordinates, sinking and held."""
+    hold = held_by(system, q)
+    forces = f"Held: {hold[0] / 1e3:.4g} kN in the lift cylinder, {hold[1] / 1e3:.4g} kN in the tilt cylinder"
+    out = []
+    for title, u, at_rest in (
+        ("At rest, no force in the cylinders", np.zeros(2), False),
+        (forces, hold, True),
+    ):
+        out.append(f"### {title}\n")
+        for label, names in CHOICES.items():
+            model = (
+                sr.linearize(system, q, u, coordinates=names)
+                if at_rest
+                else sr.first_order_taylor(system, q, u=u, coordinates=names)
+            )
+            out.append(f"Independent coordinates: the {label}; x = ({', '.join(model.names)}).\n")
+            out += [matrix("Â", model.A), matrix("B̂", model.B)]
+            out.append(f"\nEigenvalues: {eigenvalues(model.eigenvalues)}\n")
+    return out
+
+
+def held_by(system: sr.System, q: Array) -> Array:
+    """Return the forces in the cylinders at which the loader rests."""
+    return system.inverse_dynamics(q, np.zeros(system.nv), np.zeros(system.nv)).u
+
+
+def along_section(system: sr.System, q: Array) -> tuple[Array, Array, float, float]:
+    """Return times and slowest growth along the sinking motion, and error and size of a predicted deviation."""
+    run = sr.simulate(system, q, duration=HORIZON, dt=HORIZON / STEPS)
+    models = first_order_taylor_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
+    first = sr.first_order_taylor(system, q, coordinates=["boom", "bucket"])
+    beside = system.project_velocity(q, PUSH * np.eye(system.nv)[system.velocity_names.index("boom")])
+    x = first.deviation(q, beside)
+    dt = HORIZON / STEPS
+    for here, there in zip(models.A[:-1], models.A[1:]):  # midpoint rule
+        step = dt / 4 * (here + there)
+        x = np.linalg.solve(np.eye(4) - step, (np.eye(4) + step) @ x)
+    other = sr.simulate(system, q, beside, duration=HORIZON, dt=HORIZON / STEPS)
+    true = first.deviation(other.q[-1], other.v[-1]) - first.deviation(run.q[-1], run.v[-1])
+    growth = np.array([np.linalg.eigvals(a).real.max() for a in models.A])
+    at = np.array([0, STEPS // 2, STEPS])
+    return run.t[at], growth[at], float(np.abs(x - true).max()), float(np.abs(true).max())
+
+
+def disc_rows() -> list[str]:
+    """Return table rows of the rolling disc: speed, the eigenvalues of the model, and κ of the textbook."""
+    disc = example("rolling_disc")
+    system = disc.build()
+    rows = []
+    for part in (0.5, 0.9, 1.1, 2.0):
+        spin = part * disc.CRITICAL
+        model = sr.first_order_taylor(system, *disc.straight(spin), coordinates=["heading", "tilt", "spin"])
+        kappa = disc.stiffness(spin)
+        own = np.linalg.eigvals(disc.block(model))
+        book = f"±{number(np.sqrt(-kappa))}" if kappa < 0 else f"± {number(np.sqrt(kappa))}i"
+        rows.append(f"| {spin * disc.RADIUS:.4g} | {eigenvalues(own[np.abs(own) > 1e-6])} | {book} |")
+    return rows
+
+
+def four_bar() -> sr.Mechanism:
+    """Return a planar four-bar that hangs from two pivots, which MuJoCo can read too."""
+    mechanism = sr.Mechanism("four_bar", gravity=(0, 0, -9.81))
+    for name, length, parent, x in (
+        ("crank", 0.4, "world", 0.0),
+        ("coupler", 1.1, "crank", 0.4),
+        ("rocker", 0.8, "world", 1.0),
+    ):
+        moment = length**3 / 12
+        mechanism.add_body(name, length, com=(length / 2, 0, 0), inertia=(1e-3, moment, moment))
+        mechanism.add_joint(name, "revolute", parent, name, axis=(0, -1, 0), parent_pose=(x, 0, 0))
+    mechanism.add_closure("pin", "point", "coupler", "rocker", pose1=(1.1, 0, 0), pose2=(0.8, 0, 0))
+    return mechanism
+
+
+def mujoco_eigenvalues(system: sr.System, q: Array) -> np.ndarray:
+    """Return log(z) / dt of the eigenvalues z of MuJoCo's finite-difference step at rest at q."""
+    assert system.mechanism is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "four_bar.xml"
+        system.mechanism.to_mjcf(path)
+        model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    size = 2 * model.nv + model.na
+    step = np.zeros((size, size))
+    mujoco.mjd_transitionFD(model, data, 1e-6, True, step, None, None, None)
+    return np.log(np.linalg.eigvals(step).astype(complex)) / model.opt.timestep
+
+
+def measure() -> dict[str, str]:
+    """Return the parts of the page by name."""
+    loader = example("front_loader")
+    system = sr.System(loader.build())
+    q = loader.pose(system, *POSE)
+    times, growth, error, size = along_section(system, q)
+    held = sr.linearize(system, q, held_by(system, q), coordinates=["boom", "bucket"])
+    step = held.discretize(0.01)
+    linkage = sr.System(four_bar())
+    rest = sr.equilibrium(linkage, linkage.assemble([-1.0, 1.0, -1.5]).q, stable=True)
+    ours = sr.linearize(linkage, rest.q)
+    theirs = mujoco_eigenvalues(linkage, np.array(rest.q))
+    swings = theirs[np.argsort(np.abs(np.abs(theirs.imag) - np.abs(ours.eigenvalues[0].imag)))[:2]]
+    others = np.array([z for z in theirs if not np.isclose(z, swings).any()])
+    return {
+        "loader": "\n".join(loader_section(system, q)),
+        "times": ", ".join(f"{t:.2g}" for t in times),
+        "growth": ", ".join(number(g) for g in growth),
+        "error": f"{error:.1e}",
+        "size": f"{size:.1e}",
+        "step": matrix("A(0.01 s)", step.A) + "\n" + matrix("B(0.01 s)", step.B),
+        "disc": "\n".join(disc_rows()),
+        "ours": eigenvalues(ours.eigenvalues),
+        "theirs": f"± {abs(swings[0].imag):.4g}i",
+        "others": ", ".join(f"{z.real:.3g}" for z in sorted(others, key=lambda z: z.real)),
+    }
+
+
+TEXT = """\
+# Linear models of closed mechanisms
+
+Written by `python docs/linear_models.py`; all numbers are from that run.
+
+A mechanism with nv velocities and loops of rank r has nv − r degrees of freedom, and its motion stays on the surface
+of closed configurations. A linear model is one of the motion **on that surface**: in independent coordinates y it has
+2 (nv − r) states, no matter how many coordinates, rows or redundant rows describe the mechanism,
+
+    d/dt δx = affine + Â δx + B̂ δu + E δt,    x = (y, ẏ).
+
+`sr.linearize` is for equilibria, where the affine part vanishes; `sr.first_order_taylor` for any state of a motion;
+`first_order_taylor_along` for many at once. Derivatives are exact: those of the equations of motion at given
+accelerations and multipliers, by automatic differentiation, and then one elimination; the second derivatives of the
+loops, by which the force in a closure becomes a stiffness, are in it. The source is Spencer 2004, chapter 4.
+
+## The front loader, in two choices of coordinates
+
+Eight bodies, three loops, two degrees of freedom: `examples/front_loader.py`, a loader of our own dimensions with the
+topology of the one in Spencer's section 4.5. As there it is linearised in the angles of boom and bucket, and in the
+lengths of the two cylinders; the boom is {boom} rad from the horizontal, the bucket's floor {floor} rad.
+
+```python
+model = sr.first_order_taylor(system, q, coordinates=["boom", "bucket"])
+model.A, model.B, model.names, model.eigenvalues
+```
+
+{loader}
+Without forces in the cylinders the loader accelerates. There eigenvalues depend on the coordinates, in Spencer's
+example as here: the acceleration enters through the curvature of the change of coordinates. At an equilibrium they are
+the mechanism's own (theorem 4.1.1 there), whatever the coordinates; B̂ is in the units of the coordinates.
+At rest and without damping ÿ does not depend on ẏ, so that s comes with −s. (In print, the second choice there has
+one pair of eigenvalues twice; the other pair is the same with the opposite sign.)
+
+## Along a motion
+
+The loader sinks from rest, no force in its cylinders, for {horizon} s. The largest real part of the eigenvalues at t =
+{times} s is {growth} 1/s. Carried through the {count} models of
+
+```python
+from sarrus.linear.along import first_order_taylor_along
+
+models = first_order_taylor_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
+```
+
+by the midpoint rule, a push of {push} rad/s ends where a second simulation ends to {error}, of a deviation of {size}.
+
+## Discrete time, regulators
+
+`model.discretize(dt)` is the exact step with u held, by one matrix exponential. Of the held loader in boom and bucket:
+
+{step}
+
+`model.to_control()` hands the model over to python-control with its names, `to_scipy()` to SciPy.
+`model.deviation(q, v)` is δx of a state of the whole mechanism, which a feedback u = u₀ − K δx needs:
+`examples/lqr_inverted.py` balances a platform on two parallel legs that way. `model.A_full` is the model of all
+velocities, (4.4) in Spencer, for which no coordinates have to be chosen; with it `examples/swing_up.py` follows a
+motion on which the angles of the motors fail to determine the others. `model.mode_shapes` move the whole mechanism,
+and `model.animate_mode(0, "mode.gif")` shows one.
+
+## Nonholonomic constraints
+
+A disc that rolls has five coordinates and three velocities, so its model has eight states: `coordinates=["heading",
+"tilt", "spin"]` chooses the velocities η, and all five y stay. Upright and rolling straight on, heading rate, tilt and
+tilt rate are a block of their own with s (s² + κ) = 0 (Routh, Neimark and Fufaev; `examples/rolling_disc.py`):
+
+| speed [m/s] | eigenvalues of the model | ± √−κ |
+| --- | --- | --- |
+{disc}
+
+It falls below √(g r / 3) = {critical} m/s.
+
+## Where there is no linear model
+
+At a singular configuration branches meet and there is no smooth surface. `sr.linearize` refuses and names the branches,
+such as parallelogram and antiparallelogram of a linkage whose links lie in one line. It refuses as well where
+constraints contradict each other, and says which velocity accelerates where q is no equilibrium.
+
+## What other tools give
+
+A planar four-bar at rest has one degree of freedom: two eigenvalues, {ours} here. MuJoCo's `mjd_transitionFD` gives
+the step of all three joints, 6 × 6, by finite differences of a soft loop: the swing comes out as {theirs}, next to
+four eigenvalues of the loop's own with real parts {others}, which come from solver
+parameters. That is what a soft loop is, and right for simulation with contacts; a regulator has to be protected from
+it. Pinocchio 4.1 has exact derivatives of the constrained acceleration with respect to all coordinates, from which the
+elimination is left to the user; Exudyn 1.13 eliminates, but its K lacks the stiffness that comes from forces in the
+closures (a hanging pendulum in Cartesian coordinates gets none); SymPy 1.14 wants the independent coordinates named,
+and returns NaN at a bad choice. These tools do what sarrus does not: contacts in great number, flexible bodies,
+symbolic output.
+"""
+
+
+def render(parts: dict[str, str]) -> str:
+    """Return the page."""
+    disc = example("rolling_disc")
+    fixed = {
+        "boom": f"{POSE[0]:g}".replace("-", "−"),
+        "floor": f"{POSE[1]:g}",
+        "horizon": f"{HORIZON:g}",
+        "count": f"{STEPS + 1}",
+        "push": f"{PUSH:g}",
+        "critical": f"{np.sqrt(disc.GRAVITY * disc.RADIUS / 3):.4g}",
+    }
+    return TEXT.format(**fixed, **parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(measure()), encoding="utf-8")

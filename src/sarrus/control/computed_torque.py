@@ -1,0 +1,75 @@
+"""Computed torque in minimal coordinates: the classical law, for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.control.law import Law, Settings
+from sarrus.control.reference import Reference
+from sarrus.control.tasks import Task
+from sarrus.errors import ArgumentError, unknown_name
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+class ComputedTorque(Law):
+    """Make independent coordinates y follow a reference with one actuator for each and no other.
+
+    u = S_y⁻¹ (Kᵀ M K (ÿ_d + G_D ė + G_P e) + Kᵀ(M K̇ ẏ + h − k)), as if the mechanism were a tree with these joints
+    driven (Murray, Li and Sastry 1994, chapter 4; with closed loops, for instance Nakamura and Ghodoussi 1989).
+    Near configurations where these actuators cannot hold the mechanism the controls grow without bound, which is
+    what `sarrus.control.ProjectedInverseDynamics` avoids where it has other actuators.
+
+    Parameters
+    ----------
+    system : the model the law believes in.
+    coordinates : names of coordinates, as many as there are degrees of freedom.
+    reference, stiffness, damping : as in `sarrus.control.Task`.
+    actuators : names of the actuators to use; by default those that act on these coordinates alone.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        coordinates: str | Sequence[str],
+        reference: Reference,
+        *,
+        stiffness: ArrayLike = 100.0,
+        damping: ArrayLike = 20.0,
+        actuators: Sequence[str] | None = None,
+    ) -> None:
+        names = [coordinates] if isinstance(coordinates, str) else list(coordinates)
+        settings = Settings()
+        demand = Task(names, reference, stiffness, damping).demand(system, settings, "motion")
+        used = _acting_on(system, names) if actuators is None else list(actuators)
+        for name in used:
+            if name not in system.actuator_names:
+                raise ArgumentError(
+                    unknown_name("actuator", name, system.actuator_names),
+                    element=name,
+                    valid=system.actuator_names,
+                )
+        if len(used) != len(names):
+            raise ArgumentError(
+                f"{system.name}: {len(names)} coordinates need as many actuators, got {', '.join(used) or 'none'}; "
+                "name them with actuators=",
+                element="actuators",
+            )
+        super().__init__(system, [demand], settings)
+        self._roots[:] = [1.0 if name in used else 0.0 for name in system.actuator_names]
+
+
+def _acting_on(system: System, names: Sequence[str]) -> list[str]:
+    """Return the actuators whose generalized force has entries for these coordinates only."""
+    own = [i for name in names for i in system.velocity_indices(name)]
+    share = np.abs(system.actuation_matrix(system.neutral()))
+    return [
+        actuator
+        for k, actuator in enumerate(system.actuator_names)
+        if share[own, k].any() and not np.delete(share[:, k], own).any()
+    ]

@@ -1,0 +1,86 @@
+"""Which motions the actuators can produce: the test for passive joints (Aghili 2005, section 7.4.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.assembly import numerical_rank
+from sarrus.mechanism.pose import Array
+from sarrus.solves import read_only
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_CUT = 1e-9
+# Entries of a direction below this part of its largest are left out of its name.
+_SMALL = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Controllability:
+    """What the actuators reach at a configuration.
+
+    Attributes
+    ----------
+    controllable : whether they produce every motion the constraints allow, N ∩ B⊥ = 0 on the motions.
+    dof, rank : degrees of freedom, and how many of them the actuators reach.
+    redundancy : how many combinations of the controls make no difference to the motion (internal forces).
+    uncontrollable : (nv × (dof − rank)) motions that no control drives, orthonormal columns: Aᵀ- and S-free velocities.
+    names : each of these in words, such as "rocker + 0.5 coupler".
+    singular_values : of Zᵀ S, Z an orthonormal basis of the motions.
+    """
+
+    controllable: bool
+    dof: int
+    rank: int
+    redundancy: int
+    uncontrollable: Array
+    names: tuple[str, ...]
+    singular_values: Array
+
+
+def controllability(
+    system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
+) -> Controllability:
+    """Tell which motions at a configuration the actuators can drive.
+
+    With Z a basis of the motions A v = 0, the generalized forces that move the mechanism are Zᵀ S u: it is controllable
+    where that has full row rank, N ∩ B⊥ ⊆ N⊥ ∩ B⊥ (Aghili 2005, eq. (64)), B the range of S. Redundant closures do not
+    matter; in a singular configuration there are more motions, and the answer is for these.
+    """
+    q = system.normalized(q)
+    velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
+    jacobian = system.constraint_jacobian(q, t, velocity)
+    rank = numerical_rank(jacobian, system.options.singular_cut) if system.nc else 0
+    basis = np.linalg.svd(jacobian)[2][rank:].T if system.nc else np.eye(system.nv)
+    reach = basis.T @ system.actuation_matrix(q)
+    left, sigma, _ = np.linalg.svd(reach)
+    found = int((sigma > _CUT * max(1.0, sigma.max(initial=0.0))).sum()) if sigma.size else 0
+    lost = basis @ left[:, found:]
+    dof = basis.shape[1]
+    return Controllability(
+        controllable=found == dof,
+        dof=dof,
+        rank=found,
+        redundancy=system.nu - found,
+        uncontrollable=read_only(lost),
+        names=tuple(_in_words(system, column) for column in lost.T),
+        singular_values=read_only(sigma),
+    )
+
+
+def _in_words(system: System, direction: Array) -> str:
+    """Return a motion as a combination of velocities, the largest entry scaled to one."""
+    scaled = direction / direction[np.abs(direction).argmax()]
+    terms = []
+    for name, weight in zip(system.velocity_names, scaled):
+        if abs(weight) < _SMALL:
+            continue
+        sign = "− " if weight < 0.0 else "+ "
+        size = "" if abs(abs(weight) - 1.0) < _SMALL else f"{abs(weight):.3g} "
+        terms.append(f"{sign}{size}{name}")
+    return " ".join(terms).removeprefix("+ ")

@@ -1,0 +1,299 @@
+"""`Law`: what all control laws are, demands on a constrained motion that one kernel fulfils level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.kernels import law_layout as ll
+from sarrus.kernels import layout as la
+from sarrus.kernels.c_function import command
+from sarrus.mechanism.pose import Array
+from sarrus.solves import read_only
+from sarrus.status import Status
+from sarrus.symbolic import ParameterValues
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
+LEVEL_CUT = 1e-8
+# Relative size of what is left of a level from which it counts as not achieved.
+ACHIEVED = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """One level: rows J a + E λ = r over the symbols of a system (columns and matrices of SX).
+
+    ``jacobian`` J (m × nv), ``wanted`` r (m), ``multipliers`` E (m × nc) or None, ``rows`` names of the rows.
+    """
+
+    name: str
+    rows: tuple[str, ...]
+    jacobian: ca.SX
+    wanted: ca.SX
+    multipliers: ca.SX | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ForceDemand:
+    """One level: S u acts on the motions as the generalized force g (nv,) does; None asks for none at all.
+
+    Where the actuators cannot do that, the accelerations come as close as they can in the kinetic metric.
+    """
+
+    name: str
+    force: ca.SX | None = None
+
+
+@dataclass(frozen=True)
+class Level:
+    """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded."""
+
+    name: str
+    rank: int
+    residual: float
+    demanded: float
+
+    @property
+    def achieved(self) -> bool:
+        """Whether the demand is fulfilled."""
+        return self.residual <= ACHIEVED * (1.0 + self.demanded)
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """The controls that a law asks for at a state. ``levels`` tells what became of each demand, in order.
+
+    ``status``: OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it).
+    """
+
+    u: Array
+    rank: int
+    levels: tuple[Level, ...]
+    status: Status
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Names of the demands that are not fulfilled."""
+        return tuple(level.name for level in self.levels if not level.achieved)
+
+
+@dataclass(eq=False)
+class Settings:
+    """Numbers of a law that may change without compiling: symbols while the law is traced."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    symbols: list[ca.SX] = field(default_factory=list)
+
+    def add(self, name: str, value: ArrayLike, size: int, law: str) -> ca.SX:
+        """Return symbols (size,) for a number or ``size`` numbers, named name or name[k]."""
+        numbers = np.asarray(value, dtype=float)
+        if numbers.shape not in ((), (size,)) or not np.isfinite(numbers).all():
+            raise ArgumentError(
+                f"{law}: {name} must be a finite number or {size} of them, got {value!r}", element=name
+            )
+        column = ca.SX.sym(name, size)
+        for k, number in enumerate(np.broadcast_to(numbers, (size,))):
+            self.values[f"{name}[{k}]" if size > 1 else name] = float(number)
+        self.symbols.append(column)
+        return column
+
+
+class SettingValues(ParameterValues):
+    """The settings of a law by name; what is assigned goes to the input of its native function."""
+
+    def __init__(self, law: str, values: dict[str, float], target: Array) -> None:
+        super().__init__(law, values)
+        self._target, self._place = target, {name: k for k, name in enumerate(values)}
+        target[:] = list(values.values())
+
+    def __setitem__(self, name: str, value: float) -> None:
+        super().__setitem__(name, value)
+        self._target[self._place[name]] = self[name]
+
+
+class Law:
+    """A control law u = law(q, v, t) of a constrained system; `sarrus.control` lists the laws there are.
+
+    It is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
+    equations of ``system``: the model it believes in, which may have other parameters than the one it drives.
+    `sarrus.kernels.command` fulfils them, for any rank of A and any number of degrees of freedom; demands that
+    contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to ``wish``
+    as it can be in the norm uᵀ diag(weights) u.
+
+    Give it to `sr.simulate(control=...)`: it then runs in the compiled loop, with a ``sample_time`` or without.
+    ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        levels: Sequence[Demand | ForceDemand],
+        settings: Settings,
+        *,
+        weights: ArrayLike | None = None,
+        wish: ArrayLike | None = None,
+    ) -> None:
+        self.system, self.levels = system, tuple(levels)
+        self.name = type(self).__name__
+        if system.nu == 0:
+            raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
+        self._native = system.compiled.compile(self.name, self._outputs(), settings.symbols)
+        self.weights = (
+            np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
+        )
+        if not np.all(self.weights > 0.0):
+            raise ArgumentError(
+                f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
+                element="weights",
+            )
+        self._roots = 1.0 / np.sqrt(self.weights)
+        self._wish = (
+            np.zeros(system.nu) if wish is None else np.array(system.checked(wish, system.nu, "wish"))
+        )
+        self._input = np.zeros(self._native.n_in)
+        own = self._input[system._tau_part.stop :]
+        self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, own)
+        self._tolerances = np.zeros(ll.N_SETTINGS)
+        self.table = self._table()
+        self._state = np.zeros(system.nq + system.nv + system.nu + 1)
+        self._addresses = self.table.ctypes.data, self._state.ctypes.data
+        self._ready = False
+
+    def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return u (nu,) at a state; `solve` tells more.
+
+        Raises `SolveError` where there is no acceleration (M not positive definite on the motions), or where u
+        would not be finite.
+        """
+        system, state = self.system, self._state
+        if not self._ready or system.parameters:
+            self.prepare(q, v, t)
+        state[: system.nq] = q
+        state[system.nq : system.nq + system.nv] = v
+        state[-1] = t
+        if command.entry(*self._addresses, 0) < 0:
+            self._fail(q, v, t)
+        return self._answer[: system.nu].copy()
+
+    def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
+        """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
+        False."""
+        u = self(q, v, t)
+        n = len(u)
+        parts = self._answer[n + 1 :].reshape(-1, ll.PER_LEVEL)
+        levels = tuple(
+            Level(level.name, int(rank), float(rest), float(demanded))
+            for level, (rank, rest, demanded) in zip(self.levels, parts)
+        )
+        status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
+        result = Command(read_only(u), int(self._answer[n]), levels, status)
+        if throw and status is not Status.OK:
+            missed = "; ".join(
+                f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
+                for level in levels
+                if not level.achieved
+            )
+            raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
+        return result
+
+    def fit(self, system: System) -> None:
+        """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
+        own = self.system
+        for what in ("coordinate_names", "velocity_names", "actuator_names"):
+            mine, other = getattr(own, what), getattr(system, what)
+            if mine != other:
+                raise ArgumentError(
+                    f"{self.name}: its model {own.name} has {what.replace('_', ' ')} {', '.join(mine)}, "
+                    f"{system.name} has {', '.join(other)}",
+                    element=what,
+                )
+
+    def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
+        """Take over the system's parameters and the rank of A near a state; `__call__` and `sr.simulate` do it."""
+        system = self.system
+        if not self._ready:
+            x = system.pack(q, v, None, t)
+            system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
+            known = system.settings()
+            self._tolerances[ll.SINGULAR_CUT] = known[la.SINGULAR_CUT]
+            self._tolerances[ll.SCALE_OF_ROWS] = known[la.SCALE_OF_ROWS]
+            self._tolerances[ll.LEVEL_CUT] = LEVEL_CUT
+            self.table[ll.RANK] = system.table[la.GENERIC_RANK]
+            self._ready = True
+        self._input[system._p_part] = list(system.parameters.values())
+
+    def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
+        x = self.system.pack(q, v, None, t)
+        status = self.system.diagnose(x)
+        raise SolveError(f"{self.name} of {self.system.name}: {status.diagnosis}. {status.remedy}")
+
+    def _outputs(self) -> dict[str, ca.SX]:
+        e, rows = self.system.equations, [level for level in self.levels if isinstance(level, Demand)]
+        forces = [
+            level.force for level in self.levels if isinstance(level, ForceDemand) and level.force is not None
+        ]
+        outputs = {
+            "mass": e.mass_matrix,
+            "force": self.system.compiled.force,
+            "rows": e.jacobian,
+            "bias": e.constraint_bias,
+            "actuation": e.actuation.T,
+            "demands": ca.vertcat(ca.SX(0, e.nv), *[level.jacobian for level in rows]),
+            "wanted": ca.vertcat(ca.SX(0, 1), *[level.wanted for level in rows]),
+        }
+        if any(level.multipliers is not None for level in rows):
+            blocks = [
+                ca.SX.zeros(level.wanted.numel(), e.nc) if level.multipliers is None else level.multipliers
+                for level in rows
+            ]
+            outputs["couplings"] = ca.vertcat(*blocks)
+        if forces:
+            outputs["forces"] = ca.horzcat(*forces).T
+        return outputs
+
+    def _table(self) -> np.ndarray:
+        """Return the table for the kernel; see `sarrus.kernels.law_layout`."""
+        system, levels = self.system, []
+        row = force = 0
+        for level in self.levels:
+            if isinstance(level, Demand):
+                count = level.wanted.numel()
+                levels.append((ll.ROWS, row, count))
+                row += count
+            else:
+                levels.append((ll.FORCE, -1 if level.force is None else force, 0))
+                force += level.force is not None
+        end = ll.LEVELS + 3 * len(levels)
+        table = np.zeros(end + system.nc + system.nv + system.nu + row + 1, np.int64)
+        table[[ll.NQ, ll.NV, ll.NU, ll.NC]] = system.nq, system.nv, system.nu, system.nc
+        table[[ll.N_DEMANDS, ll.N_FORCES, ll.N_LEVELS]] = row, force, len(levels)
+        table[ll.ON_MULTIPLIERS] = "couplings" in self._native.outputs
+        table[ll.LEVELS : end] = np.array(levels, dtype=np.int64).ravel()
+        self._work = np.zeros(ll.law_workspace(table).size)
+        self._answer = np.zeros(system.nu + 1 + ll.PER_LEVEL * len(levels))
+        arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}
+        arrays |= {ll.ROOTS: self._roots, ll.WISH: self._wish, ll.ANSWER: self._answer}
+        for entry, array in arrays.items():
+            table[entry] = array.ctypes.data
+        table[ll.NATIVE] = self._native.address
+        return table
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.system.name!r}: {', '.join(level.name for level in self.levels)})"
+
+
+def rates(system: System, value: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return ẋ, ∂ẋ/∂v and the part of ẍ without accelerations, of x(q, t)."""
+    e = system.equations
+    rate = ca.jtimes(value, e.q, e.rate) + ca.jtimes(value, e.t, ca.SX(1))
+    bias = ca.jtimes(rate, e.q, e.rate) + ca.jtimes(rate, e.t, ca.SX(1))
+    return rate, ca.jacobian(rate, e.v), bias

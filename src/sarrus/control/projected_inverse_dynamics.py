@@ -1,0 +1,51 @@
+"""Projected inverse dynamics: motion of constrained mechanisms with the least actuation (Aghili 2005, section 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from sarrus.control.law import Law, Settings
+from sarrus.control.reference import Reference
+from sarrus.control.tasks import Task
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+class ProjectedInverseDynamics(Law):
+    """Make coordinates θ(q) follow a reference: ë + G_D ė + G_P e = 0, e = θ_d − θ, with the least weighted actuation.
+
+    f∥ = h∥ + P M u_p with u_p = Λ̇θ̇ + Λ(θ̈_d + G_D ė + G_P e) (Aghili 2005, eqs. (45), (46)); actuators that
+    cannot push along all motions get what eq. (62) adds across them, f = (I + H) f∥. Both are the u of least norm
+    uᵀ diag(weights) u whose projection on the motions is f∥, for actuators of any kind, also between two moving
+    bodies.
+
+    Parameters
+    ----------
+    system : the model the law believes in.
+    coordinates : θ, as `sarrus.control.Task` takes it: names of coordinates, or a function θ(q, t); as many as there
+        are degrees of freedom, or fewer, which leaves the rest of the motion alone.
+    reference : θ_d(t), numbers or a function of t.
+    stiffness, damping : G_P [1/s²], G_D [1/s], numbers or one for each θ.
+    weights : (nu,) positive, the norm of u: 1/u_max² of each actuator, its copper losses, or squared characteristic
+        lengths where forces and torques mix (section 7.2). Default: ones.
+
+    Redundant closures and singular configurations change nothing but the rank. Where θ is not reachable with the
+    actuators, `solve` says so (NOT_ACHIEVABLE); `sarrus.control.controllability` tells which motions are out of reach.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        coordinates: Any,
+        reference: Reference,
+        *,
+        stiffness: ArrayLike = 100.0,
+        damping: ArrayLike = 20.0,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        settings = Settings()
+        task = Task(coordinates, reference, stiffness, damping)
+        super().__init__(system, [task.demand(system, settings, "motion")], settings, weights=weights)

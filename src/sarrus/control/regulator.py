@@ -1,0 +1,56 @@
+"""Regulation to a set point by springs, dampers and compensated gravity on the constraints (Aghili 2022, section
+3.1.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from sarrus.control.law import ForceDemand, Law, Settings
+from sarrus.control.reference import Reference, trace_reference
+from sarrus.control.tasks import quantity as trace_quantity
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+class Regulator(Law):
+    """Bring x(q) to a set point: τ_c = P(−τ_g − K_D v + Λᵀ K_P e), e = x_d − x (Aghili 2022, eq. (22)).
+
+    The motion is that of the mechanism without gravity and springs, between springs K_P from x to x_d and dampers
+    K_D at its joints; V = T + ½ eᵀK_P e falls. With independent coordinates for x this is PD control with gravity
+    compensation on the manifold. u is the one of least weighted norm.
+
+    Parameters
+    ----------
+    system : the model the law believes in.
+    quantity : x, as in `sarrus.control.Task`.
+    target : x_d, numbers (settings of the law, to be changed between calls) or a slow function of t.
+    stiffness : K_P, force per x [N/m, N m/rad]: a number or one for each row of x.
+    damping : K_D, force per velocity [N s/m, N m s/rad]: a number or one for each of the nv velocities.
+    weights : (nu,) of the norm of u.
+
+    Where the actuators cannot produce τ_c, the accelerations come as close as they can (`solve` says
+    NOT_ACHIEVABLE), and V need not fall.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        quantity: Any,
+        target: Reference,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        e, settings = system.equations, Settings()
+        x = trace_quantity(system, quantity)
+        wanted, _, _ = trace_reference(system, target, len(x.rows), settings, "target")
+        spring = settings.add("stiffness", stiffness, len(x.rows), "regulator")
+        damper = settings.add("damping", damping, system.nv, "regulator")
+        at_rest = ca.substitute(e.bias_force - e.passive_force, e.v, ca.SX.zeros(system.nv))
+        force = at_rest - damper * e.v + x.jacobian.T @ (spring * x.error(wanted))
+        super().__init__(system, [ForceDemand("regulation", force)], settings, weights=weights)

@@ -1,0 +1,91 @@
+"""Servo constraints: actuators that make the motion obey further constraints (Liu et al. 2015, after Chen)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from sarrus.control.law import Demand, Law, Settings
+from sarrus.errors import ArgumentError
+from sarrus.symbolic import holds_nan, stacked
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+class ServoConstraint(Law):
+    """Have the actuators enforce φ(q, t) = 0 and ψ(q, v, t) = 0, with deviations that die out.
+
+    On the acceleration level A_s a = b_s with φ̈ + 2 α φ̇ + β² φ = 0 and ψ̇ + α ψ = 0. With a = a₀ + B̄ u, a₀ the
+    constrained acceleration without actuators and B̄ that of unit controls, to which the passive constraints react,
+    and C = A_s:
+
+        u = (C B̄)⁺ b̄ + (I − (C B̄)⁺ C B̄) s,   b̄ = b_s − C a₀.
+
+    This is the law of Liu et al. (2015) made consistent: their eq. (35), in which the passive constraint force is
+    computed without the servo force, violates the closures.
+
+    Parameters
+    ----------
+    system : the model the law believes in.
+    holonomic : function φ(q, t) of CasADi vectors, any number of rows, time included (rheonomic).
+    velocity : function ψ(q, v, t), rows linear or nonlinear in v. At least one of the two is needed.
+    alpha, beta : [1/s] of the deviations: a number or one for each row (β for the rows of φ).
+    wish : s (nu,), the controls to be near to where the servo constraints leave a choice.
+    weights : (nu,) of the norm of u − s.
+
+    Redundant actuation: least norm. Under-actuation: least squares, which `solve` reports as NOT_ACHIEVABLE; so are
+    servo constraints that contradict each other or the closures.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        holonomic: Callable[..., Any] | None = None,
+        velocity: Callable[..., Any] | None = None,
+        *,
+        alpha: ArrayLike = 10.0,
+        beta: ArrayLike = 10.0,
+        wish: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        e, settings = system.equations, Settings()
+        if holonomic is None and velocity is None:
+            raise ArgumentError(
+                f"{system.name}: a servo constraint needs holonomic= or velocity=", element="holonomic"
+            )
+        phi = _trace(system, holonomic, (e.q, e.t), "holonomic")
+        psi = _trace(system, velocity, (e.q, e.v, e.t), "velocity")
+        rate = ca.jtimes(phi, e.q, e.rate) + ca.jtimes(phi, e.t, ca.SX(1))
+        size = phi.numel() + psi.numel()
+        slips = ca.vertcat(rate, psi)
+        drift = ca.jtimes(slips, e.q, e.rate) + ca.jtimes(slips, e.t, ca.SX(1))
+        a = settings.add("alpha", alpha, size, "servo")
+        wanted = -drift - a * slips
+        if phi.numel():
+            b = settings.add("beta", beta, phi.numel(), "servo")
+            wanted -= ca.vertcat(a[: phi.numel()] * rate + b**2 * phi, ca.SX.zeros(psi.numel()))
+        names = tuple(f"servo[{k}]" for k in range(size))
+        demand = Demand("servo", names, ca.jacobian(slips, e.v), wanted)
+        super().__init__(system, [demand], settings, weights=weights, wish=wish)
+
+
+def _trace(
+    system: System, function: Callable[..., Any] | None, symbols: tuple[ca.SX, ...], what: str
+) -> ca.SX:
+    if function is None:
+        return ca.SX(0, 1)
+    try:
+        value = ca.SX(ca.densify(stacked(function(*symbols))))
+    except Exception as error:
+        raise ArgumentError(
+            f"{system.name}: {what} could not be traced over CasADi symbols ({type(error).__name__}: {error}). "
+            "Write it with CasADi operations",
+            element=what,
+        ) from error
+    if holds_nan(value):
+        raise ArgumentError(f"{system.name}: {what} gives NaN over CasADi symbols", element=what)
+    return ca.reshape(value, value.numel(), 1)
