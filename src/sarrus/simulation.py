@@ -67,8 +67,9 @@ def simulate(
     method : explicit: "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
         ``rtol`` or ``atol`` is given). Implicit, for stiff springs, dampers and control laws: "rodas5p" (order 5(4),
         Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
-        local coordinates with exact derivatives, a traced ``control`` included. Take rodas5p where dop853 needs
-        many more steps than the motion looks like; of the two it keeps its order better where springs are stiff.
+        local coordinates with exact derivatives, a traced ``control`` included (a `Law` by central differences).
+        Take rodas5p where dop853 needs many more steps than the motion looks like; of the two it keeps its order
+        better where springs are stiff.
         Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
