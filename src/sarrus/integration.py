@@ -16,6 +16,8 @@ from sarrus.inputs import Event, InputFunction, compile_control, compile_events,
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, command, projection, projection_with_energy
+from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
+from sarrus.kernels.tableau import Tableau
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
 from sarrus.records import EventRecord, Passage
@@ -69,6 +71,7 @@ class Integration:
         self.kernel = kernel
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
+        self.control: InputFunction | None = None
         if coordinates is not None:
             from sarrus.coordinates.chart import Chart
 
@@ -148,6 +151,7 @@ class Integration:
 
     def compile_control(self, control: InputFunction) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
+        self.control = control
         if isinstance(control, Law):
             control.fit(self.system)
             s = self.system
@@ -160,7 +164,7 @@ class Integration:
 
     def set_method(
         self,
-        scheme: Any,
+        scheme: Tableau | RosenbrockTableau,
         adaptive: bool,
         rtol: float | None,
         atol: float | None,
@@ -168,14 +172,23 @@ class Integration:
         max_step: float,
         duration: float,
     ) -> None:
-        """Choose the Runge–Kutta method and its first step."""
+        """Choose the Runge–Kutta or Rosenbrock–Wanner method and its first step."""
         self.adaptive = adaptive
-        errors = scheme.errors if adaptive else np.zeros((0, 0))
-        self.scheme = [np.ascontiguousarray(w) for w in (scheme.a, scheme.b, scheme.c, errors)]  # kept alive
         table, state = self.table, self.state
-        weights = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
-        table[weights] = [array.ctypes.data for array in self.scheme]
-        table[la.N_STAGES], table[la.N_ERRORS] = len(scheme.b), len(errors)
+        if isinstance(scheme, RosenbrockTableau):
+            from sarrus.local_model import LocalModel
+
+            self.model = LocalModel(self.system, scheme, self.control)  # kept alive
+            self.model.attach(table, self.x)
+            # one slope, and the error estimate behind it
+            weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
+        else:
+            weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
+        errors = errors if adaptive else np.zeros((0, 0))
+        self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
+        entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
+        table[entries] = [array.ctypes.data for array in self.weights]
+        table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
         state[run.RELATIVE] = 1e-8 if rtol is None else rtol
         state[run.ABSOLUTE] = 1e-10 if atol is None else atol
         state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)

@@ -53,7 +53,7 @@ from sarrus.kernels.run_state import (
     TRIES,
     UNRECORDED,
 )  # fmt: skip
-from sarrus.kernels.stepping import error_norm, finish, set_control, slope, stages
+from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
 
 # Direction of an event that is switched off.
 OFF = 2.0
@@ -186,7 +186,7 @@ def _advance(table, x, state, room):
                 return RUNNING, rows
         if grid > 0.0 and rows + int(h / grid) + 2 > room:
             return RUNNING, rows
-        good = stages(table, adaptive, near, x, h, slopes, new, work, ws)
+        good = take_step(table, adaptive, near, x, h, slopes, new, work, ws)
         if (
             project > 0
             and not near
@@ -231,7 +231,7 @@ def _advance(table, x, state, room):
                 state[STEP] = proposed
             state[FACTOR] = 10.0
         elif not good:
-            return NOT_FINITE, rows
+            return (NOT_FINITE if table[la.IMPLICIT] == 0 else PROJECTION_FAILED), rows
         if last:
             new[time] = end
         else:
@@ -312,7 +312,7 @@ def _worn(chart, settings, adaptive):
 def _sample(table, near, x, time, slopes, trial, s, ws, what, row):
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
-    stages(table, False, near, x, time - x[clock], slopes, trial, s, ws)
+    take_step(table, False, near, x, time - x[clock], slopes, trial, s, ws)
     trial[clock] = time
     if not finish(table, trial, what):
         return False
@@ -410,7 +410,7 @@ def _locate(table, near, x, h, slopes, new, trial, work, ws, what, state, before
             middle = low + (high - low) * f_low / (f_low - f_high)
             margin = 1e-3 * (high - low)
             middle = min(max(middle, low + margin), high - margin)
-            good = stages(table, False, near, x, middle, slopes, trial, work, ws)
+            good = take_step(table, False, near, x, middle, slopes, trial, work, ws)
             if not good or not finish(table, trial, what):
                 break
             _event_values(table, trial, after, values, work, ws)
@@ -422,7 +422,7 @@ def _locate(table, near, x, h, slopes, new, trial, work, ws, what, state, before
         if modes[2 * k + 1] != 0.0 and high <= earliest:
             earliest, stop = high, True
     if stop:
-        stages(table, False, near, x, earliest, slopes, new, work, ws)
+        take_step(table, False, near, x, earliest, slopes, new, work, ws)
         finish(table, new, what)
         _event_values(table, new, after, 0, work, ws)
     for k in range(count):

@@ -1,4 +1,4 @@
-"""One step of an explicit Runge–Kutta method with projection, entirely in compiled code."""
+"""One step, entirely in compiled code: of an explicit Runge–Kutta method with projection, or of an implicit method."""
 
 from __future__ import annotations
 
@@ -42,6 +42,24 @@ def slope(table, x, want, slopes, stage, s, ws):
     for i in range(nv):
         slopes[stage * n + nq + i] = s[ws.a + i]
     return used
+
+
+@internal
+def take_step(table, extra, near, x, h, slopes, new, s, ws):
+    """Take a step from x (slope in slopes[0]) to ``new``; with ``extra``, have what `error_norm` needs in slopes.
+
+    An implicit method ends on the constraints, an explicit one beside them. False where the step failed.
+    """
+    if table[la.IMPLICIT] == 0:
+        return stages(table, extra, near, x, h, slopes, new, s, ws)
+    local = flat_at(table[la.LOCAL])
+    local[la.LOCAL_STEP] = h
+    if call_kernel(table[la.IMPLICIT], table, x, 0) < 0:
+        return False
+    state = la.local_array(table).state
+    for i in range(la.input_size(table)):
+        new[i] = local[state + i]
+    return True
 
 
 @internal
