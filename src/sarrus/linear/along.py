@@ -1,4 +1,4 @@
-"""`first_order_taylor_along`: linear models at many states of a motion, in the same independent coordinates."""
+"""`linearize_along`: linear models at many states of a motion, in the same independent coordinates."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from numpy.typing import ArrayLike
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.linear.derivatives import native_derivatives
-from sarrus.linear.kernel import OUTPUTS, linear_models
+from sarrus.kernels import layout as la
+from sarrus.linear.fast import OUTPUTS, traced_models
+from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
+from sarrus.linear.kernel import linear_models
+from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.traced import native_model
 from sarrus.mechanism.pose import Array
 from sarrus.solves import read_only
 
@@ -39,7 +44,7 @@ class LinearModels:
         return len(self.t)
 
 
-def first_order_taylor_along(
+def linearize_along(
     system: System,
     q: ArrayLike,
     v: ArrayLike,
@@ -78,43 +83,12 @@ def first_order_taylor_along(
     first = first_order_taylor(
         system, places[0], velocities[0], controls[0], t=float(times[0]), coordinates=coordinates
     )
-    native = native_derivatives(system)
-    at = np.array(
-        [native.outputs[k][0].start if k in native.outputs else -1 for k in OUTPUTS], dtype=np.int64
-    )
+    states = places, velocities, controls, times
     n, nu = first.B.shape
-    out, pivots = np.empty((count, n, n + nu + 2)), np.empty(count)
-    rows = first.coordinate_rows.flatten()
-    table, native_size = system.table, native.n_out
-    done = linear_models(
-        table,
-        native.address,
-        at,
-        native_size,
-        places,
-        velocities,
-        controls,
-        times,
-        rows,
-        first.rank,
-        pivots,
-        out,
-    )
-    system._u_given = True  # the loop left its controls in the system's own x
-    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
-    if done >= 0 and poor.any():
-        failed = int(poor.argmax())
-    if failed >= 0:
-        solved = system.forward_dynamics(
-            places[failed], velocities[failed], controls[failed], float(times[failed]), throw=False
-        )
-        reason = solved.status.diagnosis
-        if done >= 0:
-            reason = f"{', '.join(first.coordinates)} do not determine the others there"
-        raise SolveError(
-            f"{system.name}: no linear model at state {failed} (t = {times[failed]:g}): {reason}",
-            result=solved,
-        )
+    out = np.empty((count, n, n + nu + 2))
+    left = np.flatnonzero(~_traced(system, first, states, out))
+    if len(left):
+        out[left] = _general(system, first, [np.ascontiguousarray(part[left]) for part in states], left)
     return LinearModels(
         A=read_only(out[:, :, :n].copy()),
         B=read_only(out[:, :, n : n + nu].copy()),
@@ -123,6 +97,51 @@ def first_order_taylor_along(
         t=read_only(times.copy()),
         names=first.names,
         input_names=first.input_names,
+    )
+
+
+def _traced(system: System, first: LinearSystem, states: tuple[Array, ...], out: Array) -> Array:
+    """Write the models that straight-line code gives; return where."""
+    clear = np.zeros(len(out), dtype=np.bool_)
+    x = system.pack(first.q, first.v, first.u, first.t)
+    found = native_model(system, x)
+    if found is None:
+        return clear
+    native, independent = found
+    at = np.array([native.outputs[name][0].start for name in OUTPUTS], dtype=np.int64)
+    rows = first.coordinate_rows
+    starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
+    same = bool(system.table[la.SIMPLE_RATE]) and first.coordinate_indices == independent
+    room, weights = np.empty(native.n_out), rows[rows != 0.0]
+    traced_models(
+        native.address, at, room, x, *states, starts, np.nonzero(rows)[1], weights, same, clear, out
+    )
+    return clear & np.isfinite(out).all(axis=(1, 2))
+
+
+def _general(system: System, first: LinearSystem, states: list[Array], indices: Array) -> Array:
+    """Return the models at any states; ``indices`` are for messages."""
+    native = native_derivatives(system)
+    at = np.array([native.outputs[k][0].start if k in native.outputs else -1 for k in DERIVATIVES], dtype=np.int64)
+    n, nu = first.B.shape
+    out, pivots = np.empty((len(indices), n, n + nu + 2)), np.empty(len(indices))
+    rows = first.coordinate_rows.flatten()
+    done = linear_models(
+        system.table, native.address, at, native.n_out, *states, rows, first.rank, pivots, out
+    )
+    system._u_given = True  # the loop left its controls in the system's own x
+    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
+    if done >= 0 and poor.any():
+        failed = int(poor.argmax())
+    if failed < 0:
+        return out
+    q, v, u, t = (part[failed] for part in states)
+    solved = system.forward_dynamics(q, v, u, float(t), throw=False)
+    reason = solved.status.diagnosis
+    if done >= 0:
+        reason = f"{', '.join(first.coordinates)} do not determine the others there"
+    raise SolveError(
+        f"{system.name}: no linear model at state {indices[failed]} (t = {t:g}): {reason}", result=solved
     )
 
 

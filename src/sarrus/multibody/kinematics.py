@@ -8,6 +8,7 @@ gravity, which travels beside them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -156,6 +157,16 @@ def coordinate_rate(tree: Tree, q: ca.SX, v: ca.SX) -> ca.SX:
         else:
             rates.append(rate)
     return ca.vertcat(*rates)
+
+
+class JetFrames(Protocol):
+    """What rows of constraints are made of: jets of points and directions fixed to bodies, all in the same axes."""
+
+    def point(self, body: str, point: Array) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
 
 
 class Frames:

@@ -16,7 +16,7 @@ from sarrus.multibody.closures import (
 )
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.jet import Jet, vertcat
-from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
+from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
 from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import Tree, build_tree
 
@@ -33,11 +33,7 @@ def trace(mechanism: Mechanism) -> Equations:
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
-    residual = vertcat(
-        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
-        + [switches.apply(c, coupling_residual(c, jets), {0: 0.0}) for c in mechanism.couplings.values()]
-        + _contacts(mechanism, frames, q, switches)
-    )
+    residual = constraint_rows(mechanism, frames, jets, switches, q)
     passive, potential = _passive(mechanism, tree, frames, q, v, t)
     return Equations(
         name=mechanism.name,
@@ -69,6 +65,17 @@ def trace(mechanism: Mechanism) -> Equations:
     )
 
 
+def constraint_rows(
+    mechanism: Mechanism, frames: JetFrames, coordinates: dict[str, Jet], switches: Switches, q: ca.SX | None
+) -> Jet:
+    """Return the jet of all rows; without ``q`` the anchors of contacts are left where the planes have their origin."""
+    return vertcat(
+        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
+        + [switches.apply(c, coupling_residual(c, coordinates), {0: 0.0}) for c in mechanism.couplings.values()]
+        + _contacts(mechanism, frames, q, switches)
+    )
+
+
 def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
     """Return 12 numbers per body in the order of ``mechanism.bodies``: position, then rotation by rows."""
     tree = build_tree(mechanism)
@@ -80,14 +87,16 @@ def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
     return ca.vertcat(*columns)
 
 
-def _contacts(mechanism: Mechanism, frames: Frames, q: ca.SX, switches: Switches) -> list[Jet]:
+def _contacts(mechanism: Mechanism, frames: JetFrames, q: ca.SX | None, switches: Switches) -> list[Jet]:
     """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
     reference = [x for joint in mechanism.joints() for x in joint.reference]
     out = []
     for contact in mechanism.contacts.values():
         rows = contact_residual(contact, frames)
-        place = ca.Function("place", [q], [rows.value])(reference)
-        anchors = {row: float(place[row]) for row in range(1, rows.value.shape[0])}
+        anchors = dict.fromkeys(range(1, rows.value.shape[0]), 0.0)
+        if q is not None:
+            place = ca.Function("place", [q], [rows.value])(reference)
+            anchors = {row: float(place[row]) for row in anchors}
         out.append(switches.apply(contact, rows, anchors))
     return out
 
