@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike
 
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.errors import ArgumentError, SolveError
+from sarrus.linear.code import least_pivot, native_model
 from sarrus.linear.derivatives import native_derivatives
-from sarrus.kernels import layout as la
-from sarrus.linear.fast import OUTPUTS, traced_models
+from sarrus.linear.fast import OUTPUTS, own_models, whole_models
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import first_order_taylor
-from sarrus.linear.traced import native_model
 from sarrus.mechanism.pose import Array
 from sarrus.solves import read_only
 
@@ -104,19 +103,28 @@ def _traced(system: System, first: LinearSystem, states: tuple[Array, ...], out:
     """Write the models that straight-line code gives; return where."""
     clear = np.zeros(len(out), dtype=np.bool_)
     x = system.pack(first.q, first.v, first.u, first.t)
-    found = native_model(system, x)
-    if found is None:
+    native = native_model(system, x, own_velocities(first))
+    if native is None:
         return clear
-    native, independent = found
-    at = np.array([native.outputs[name][0].start for name in OUTPUTS], dtype=np.int64)
-    rows = first.coordinate_rows
-    starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
-    same = bool(system.table[la.SIMPLE_RATE]) and first.coordinate_indices == independent
-    room, weights = np.empty(native.n_out), rows[rows != 0.0]
-    traced_models(
-        native.address, at, room, x, *states, starts, np.nonzero(rows)[1], weights, same, clear, out
-    )
+    room, least = np.empty(native.n_out), least_pivot(system)
+    if "model" in native.outputs:
+        gauge = native.outputs["gauge"][0].start
+        own_models(native.address, gauge, room, x, *states, least, clear, out)
+    else:
+        at = np.array([native.outputs[name][0].start for name in OUTPUTS], dtype=np.int64)
+        rows = first.coordinate_rows
+        starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
+        chart = starts, np.nonzero(rows)[1], rows[rows != 0.0]
+        whole_models(native.address, at, room, x, *states, *chart, least, clear, out)
     return clear & np.isfinite(out).all(axis=(1, 2))
+
+
+def own_velocities(model: LinearSystem) -> tuple[int, ...]:
+    """Return the independent velocities where each is the rate of one coordinate, which is y; else nothing."""
+    rows = model.coordinate_rows
+    if ((rows != 0.0).sum(axis=1) == 1).all() and np.abs(rows.sum(axis=1) - 1.0).max(initial=0.0) < 1e-12:
+        return model.coordinate_indices
+    return ()
 
 
 def _general(system: System, first: LinearSystem, states: list[Array], indices: Array) -> Array:

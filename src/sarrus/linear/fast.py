@@ -23,30 +23,51 @@ OUTPUTS = ("basis", "turn", "second", "drift", "rate", "rate2", "gauge")
 CLEAR = 1e-3
 
 
+@njit(cache=True, error_model="numpy")
+def own_models(native, gauge, d, x, q, v, u, t, least, clear, out):
+    """Write [A | B | E | affine] at every state as the code writes it; the other arguments as in `whole_models`."""
+    size = out.shape[1] * out.shape[2]
+    values, result = flat(d), flat(out)
+    for k in range(q.shape[0]):
+        _put_state(x, q, v, u, t, k)
+        call_native(native, x, 0, d, 0)
+        clear[k] = values[gauge] > 0.0 and values[gauge + 1] > least
+        for i in range(size):
+            result[k * size + i] = values[i]
+    return d.size + x.size + out.size
+
+
+@njit(cache=True, error_model="numpy")
+def _put_state(x, q, v, u, t, k):
+    """Put state k at the start of x."""
+    nq, nv, nu = q.shape[1], v.shape[1], u.shape[1]
+    for i in range(nq):
+        x[i] = q[k, i]
+    for i in range(nv):
+        x[nq + i] = v[k, i]
+    for i in range(nu):
+        x[nq + nv + i] = u[k, i]
+    x[nq + nv + nu] = t[k]
+
+
 @njit(cache=True, error_model="numpy", fastmath=fa.FAST)
-def traced_models(native, at, d, x, q, v, u, t, starts, places, weights, same, clear, out):
+def whole_models(native, at, d, x, q, v, u, t, starts, places, weights, least, clear, out):
     """Write [A | B | E | affine] at every state (leading axis of q, v, u, t, clear, out) that ``clear`` then marks.
 
     ``at`` holds the offsets of `OUTPUTS` in ``d``, the room for them; ``x`` the input of ``native``, whose parameters
-    stay. R is given by rows: entries ``weights`` in columns ``places``, those of row r from ``starts[r]`` on. ``same``
-    tells that y are the independent coordinates of the code itself.
+    stay. R is given by rows: entries ``weights`` in columns ``places``, those of row r from ``starts[r]`` on.
+    ``least`` is the smallest pivot that is believed, squared.
     """
-    nq, nv, nu = q.shape[1], v.shape[1], u.shape[1]
+    nu = u.shape[1]
     dof = len(starts) - 1
     n, width = 2 * dof, 2 * dof + nu + 1
     room = np.empty(dof * (2 * dof + dof + 1 + width) + 1)
     p, turn, second = 0, 2 * dof * dof, 2 * dof * dof + dof * (dof + 1)  # [P | P⁻¹], Q, ∂q̈
-    s, values, given, result = flat(room), flat(d), flat(x), flat(out)
+    s, values, result = flat(room), flat(d), flat(out)
     for k in range(q.shape[0]):
-        for i in range(nq):
-            given[i] = q[k, i]
-        for i in range(nv):
-            given[nq + i] = v[k, i]
-        for i in range(nu):
-            given[nq + nv + i] = u[k, i]
-        given[nq + nv + nu] = t[k]
+        _put_state(x, q, v, u, t, k)
         call_native(native, x, 0, d, 0)
-        clear[k] = values[at[GAUGE]] > 0.0
+        clear[k] = values[at[GAUGE]] > 0.0 and values[at[GAUGE] + 1] > least
         if not clear[k]:
             continue
         first = k * n * (width + 1)
@@ -65,25 +86,23 @@ def traced_models(native, at, d, x, q, v, u, t, starts, places, weights, same, c
                 rate2 += weight * values[at[RATE2] + i]
                 for c in range(width):
                     s[second + r * width + c] += weight * values[at[SECOND] + i * width + c]
-                if not same:
-                    for c in range(dof):
-                        s[p + r * 2 * dof + c] += weight * values[at[BASIS] + i * dof + c]
-                    for c in range(dof + 1):
-                        s[turn + r * (dof + 1) + c] += weight * values[at[TURN] + i * (dof + 1) + c]
-                    result[row + n + nu] += weight * values[at[DRIFT] + i]
+                for c in range(dof):
+                    s[p + r * 2 * dof + c] += weight * values[at[BASIS] + i * dof + c]
+                for c in range(dof + 1):
+                    s[turn + r * (dof + 1) + c] += weight * values[at[TURN] + i * (dof + 1) + c]
+                result[row + n + nu] += weight * values[at[DRIFT] + i]
             s[p + r * 2 * dof + dof + r] = 1.0
             result[row + dof + r] = 1.0
             result[row + width] = rate
             result[row + dof * (width + 1) + width] = rate2
-        if not same:
-            clear[k] = _invert(s, p, dof)
-            _turn(s, p, turn, second, dof, nu, result, first)
+        clear[k] = _invert(s, p, dof)
+        _turn(s, p, turn, second, dof, nu, result, first)
         for r in range(dof):
             row = first + (dof + r) * (width + 1)
             result[first + r * (width + 1) + n + nu] = 0.0
             for c in range(width):
                 result[row + c] = s[second + r * width + c]
-    return room.size
+    return room.size + d.size + out.size
 
 
 @njit(cache=True, error_model="numpy", fastmath=fa.FAST)
