@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.errors import ArgumentError, SolveError
-from sarrus.linear.code import least_pivot, native_model
 from sarrus.linear.derivatives import native_derivatives
-from sarrus.linear.fast import OUTPUTS, own_models, whole_models
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
+from sarrus.linear.loop import StraightLine
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.pose import Array
 from sarrus.solves import read_only
@@ -85,9 +84,9 @@ def linearize_along(
     states = places, velocities, controls, times
     n, nu = first.B.shape
     out = np.empty((count, n, n + nu + 2))
-    left = np.flatnonzero(~_traced(system, first, states, out))
+    left = np.flatnonzero(~StraightLine(system, first)(*states, out))
     if len(left):
-        out[left] = _general(system, first, [np.ascontiguousarray(part[left]) for part in states], left)
+        out[left] = general_models(system, first, [np.ascontiguousarray(part[left]) for part in states], left)
     return LinearModels(
         A=read_only(out[:, :, :n].copy()),
         B=read_only(out[:, :, n : n + nu].copy()),
@@ -99,36 +98,8 @@ def linearize_along(
     )
 
 
-def _traced(system: System, first: LinearSystem, states: tuple[Array, ...], out: Array) -> Array:
-    """Write the models that straight-line code gives; return where."""
-    clear = np.zeros(len(out), dtype=np.bool_)
-    x = system.pack(first.q, first.v, first.u, first.t)
-    native = native_model(system, x, own_velocities(first))
-    if native is None:
-        return clear
-    room, least = np.empty(native.n_out), least_pivot(system)
-    if "model" in native.outputs:
-        gauge = native.outputs["gauge"][0].start
-        own_models(native.address, gauge, room, x, *states, least, clear, out)
-    else:
-        at = np.array([native.outputs[name][0].start for name in OUTPUTS], dtype=np.int64)
-        rows = first.coordinate_rows
-        starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
-        chart = starts, np.nonzero(rows)[1], rows[rows != 0.0]
-        whole_models(native.address, at, room, x, *states, *chart, least, clear, out)
-    return clear & np.isfinite(out).all(axis=(1, 2))
-
-
-def own_velocities(model: LinearSystem) -> tuple[int, ...]:
-    """Return the independent velocities where each is the rate of one coordinate, which is y; else nothing."""
-    rows = model.coordinate_rows
-    if ((rows != 0.0).sum(axis=1) == 1).all() and np.abs(rows.sum(axis=1) - 1.0).max(initial=0.0) < 1e-12:
-        return model.coordinate_indices
-    return ()
-
-
-def _general(system: System, first: LinearSystem, states: list[Array], indices: Array) -> Array:
-    """Return the models at any states; ``indices`` are for messages."""
+def general_models(system: System, first: LinearSystem, states: list[Array], indices: Array) -> Array:
+    """Return [A | B | E | affine] by the general algebra, which serves all states; ``indices`` are for messages."""
     native = native_derivatives(system)
     at = np.array([native.outputs[k][0].start if k in native.outputs else -1 for k in DERIVATIVES], dtype=np.int64)
     n, nu = first.B.shape

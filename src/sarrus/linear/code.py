@@ -11,7 +11,7 @@ import numpy as np
 from sarrus.codegen import NativeFunction
 from sarrus.kernels import layout as la
 from sarrus.linear.partition import CLEAR, partition
-from sarrus.linear.pieces import pieces_of
+from sarrus.linear.pieces import Pieces, pieces_of
 from sarrus.linear.traced import own_model, whole_model
 from sarrus.mechanism.pose import Array
 
@@ -39,9 +39,7 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
         if (native(x)[native.outputs["gauge"][0]] > [0.0, least_pivot(system)]).all():
             return native
     pieces = pieces_of(system)
-    numbers = ca.Function("numbers", compiled.inputs, [pieces.jacobian, pieces.mass])
-    given = np.split(x, np.cumsum([symbols.numel() for symbols in compiled.inputs])[:-1])
-    jacobian, mass = (np.array(matrix) for matrix in numbers(*given))
+    jacobian, mass = numbers_at(system, pieces, x)
     if independent and own not in compiled.compiled:
         dependent = [i for i in range(system.nv) if i not in independent]
         chosen = replace(partition(jacobian, mass, rows, dependent), independent=independent)
@@ -50,6 +48,15 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     best = partition(jacobian, mass, rows)
     name = " ".join(map(str, (_WHOLE, *best.independent)))
     return compiled.named(name, lambda: whole_model(system, pieces, best))
+
+
+def numbers_at(system: System, pieces: Pieces, x: Array) -> tuple[Array, Array]:
+    """Return A and M at a state."""
+    inputs = system.compiled.inputs
+    evaluate = ca.Function("numbers", inputs, [pieces.jacobian, pieces.mass])
+    given = np.split(x, np.cumsum([symbols.numel() for symbols in inputs])[:-1])
+    jacobian, mass = (np.array(matrix) for matrix in evaluate(*given))
+    return jacobian, mass
 
 
 def least_pivot(system: System) -> float:

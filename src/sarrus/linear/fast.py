@@ -23,7 +23,7 @@ OUTPUTS = ("basis", "turn", "second", "drift", "rate", "rate2", "gauge")
 CLEAR = 1e-3
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", fastmath=fa.FAST)
 def own_models(native, gauge, d, x, q, v, u, t, least, clear, out):
     """Write [A | B | E | affine] at every state as the code writes it; the other arguments as in `whole_models`."""
     size = out.shape[1] * out.shape[2]
@@ -31,9 +31,11 @@ def own_models(native, gauge, d, x, q, v, u, t, least, clear, out):
     for k in range(q.shape[0]):
         _put_state(x, q, v, u, t, k)
         call_native(native, x, 0, d, 0)
-        clear[k] = values[gauge] > 0.0 and values[gauge + 1] > least
+        wrong = 0.0
         for i in range(size):
             result[k * size + i] = values[i]
+            wrong += 0.0 * values[i]  # NaN where one is not finite
+        clear[k] = values[gauge] > 0.0 and values[gauge + 1] > least and wrong == 0.0
     return d.size + x.size + out.size
 
 
@@ -100,8 +102,11 @@ def whole_models(native, at, d, x, q, v, u, t, starts, places, weights, least, c
         for r in range(dof):
             row = first + (dof + r) * (width + 1)
             result[first + r * (width + 1) + n + nu] = 0.0
+            wrong = 0.0
             for c in range(width):
                 result[row + c] = s[second + r * width + c]
+                wrong += 0.0 * s[second + r * width + c]
+            clear[k] = clear[k] and wrong == 0.0
     return room.size + d.size + out.size
 
 

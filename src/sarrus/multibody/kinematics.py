@@ -20,7 +20,7 @@ from sarrus.multibody.tree import GROUND, Node, Tree
 
 def cross(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
     """Return a × b of two 3-vectors, of which one may be constant."""
-    return ca.vertcat(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return ca.cross(a, b)
 
 
 def skew(a: ca.SX) -> ca.SX:
