@@ -16,8 +16,8 @@ NAME = "linear model"
 def rows(quick: bool) -> list[Row]:
     """Return three comparisons of each model; all four sides take turns.
 
-    Pinocchio finds accelerations, then ∂a/∂q, ∂a/∂v and ∂a/∂τ of all velocities, not yet reduced to those that the loops
-    leave. MuJoCo's centred differences are of one step of its soft loops. Both times hold a call from Python.
+    Pinocchio finds accelerations, then ∂a/∂q, ∂a/∂v and ∂a/∂τ of all velocities, not yet reduced to those that the
+    loops leave. MuJoCo's centred differences are of one step of its soft loops. Both times hold a call from Python.
     """
     repeats = 11 if quick else 61
     found = []

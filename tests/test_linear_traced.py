@@ -24,7 +24,15 @@ from sarrus.system import System
 from test_linearization import State, looped, moving, own, pendulum, shipped
 
 # Shipped mechanisms whose rows are independent, and equations of one's own.
-SERVED = ("five_bar", "three_leg_platform", "front_loader", "leg_four_bar", "two_arms", "slider_crank", "quadruped")
+SERVED = (
+    "five_bar",
+    "three_leg_platform",
+    "front_loader",
+    "leg_four_bar",
+    "two_arms",
+    "slider_crank",
+    "quadruped",
+)
 OWN = ("driven", "friction")
 
 
@@ -36,7 +44,7 @@ def served(name: str) -> State:
 
 
 def numbers(system: System, pieces: Pieces, seed: int) -> dict[str, Array]:
-    """All pieces at a random state with λ = A w, in terms that do not depend on how rows are turned among themselves."""
+    """All pieces at a random state with λ = A w, so that it does not matter how rows are turned among themselves."""
     e, a, w = system.equations, ca.SX.sym("a", system.nv), ca.SX.sym("w", system.nv)
     slopes, rows = pieces.slopes(a, pieces.jacobian @ w), pieces.jacobian.T
     out = {
@@ -55,7 +63,9 @@ def numbers(system: System, pieces: Pieces, seed: int) -> dict[str, Array]:
     symbols = [e.q, e.v, a, w, e.u, e.t, e.p, system.compiled.applied]
     given = [q, *rng.standard_normal((3, system.nv)), rng.standard_normal(system.nu), 0.3]
     parameters = rng.uniform(0.5, 1.5, e.p.numel())
-    values = ca.Function("pieces", symbols, list(out.values()))(*given, parameters, rng.standard_normal(system.nv))
+    values = ca.Function("pieces", symbols, list(out.values()))(
+        *given, parameters, rng.standard_normal(system.nv)
+    )
     return dict(zip(out, (np.array(value) for value in values)))
 
 
@@ -110,11 +120,14 @@ def test_recursion_takes_fewer_instructions(name: str) -> None:
 
 
 def both(state: State, coordinates: str | list[str], count: int = 5) -> tuple[Array, Array, Array]:
-    """Models at states along a motion by the straight-line code and by the general route, and where the former serve."""
+    """Models along a motion by the straight-line code and by the general route, and where the former are believed."""
     system, q, v, u, t = state
     motion = sr.simulate(system, q, v, duration=0.02, dt=1e-3, t0=t)
     pick = np.linspace(0, len(motion.t) - 1, count).astype(int)
-    states = [np.ascontiguousarray(x) for x in (motion.q[pick], motion.v[pick], np.tile(u, (count, 1)), motion.t[pick])]
+    states = [
+        np.ascontiguousarray(x)
+        for x in (motion.q[pick], motion.v[pick], np.tile(u, (count, 1)), motion.t[pick])
+    ]
     first = sr.first_order_taylor(system, q, v, u, t=t, coordinates=coordinates)
     n, nu = first.B.shape
     found = np.empty((count, n, n + nu + 2))
@@ -152,7 +165,9 @@ def test_redundant_rows_are_left_to_the_general_route(kind: str) -> None:
     assert_allclose(models.A[0], model.A, atol=1e-11 * np.abs(model.A).max())
 
 
-def assert_every_model_is_right(system: System, models: LinearModels, q: Array, v: Array, tolerance: float) -> None:
+def assert_every_model_is_right(
+    system: System, models: LinearModels, q: Array, v: Array, tolerance: float
+) -> None:
     for k in range(len(models)):
         single = sr.first_order_taylor(system, q[k], v[k], coordinates=models.names[: len(models.names) // 2])
         assert_allclose(models.A[k], single.A, atol=tolerance * np.abs(single.A).max())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.errors import ArgumentError, SolveError
@@ -74,7 +74,8 @@ def linearize_along(
         raise ArgumentError(
             f"{system.name}: q must have shape (N, {system.nq}), got {given.shape}", element="q"
         )
-    count, places = len(given), np.array([system.normalized(one) for one in given])
+    count = len(given)
+    places = _with_unit_quaternions(system, _states(system, given, "q", count, system.nq))
     velocities = _states(system, v, "v", count, system.nv)
     controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
@@ -98,15 +99,20 @@ def linearize_along(
     )
 
 
-def general_models(system: System, first: LinearSystem, states: list[Array], indices: Array) -> Array:
+def general_models(
+    system: System, first: LinearSystem, states: list[Array], indices: NDArray[np.int64]
+) -> Array:
     """Return [A | B | E | affine] by the general algebra, which serves all states; ``indices`` are for messages."""
     native = native_derivatives(system)
-    at = np.array([native.outputs[k][0].start if k in native.outputs else -1 for k in DERIVATIVES], dtype=np.int64)
+    at = np.array(
+        [native.outputs[k][0].start if k in native.outputs else -1 for k in DERIVATIVES], dtype=np.int64
+    )
     n, nu = first.B.shape
     out, pivots = np.empty((len(indices), n, n + nu + 2)), np.empty(len(indices))
     rows = first.coordinate_rows.flatten()
+    q, v, u, t = states
     done = linear_models(
-        system.table, native.address, at, native.n_out, *states, rows, first.rank, pivots, out
+        system.table, native.address, at, native.n_out, q, v, u, t, rows, first.rank, pivots, out
     )
     system._u_given = True  # the loop left its controls in the system's own x
     failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
@@ -114,14 +120,26 @@ def general_models(system: System, first: LinearSystem, states: list[Array], ind
         failed = int(poor.argmax())
     if failed < 0:
         return out
-    q, v, u, t = (part[failed] for part in states)
-    solved = system.forward_dynamics(q, v, u, float(t), throw=False)
+    solved = system.forward_dynamics(q[failed], v[failed], u[failed], float(t[failed]), throw=False)
     reason = solved.status.diagnosis
     if done >= 0:
         reason = f"{', '.join(first.coordinates)} do not determine the others there"
     raise SolveError(
-        f"{system.name}: no linear model at state {indices[failed]} (t = {t:g}): {reason}", result=solved
+        f"{system.name}: no linear model at state {indices[failed]} (t = {t[failed]:g}): {reason}",
+        result=solved,
     )
+
+
+def _with_unit_quaternions(system: System, q: Array) -> Array:
+    """Return configurations (N, nq) with unit quaternions."""
+    out = q.copy()
+    for start in system.equations.quaternions:
+        part = out[:, start : start + 4]
+        lengths = np.linalg.norm(part, axis=1, keepdims=True)
+        if not lengths.all():
+            system.normalized(q[int(lengths.argmin())])  # says which one has no length
+        part /= lengths
+    return out
 
 
 def _states(system: System, value: ArrayLike, what: str, count: int, size: int | None) -> Array:

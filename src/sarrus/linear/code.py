@@ -26,8 +26,8 @@ _OWN, _WHOLE = "linear model of", "linear models by"
 def native_model(system: System, x: Array, independent: tuple[int, ...]) -> NativeFunction | None:
     """Return code whose pivots are clear at the state x, None where there is none.
 
-    Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these determine
-    the others clearly, else that of `whole_model`. Redundant and nonholonomic rows have no such code.
+    Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these
+    determine the others clearly, else that of `whole_model`. Redundant and nonholonomic rows have no such code.
     """
     rows, compiled = system.compiled.direct, system.compiled
     if rows is None or system.nc > system.nh or system.table[la.DIRECT_RANK] != system.table[la.GENERIC_RANK]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sarrus.codegen import NativeFunction
 from sarrus.linear.code import least_pivot, native_model
-from sarrus.linear.fast import OUTPUTS, own_models, whole_models
+from sarrus.linear.fast import own_models, whole_models
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.mechanism.pose import Array
 
@@ -30,17 +31,16 @@ class StraightLine:
         starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
         self._chart = starts, np.nonzero(rows)[1], rows[rows != 0.0]
 
-    def __call__(self, q: Array, v: Array, u: Array, t: Array, out: Array) -> Array:
+    def __call__(self, q: Array, v: Array, u: Array, t: Array, out: Array) -> NDArray[np.bool_]:
         """Write [A | B | E | affine] (N, n, n + nu + 2) at the states; return where these models can be trusted."""
         clear, native = np.zeros(len(out), dtype=np.bool_), self.native
-        if native is None:
-            return clear
-        room, gauge = np.empty(native.n_out), native.outputs["gauge"][0].start
-        if "model" in native.outputs:
-            own_models(native.address, gauge, room, self._x, q, v, u, t, self._least, clear, out)
-        else:
-            at = np.array([native.outputs[name][0].start for name in OUTPUTS], dtype=np.int64)
-            whole_models(native.address, at, room, self._x, q, v, u, t, *self._chart, self._least, clear, out)
+        if native is not None:
+            room = np.empty(native.n_out)
+            state = native.address, room, self._x, q, v, u, t
+            if "model" in native.outputs:
+                own_models(*state, self._least, clear, out)
+            else:
+                whole_models(*state, *self._chart, self._least, clear, out)
         return clear
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from sarrus.elimination import Column
 from sarrus.mechanism.pose import Array
 
-# A pivot is believed while it is more than this fraction of its row of A, each column divided by √M_jj, which makes metres
-# and radians comparable.
-CLEAR = 0.05
+# A pivot is believed while it is more than this fraction of its row of A, each column divided by √M_jj, which makes
+# metres and radians comparable.
+CLEAR = 0.1
 # Pivots of more than this fraction of the largest entry of their row compete for the least fill-in.
 _COMPETING = 0.5
 
@@ -113,5 +113,7 @@ def _subtract(x: Column, weights: list[tuple[ca.SX, int]], k: int) -> None:
 
 def by_columns(columns: ca.SX, solve: Callable[[Column], Column]) -> ca.SX:
     """Return the matrix whose columns are the solutions for those of another one."""
-    out = [ca.vertcat(*solve([columns[i, c] for i in range(columns.shape[0])])) for c in range(columns.shape[1])]
+    out = [
+        ca.vertcat(*solve([columns[i, c] for i in range(columns.shape[0])])) for c in range(columns.shape[1])
+    ]
     return ca.sparsify(ca.horzcat(*out)) if out else ca.SX(*columns.shape)

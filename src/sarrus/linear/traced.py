@@ -7,7 +7,6 @@ evaluated twice (Wehage and Haug 1982; Spencer 2004, section 4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -23,127 +22,123 @@ if TYPE_CHECKING:
     from sarrus.system import System
 
 
-@dataclass(frozen=True)
-class Traced:
-    """The model in the independent velocities of a `Partition`, for all velocities.
+class Elimination:
+    """Accelerations and multipliers, and what the changes of accelerations with the state are eliminated with.
 
-    ``ways``: δq = N ways (δy, δt); ``turn``: δv = turn (δy, δt) + basis δẏ; ``second``: δa for unit changes of
-    (y, ẏ, u, t). The column for t is missing where nothing depends on it (``timed``).
+    With the independent velocities f of a `Partition` and A K = 0, K_f = 1:
+
+    Attributes
+    ----------
+    basis, ways : K, and K with a column for δq at constant y and δt = 1, where anything depends on t (``timed``).
+    a, slopes : accelerations, and the derivatives of the equations there.
+    gauge : positive where pivots are clear of their rows; the square of the smallest pivot, over √M_jj.
     """
 
-    a: ca.SX
-    basis: ca.SX
-    ways: ca.SX
-    turn: ca.SX
-    second: ca.SX
-    gauge: ca.SX
-    timed: bool
+    def __init__(self, system: System, pieces: Pieces, chosen: Partition) -> None:
+        d, f, rows = list(chosen.dependent), list(chosen.independent), list(chosen.rows)
+        self.dependent, self.independent, self.rows, nv = d, f, rows, system.nv
+        self._order = np.argsort([*d, *f]).tolist()
+        jacobian = pieces.jacobian[rows, :]
+        self.factored = Factored(jacobian[:, d])
+        self.k_d = -self.factored.solve(jacobian[:, f])
+        self.basis = self.all_velocities(self.k_d, ca.SX.eye(len(f)))
+        self.momentum = pieces.mass @ self.basis
+        inertia = self.reduced(self.momentum)
+        self._inertia = factor_symmetric([[inertia[i, j] for j in range(i + 1)] for i in range(len(f))])
+        self.a = self.accelerations(self.reduced(pieces.force), -self.factored.solve(pieces.bias[rows]))
+        multipliers = ca.SX.zeros(system.nc)
+        multipliers[rows] = self.factored.solve_transposed(pieces.mass[d, :] @ self.a - pieces.force[d])
+        s = self.slopes = pieces.slopes(self.a, multipliers)
+        by_time = (pieces.drift, pieces.slip[:, nv], s.force_q[:, nv], s.bias_q[:, nv])
+        self.timed = any(part.nnz() for part in by_time)
+        self.ways = self.basis
+        if self.timed:
+            drift = self.all_velocities(-self.factored.solve(pieces.drift[rows]), ca.SX(len(f), 1))
+            self.ways = ca.horzcat(self.basis, drift)
+        weights = [1 / pieces.mass[j, j] for j in range(nv)]
+        sizes = [pivot * pivot * weights[j] for j, pivot in zip(d, self.factored.pivots)]
+        clear = [
+            size - CLEAR**2 * sum((jacobian[k, j] ** 2 * weights[j] for j in range(nv)), ca.SX(0))
+            for k, size in enumerate(sizes)
+        ]
+        self.gauge = ca.vertcat(least(clear), least(sizes))
 
+    def all_velocities(self, dependent: ca.SX, independent: ca.SX) -> ca.SX:
+        """Return rows for all velocities in their order."""
+        return ca.vertcat(dependent, independent)[self._order, :]
 
-def trace_model(system: System, pieces: Pieces, chosen: Partition) -> Traced:
-    """Eliminate the dependent velocities from the accelerations and from the equations for their changes.
-
-    "gauge" is positive where pivots are clear of their rows, and followed by the square of the smallest pivot over √M_jj.
-    """
-    e = system.equations
-    d, f, rows = list(chosen.dependent), list(chosen.independent), list(chosen.rows)
-    count, nv, dof = len(d), e.nv, len(f)
-    order = np.argsort([*d, *f]).tolist()
-
-    def all_velocities(dependent: ca.SX, independent: ca.SX) -> ca.SX:
-        return ca.vertcat(dependent, independent)[order, :]
-
-    jacobian = pieces.jacobian[rows, :]
-    factored = Factored(jacobian[:, d])
-    k_d = -factored.solve(jacobian[:, f])
-    basis = all_velocities(k_d, ca.SX.eye(dof))
-
-    def reduced(matrix: ca.SX) -> ca.SX:
+    def reduced(self, matrix: ca.SX) -> ca.SX:
         """Return Kᵀ B."""
-        return matrix[f, :] + k_d.T @ matrix[d, :]
+        return matrix[self.independent, :] + self.k_d.T @ matrix[self.dependent, :]
 
-    mass_basis = pieces.mass @ basis
-    inertia = reduced(mass_basis)
-    factor = factor_symmetric([[inertia[i, j] for j in range(i + 1)] for i in range(dof)])
+    def free(self, forces: ca.SX) -> ca.SX:
+        """Return (KᵀMK)⁻¹ f."""
+        return by_columns(forces, lambda column: solve_symmetric(*self._inertia, column))
 
-    def accelerations(forces: ca.SX, particular: ca.SX) -> ca.SX:
-        """Return a with A_d a_d + A_f a_f = A_d p and KᵀM a = f."""
-        right = forces - mass_basis[d, :].T @ particular
-        free = by_columns(right, lambda column: solve_symmetric(*factor, column))
-        return all_velocities(particular + k_d @ free, free)
+    def accelerations(self, forces: ca.SX, particular: ca.SX) -> ca.SX:
+        """Return a with A a = A_d p and KᵀM a = f."""
+        free = self.free(forces - self.momentum[self.dependent, :].T @ particular)
+        return self.all_velocities(particular + self.k_d @ free, free)
 
-    a = accelerations(reduced(pieces.force), -factored.solve(pieces.bias[rows]))
-    multipliers = ca.SX.zeros(e.nc)
-    multipliers[rows] = factored.solve_transposed(pieces.mass[d, :] @ a - pieces.force[d])
-    s = pieces.slopes(a, multipliers)
-
-    timed = any(part.nnz() for part in (pieces.drift, pieces.slip[:, nv], s.force_q[:, nv], s.bias_q[:, nv]))
-    ways = basis
-    if timed:
-        ways = ca.horzcat(basis, all_velocities(-factored.solve(pieces.drift[rows]), ca.SX(dof, 1)))
-
-    def along_ways(by_place: ca.SX) -> ca.SX:
-        out = by_place[:, :nv] @ ways
-        return out + ca.horzcat(ca.SX(out.shape[0], dof), by_place[:, nv]) if timed else out
-
-    turn_d = -factored.solve(along_ways(pieces.slip[rows, :]))
-    slopes_v, bias_v = reduced(s.force_v), s.bias_v[rows, :]
-    force = along_ways(reduced(s.force_q)) + slopes_v[:, d] @ turn_d
-    bias = along_ways(s.bias_q[rows, :]) + bias_v[:, d] @ turn_d
-    forces = ca.horzcat(force[:, :dof], slopes_v @ basis, -reduced(e.actuation), force[:, dof:])
-    biases = ca.horzcat(bias[:, :dof], bias_v @ basis, ca.SX(count, e.nu), bias[:, dof:])
-    weights = [1 / pieces.mass[j, j] for j in range(nv)]
-    sizes = [pivot * pivot * weights[d[k]] for k, pivot in enumerate(factored.pivots)]
-    clear = [
-        size - CLEAR**2 * sum((jacobian[k, j] * jacobian[k, j] * weights[j] for j in range(nv)), ca.SX(0))
-        for k, size in enumerate(sizes)
-    ]
-    return Traced(
-        a=a,
-        basis=basis,
-        ways=ways,
-        turn=all_velocities(turn_d, ca.SX(dof, dof + int(timed))),
-        second=accelerations(-forces, -factored.solve(biases)),
-        gauge=ca.vertcat(least(clear), least(sizes)),
-        timed=timed,
-    )
+    def along_ways(self, by_place: ca.SX) -> ca.SX:
+        """Return changes with y, and with t where anything depends on it, from those along velocities and by time."""
+        nv = self.basis.shape[0]
+        out = by_place[:, :nv] @ self.ways
+        return (
+            out + ca.horzcat(ca.SX(out.shape[0], self.k_d.shape[1]), by_place[:, nv]) if self.timed else out
+        )
 
 
 def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
-    """Return [A | B | E | affine] of the independent velocities themselves, which are rates of coordinates."""
-    traced, f = trace_model(system, pieces, chosen), list(chosen.independent)
-    dof, v = len(f), system.equations.v[f]
-    still = 0 if traced.timed else 1
-    top = ca.horzcat(ca.SX(dof, dof), ca.SX.eye(dof), ca.SX(dof, system.nu + 1), v)
-    model = ca.vertcat(top, ca.horzcat(traced.second[f, :], ca.SX(dof, still), traced.a[f]))
-    return {"model": model, "gauge": traced.gauge}
+    """Return [A | B | E | affine] of the independent velocities themselves, which are rates of coordinates.
+
+    Their accelerations alone are wanted. So the rows of the equations are combined before they are multiplied by the
+    many directions: Kᵀ ∂F − Uᵀ ∂G − Yᵀ ∂ψ with A_dᵀ U = (M K)_d, and Y in the same way, does not see changes of
+    dependent accelerations and velocities.
+    """
+    e = Elimination(system, pieces, chosen)
+    d, f, rows, dof = e.dependent, e.independent, e.rows, len(e.independent)
+    u = e.factored.solve_transposed(e.momentum[d, :])
+    by_v = e.reduced(e.slopes.force_v) - u.T @ e.slopes.bias_v[rows, :]
+    y = e.factored.solve_transposed(by_v[:, d].T)
+    by_place = e.reduced(e.slopes.force_q) - u.T @ e.slopes.bias_q[rows, :] - y.T @ pieces.slip[rows, :]
+    place = e.along_ways(by_place)
+    controls = e.reduced(system.equations.actuation)
+    bottom = e.free(ca.horzcat(-place[:, :dof], -(by_v @ e.basis), controls, -place[:, dof:]))
+    if not e.timed:
+        bottom = ca.horzcat(bottom, ca.SX(dof, 1))
+    top = ca.horzcat(ca.SX(dof, dof), ca.SX.eye(dof), ca.SX(dof, system.nu + 1), system.equations.v[f])
+    return {"model": ca.vertcat(top, ca.horzcat(bottom, e.a[f])), "gauge": e.gauge}
 
 
 def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
-    """Return what a model in any other coordinates consists of.
+    """Return what a model in any other coordinates consists of, one matrix with a row for each entry of q.
 
-    With (y, ẏ) of the partition: "basis" (nq × dof) and "turn" (nq × (dof + 1)), changes of q with y and of q̇ with y
-    and t; "second" (nq × (2 dof + nu + 1)), of q̈ with y, ẏ, u, t; "drift" (nq), of q with t; "rate" q̇, "rate2" q̈.
+    Columns, with (y, ẏ) of the partition: ∂q/∂y (dof), ∂q/∂t, ∂q̇/∂y (dof), ∂q̇/∂t, ∂q̈/∂(y, ẏ, u, t), q̇ and q̈.
     """
-    traced, e, dof = trace_model(system, pieces, chosen), system.equations, len(chosen.independent)
-    basis, ways, turn, second = traced.basis, traced.ways, traced.turn, traced.second
-    rate, rate2 = e.v, traced.a
+    e, equations = Elimination(system, pieces, chosen), system.equations
+    d, rows, dof, nu = e.dependent, e.rows, len(e.independent), system.nu
+    turn_d = -e.factored.solve(e.along_ways(pieces.slip[rows, :]))
+    by_v, bias_v = e.reduced(e.slopes.force_v), e.slopes.bias_v[rows, :]
+    force = e.along_ways(e.reduced(e.slopes.force_q)) + by_v[:, d] @ turn_d
+    bias = e.along_ways(e.slopes.bias_q[rows, :]) + bias_v[:, d] @ turn_d
+    forces = ca.horzcat(force[:, :dof], by_v @ e.basis, -e.reduced(equations.actuation), force[:, dof:])
+    biases = ca.horzcat(bias[:, :dof], bias_v @ e.basis, ca.SX(len(d), nu), bias[:, dof:])
+    basis, ways, rate, rate2 = e.basis, e.ways, equations.v, e.a
+    turn = e.all_velocities(turn_d, ca.SX(dof, turn_d.shape[1]))
+    second = e.accelerations(-forces, -e.factored.solve(biases))
     if not system.table[SIMPLE_RATE]:
-        n, spin, given = ca.jacobian(e.rate, e.v), ca.jtimes(e.rate, e.q, e.rate), ca.SX.sym("a", e.nv)
-        rate, rate2 = e.rate, n @ traced.a + spin
-        rate_q = along(system, e.rate)[:, : e.nv]
-        rate2_q = ca.substitute(along(system, n @ given + spin)[:, : e.nv], given, traced.a)
-        spin_v = ca.jacobian(spin, e.v)
-        by_place = rate2_q @ ways + spin_v @ turn
-        still = ca.SX(e.nq, e.nu)
-        second = n @ second + ca.horzcat(by_place[:, :dof], spin_v @ basis, still, by_place[:, dof:])
-        turn = rate_q @ ways + n @ turn
+        n, given = ca.jacobian(equations.rate, equations.v), ca.SX.sym("a", system.nv)
+        spin = ca.jtimes(equations.rate, equations.q, equations.rate)
+        spin_v, rate_q = ca.jacobian(spin, equations.v), along(system, equations.rate)[:, : system.nv]
+        rate2_q = ca.substitute(along(system, n @ given + spin)[:, : system.nv], given, e.a)
+        place = rate2_q @ ways + spin_v @ turn
+        still = ca.SX(system.nq, nu)
+        second = n @ second + ca.horzcat(place[:, :dof], spin_v @ basis, still, place[:, dof:])
+        turn, rate, rate2 = rate_q @ ways + n @ turn, equations.rate, n @ e.a + spin
         basis, ways = n @ basis, n @ ways
     drift = ways[:, dof:]
-    if not traced.timed:
-        drift = ca.SX(e.nq, 1)
+    if not e.timed:
+        drift = ca.SX(system.nq, 1)
         turn, second = ca.horzcat(turn, drift), ca.horzcat(second, drift)
-    return {
-        "basis": basis, "turn": turn, "second": second, "drift": drift, "rate": rate, "rate2": rate2,
-        "gauge": traced.gauge,
-    }  # fmt: skip
+    return {"changes": ca.horzcat(basis, drift, turn, second, rate, rate2), "gauge": e.gauge}

@@ -71,7 +71,10 @@ def constraint_rows(
     """Return the jet of all rows; without ``q`` the anchors of contacts are left where the planes have their origin."""
     return vertcat(
         [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
-        + [switches.apply(c, coupling_residual(c, coordinates), {0: 0.0}) for c in mechanism.couplings.values()]
+        + [
+            switches.apply(c, coupling_residual(c, coordinates), {0: 0.0})
+            for c in mechanism.couplings.values()
+        ]
         + _contacts(mechanism, frames, q, switches)
     )
 

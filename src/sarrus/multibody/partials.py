@@ -115,7 +115,9 @@ class TreePartials:
     def __init__(self, tree: Tree, q: ca.SX, v: ca.SX) -> None:
         self.nodes, self.nv, self.v, self.gravity = tree.nodes, tree.nv, v, tree.gravity
         motions = forward_kinematics(tree, q, v)
-        self.free = next((i for i, n in enumerate(tree.nodes) if n.kind == "free" and n.parent == GROUND), None)
+        self.free = next(
+            (i for i, n in enumerate(tree.nodes) if n.kind == "free" and n.parent == GROUND), None
+        )
         axes, origin = ca.SX(_EYE), ca.SX.zeros(3)
         if self.free is not None:
             axes, origin = motions[self.free].rotation.T, motions[self.free].position
@@ -169,7 +171,9 @@ class TreePartials:
         node, (rotation, position), twist = self.nodes[index], self.frames[index], self.twists[index]
         centre = position + rotation @ ca.DM(node.com)
         moment, spin = node.mass * centre, skew(twist.angular)
-        about = rotation @ ca.DM(node.inertia) @ rotation.T + (ca.dot(moment, centre) * _EYE - moment @ centre.T)
+        about = rotation @ ca.DM(node.inertia) @ rotation.T + (
+            ca.dot(moment, centre) * _EYE - moment @ centre.T
+        )
         about = ca.triu2symm(ca.triu(about))
         coriolis = 2 * (spin @ about) - ca.trace(about) * spin
         coriolis += 2 * (ca.dot(moment, twist.linear) * _EYE - twist.linear @ moment.T)
@@ -277,7 +281,9 @@ class TreeDerivatives:
                 by_v[i, j] = momentum.dot(other.rate + other.below) + ca.dot(turning, other.motion.angular)
                 if other.node == column.node and not column.carried:
                     along[i, j] += other.motion.cross_force(force).dot(motion)
-            place = motion.cross_force(force) + inertia.times(self.psi[i]) + inertia.turning(column.below.angular)
+            place = (
+                motion.cross_force(force) + inertia.times(self.psi[i]) + inertia.turning(column.below.angular)
+            )
             speed = inertia.times(column.rate + column.below) + inertia.turning(motion.angular)
             for j in p.above(column.node):
                 along[j, i], by_v[j, i] = place.dot(p.columns[j].motion), speed.dot(p.columns[j].motion)

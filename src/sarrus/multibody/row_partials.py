@@ -1,9 +1,9 @@
 """Derivatives of the rows of constraints by the chain rule: rows depend on marks, marks on the motion of the tree.
 
-Marks are the points, directions and coordinates that closures, couplings and contacts are written with. Rows are traced
-over symbols for them, so each derivative with respect to a mark is a small one, and `sarrus.multibody.partials` knows
-how marks change. Rows that are vectors come in the axes of its frame, not in world axes: A and λ are turned, the motions
-that the rows allow are the same.
+Marks are the points, directions and coordinates that closures, couplings and contacts are written with. Rows are
+traced over symbols for them, so each derivative with respect to a mark is a small one, and
+`sarrus.multibody.partials` knows how marks change. Rows that are vectors come in the axes of its frame, not in world
+axes: A and λ are turned, the motions that the rows allow are the same.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ class RowPartials:
         self.rows = constraint_rows(mechanism, marks, coordinates, switches, None)
         self._marks = marks.all
         parts = ("value", "rate", "bias")
-        self._symbols = [ca.vertcat(ca.SX(0, 1), *(getattr(m.symbols, part) for m in self._marks)) for part in parts]
+        self._symbols = [
+            ca.vertcat(ca.SX(0, 1), *(getattr(m.symbols, part) for m in self._marks)) for part in parts
+        ]
         self._jets = [ca.vertcat(ca.SX(0, 1), *(getattr(m.jet, part) for m in self._marks)) for part in parts]
         place, speed, _ = self._symbols
         self._slope = ca.jacobian(self.rows.rate, speed)
@@ -102,9 +104,7 @@ class RowPartials:
         self.jacobian = slope @ self._ways
         self.slip = by_place @ self._ways + slope @ self._stack(ways, "rate")
 
-    def derivatives(
-        self, after: TreeDerivatives, a: ca.SX, multipliers: ca.SX
-    ) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def derivatives(self, after: TreeDerivatives, a: ca.SX, multipliers: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return the derivatives of A a + γ along and with respect to velocities, and of Aᵀλ along them."""
         place, speed, _ = self._symbols
         found = [self._changes(after, mark, a) for mark in self._marks]
