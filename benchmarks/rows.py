@@ -42,7 +42,7 @@ class Row:
         if self.at_least is not None:
             return f"≥ {self.at_least:g} ×"
         if self.at_most is not None:
-            return f"at most {self.at_most:g} of them"
+            return f"{self.extra['cost']:.1f} of them, at most {self.at_most:g}"
         return "" if self.within_us is None else f"< {1e-6 * self.within_us:g} s"
 
     @property
