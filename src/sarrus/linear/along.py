@@ -55,6 +55,8 @@ def linearize_along(
 
     The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
     along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `first_order_taylor`.
+    Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
+    once for these coordinates; other states take the general algebra, with the same result.
 
     Raises
     ------
