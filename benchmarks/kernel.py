@@ -1,4 +1,4 @@
-"""The one place that knows how the compiled kernel is called."""
+"""The one place that knows how the compiled kernels are called."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 import sarrus as sr
 from sarrus.kernels.forward import forward_many
+from sarrus.linear.loop import StraightLine
 from sarrus.mechanism.pose import Array
 
 
@@ -25,4 +26,26 @@ def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callabl
     run()
     if not np.allclose(out[: system.nv], expected, rtol=1e-12, atol=1e-12):
         raise RuntimeError(f"{system.name}: the kernel and forward_dynamics differ")
+    return run
+
+
+def linear_batch(system: sr.System, q: Array, v: Array, states: int) -> Callable[[], float]:
+    """Return a function that finds linear models at a state, repeated, in the compiled loop: seconds per model."""
+    model = sr.first_order_taylor(system, q, v)
+    loop, (n, nu) = StraightLine(system, model), model.B.shape
+    out = np.empty((states, n, n + nu + 2))
+    given = [np.tile(part, (states, 1)) for part in (q, v, np.zeros(nu))]
+    times = np.zeros(states)
+
+    def run() -> float:
+        began = perf_counter()
+        clear = loop(*given, times, out)
+        taken = (perf_counter() - began) / states
+        if not clear.all():
+            raise RuntimeError(f"{system.name}: the straight-line code does not serve this state")
+        return taken
+
+    run()
+    if not np.allclose(out[-1, :, :n], model.A, rtol=1e-11, atol=1e-11 * np.abs(model.A).max()):
+        raise RuntimeError(f"{system.name}: the compiled loop and first_order_taylor differ")
     return run

@@ -6,8 +6,9 @@ Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
-             `equilibrium`; `linearize`, `first_order_taylor`, `LinearSystem`
+             `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
+Control      `control` (laws), `trajectories` (references)
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sarrus.errors import SarrusError
     from sarrus.impacts import impact
     from sarrus.inputs import Event
+    from sarrus.linear.along import linearize_along
     from sarrus.linear.linear_system import LinearSystem
     from sarrus.linear.linearize import linearize
     from sarrus.linear.taylor import first_order_taylor
@@ -76,6 +78,7 @@ _HOME = {
     "Comparison": "sarrus.comparison",
     "linearize": "sarrus.linear.linearize",
     "first_order_taylor": "sarrus.linear.taylor",
+    "linearize_along": "sarrus.linear.along",
     "LinearSystem": "sarrus.linear.linear_system",
     "sensitivity": "sarrus.sensitivity",
     "step_derivatives": "sarrus.sensitivity.step",
@@ -104,6 +107,7 @@ __all__ = [
     "impact",
     "inverse_kinematics",
     "linearize",
+    "linearize_along",
     "load",
     "mobility",
     "parametrize",

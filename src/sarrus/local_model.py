@@ -13,7 +13,7 @@ from sarrus.inputs import InputFunction, control_bounds, trace_function
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import rosenbrock
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
-from sarrus.linear.derivatives import balance
+from sarrus.linear.derivatives import bias_rows, residual_force
 from sarrus.mechanism.pose import Array
 from sarrus.system import System
 
@@ -71,7 +71,8 @@ class LocalModel:
     def _terms(self, control: ca.SX | None) -> Callable[[ca.SX, ca.SX], dict[str, ca.SX]]:
         def outputs(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
             e = self.system.equations
-            force, bias = balance(self.system, a, multipliers)
+            force = residual_force(self.system, a, multipliers)
+            bias = bias_rows(self.system, a)
             if control is not None:
                 force = ca.substitute(force, e.u, control)
             rows = [force, bias, e.velocity_residual]

@@ -8,6 +8,7 @@ gravity, which travels beside them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -20,7 +21,7 @@ from sarrus.multibody.tree import GROUND, Node, Tree
 
 def cross(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
     """Return a × b of two 3-vectors, of which one may be constant."""
-    return ca.vertcat(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return ca.cross(a, b)
 
 
 def skew(a: ca.SX | ca.DM) -> ca.SX:
@@ -157,6 +158,16 @@ def coordinate_rate(tree: Tree, q: ca.SX, v: ca.SX) -> ca.SX:
         else:
             rates.append(rate)
     return ca.vertcat(*rates)
+
+
+class JetFrames(Protocol):
+    """What rows of constraints are made of: jets of points and directions fixed to bodies, all in the same axes."""
+
+    def point(self, body: str, point: Array) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
 
 
 class Frames:

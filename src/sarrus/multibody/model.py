@@ -18,7 +18,7 @@ from sarrus.multibody.closures import (
 )
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.jet import Jet, vertcat
-from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
+from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
 from sarrus.multibody.numbers import varies
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.switches import Switches
@@ -40,11 +40,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
-    residual = vertcat(
-        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
-        + [switches.apply(c, coupling_residual(c, jets), {0: 0.0}) for c in mechanism.couplings.values()]
-        + _contacts(mechanism, frames, q, switches, start)
-    )
+    residual = constraint_rows(mechanism, frames, jets, switches, (q, *start))
     passive, potential = _passive(mechanism, tree, frames, q, v, t)
     return Equations(
         name=mechanism.name,
@@ -77,6 +73,28 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     )
 
 
+def constraint_rows(
+    mechanism: Mechanism,
+    frames: JetFrames,
+    coordinates: dict[str, Jet],
+    switches: Switches,
+    start: tuple[ca.SX, ca.SX, list[float]] | None,
+) -> Jet:
+    """Return the jet of all rows.
+
+    ``start`` are the symbols q, those of the parameters, and the values of these at the start; without it the
+    anchors of contacts are left where the planes have their origin.
+    """
+    return vertcat(
+        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
+        + [
+            switches.apply(c, coupling_residual(c, coordinates), {0: 0.0})
+            for c in mechanism.couplings.values()
+        ]
+        + _contacts(mechanism, frames, switches, start)
+    )
+
+
 def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
     """Return 12 numbers per body: position, then rotation by rows."""
     frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
@@ -88,18 +106,20 @@ def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
 
 
 def _contacts(
-    mechanism: Mechanism, frames: Frames, q: ca.SX, switches: Switches, start: tuple[ca.SX, list[float]]
+    mechanism: Mechanism,
+    frames: JetFrames,
+    switches: Switches,
+    start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> list[Jet]:
-    """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose.
-
-    ``start`` are the symbols of the parameters and their values there.
-    """
+    """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
     reference = [x for joint in mechanism.joints() for x in joint.reference]
     out = []
     for contact in mechanism.contacts.values():
         rows = contact_residual(contact, frames)
-        place = ca.Function("place", [q, start[0]], [rows.value])(reference, start[1])
-        anchors = {row: float(place[row]) for row in range(1, rows.value.shape[0])}
+        anchors = dict.fromkeys(range(1, rows.value.shape[0]), 0.0)
+        if start is not None:
+            place = ca.Function("place", list(start[:2]), [rows.value])(reference, start[2])
+            anchors = {row: float(place[row]) for row in anchors}
         out.append(switches.apply(contact, rows, anchors))
     return out
 

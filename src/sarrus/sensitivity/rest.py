@@ -12,7 +12,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from sarrus.errors import SolveError
-from sarrus.linear.derivatives import balance
+from sarrus.linear.derivatives import residual_force
 from sarrus.linear.linearize import linearize
 from sarrus.mechanism.pose import Array
 from sarrus.sensitivity.rows import RankedRows
@@ -310,7 +310,7 @@ class _Rest:
     ) -> dict[str, ca.SX]:
         """Return the derivatives of wᵀ(M x2 + D x1 + K x0 − Aᵀμ) + νᵀA x0 by z and by λ."""
         e = self.system.equations
-        force, _ = balance(self.system, ca.SX.zeros(e.nv), multipliers)
+        force = residual_force(self.system, ca.SX.zeros(e.nv), multipliers)
         basis = ca.jacobian(e.rate, e.v)
         moved = e.mass_matrix @ x2 + ca.jtimes(force, e.v, x1) + ca.jtimes(force, e.q, basis @ x0)
         scalar = ca.dot(w, moved)

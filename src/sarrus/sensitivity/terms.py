@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.errors import ArgumentError, unknown_name
-from sarrus.linear.derivatives import balance
+from sarrus.linear.derivatives import bias_rows, residual_force
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def variables(system: System) -> ca.SX:
 
 def _terms(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
-    force, bias = balance(system, a, multipliers)
+    force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
     return {
         "mass": e.mass_matrix,
         "jacobian": e.jacobian,
