@@ -129,9 +129,7 @@ def both(state: State, coordinates: str | list[str], count: int = 5) -> tuple[Ar
         for x in (motion.q[pick], motion.v[pick], np.tile(u, (count, 1)), motion.t[pick])
     ]
     first = sr.first_order_taylor(system, q, v, u, t=t, coordinates=coordinates)
-    n, nu = first.B.shape
-    found = np.empty((count, n, n + nu + 2))
-    clear = StraightLine(system, first)(*states, found)
+    found, clear = StraightLine(system, first)(*states)
     return found, general_models(system, first, states, np.arange(count)), clear
 
 
@@ -179,8 +177,7 @@ def test_states_near_the_end_of_a_chart_are_left_to_the_general_route() -> None:
     q = 2.0 * np.column_stack([np.sin(angles), -np.cos(angles)])
     v = 0.3 * np.column_stack([np.cos(angles), np.sin(angles)])
     model = sr.first_order_taylor(system, q[0], v[0], coordinates=["x"])
-    out = np.empty((4, 2, 4))
-    clear = StraightLine(system, model)(q, v, np.empty((4, 0)), np.zeros(4), out)
+    _, clear = StraightLine(system, model)(q, v, np.empty((4, 0)), np.zeros(4))
     assert clear.tolist() == [True, True, False, False]
     models = sr.linearize_along(system, q, v, coordinates=["x"])
     assert_every_model_is_right(system, models, q, v, 1e-9)
@@ -194,8 +191,7 @@ def test_states_near_a_singular_configuration_are_left_to_the_general_route() ->
     q = np.array([module.closed(0.4, 0.4 + offset) for offset in offsets])
     v = np.array([system.project_velocity(one, np.ones(4)) for one in q])
     model = sr.first_order_taylor(system, q[0], v[0])
-    out = np.empty((4, *model.A.shape[:1], model.A.shape[1] + 2))
-    clear = StraightLine(system, model)(q, v, np.empty((4, 0)), np.zeros(4), out)
+    _, clear = StraightLine(system, model)(q, v, np.zeros((4, system.nu)), np.zeros(4))
     assert clear[0]
     assert not clear[-1]
     assert_every_model_is_right(system, sr.linearize_along(system, q[:3], v[:3]), q[:3], v[:3], 1e-7)
@@ -223,6 +219,15 @@ def test_a_closure_that_is_off_has_no_straight_line_code() -> None:
     assert_allclose(sr.linearize_along(system, [q], [v]).A[0], free.A, atol=1e-11 * np.abs(free.A).max())
 
 
+def test_what_cannot_move_has_an_empty_model() -> None:
+    system = System.from_lagrangian(
+        nq=2,
+        lagrangian=lambda q, v, t: ca.sumsqr(v) / 2 - q[0],
+        holonomic=lambda q, t: ca.vertcat(q[0] - 1, q[1] + q[0]),
+    )
+    assert sr.linearize_along(system, [[1.0, -1.0]], [[0.0, 0.0]]).A.shape == (1, 0, 0)
+
+
 def test_far_from_the_origin_no_digits_are_lost() -> None:
     """A free body on a pivot a kilometre away: the frame goes with the body."""
     models = []
@@ -239,8 +244,8 @@ def test_far_from_the_origin_no_digits_are_lost() -> None:
         q[0] += distance
         v = system.project_velocity(q, np.arange(7.0))
         model = sr.first_order_taylor(system, q, v, coordinates="tangent-space")
-        out = np.empty((1, 8, 10))
-        assert StraightLine(system, model)(q[None], v[None], np.zeros((1, 0)), np.zeros(1), out).all()
+        out, clear = StraightLine(system, model)(q[None], v[None], np.zeros((1, 0)), np.zeros(1))
+        assert clear.all()
         assert_allclose(out[0, :, :8], model.A, atol=1e-11 * np.abs(model.A).max())
         models.append(out[0, 4:, 4:8])
     assert_allclose(np.linalg.eigvals(models[1]).sum(), np.linalg.eigvals(models[0]).sum(), rtol=1e-11)

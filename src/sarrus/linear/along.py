@@ -86,8 +86,8 @@ def linearize_along(
     )
     states = places, velocities, controls, times
     n, nu = first.B.shape
-    out = np.empty((count, n, n + nu + 2))
-    left = np.flatnonzero(~StraightLine(system, first)(*states, out))
+    out, clear = StraightLine(system, first)(*states)
+    left = np.flatnonzero(~clear)
     if len(left):
         out[left] = general_models(system, first, [np.ascontiguousarray(part[left]) for part in states], left)
     return LinearModels(

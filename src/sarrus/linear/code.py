@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.codegen import NativeFunction
 from sarrus.kernels import layout as la
-from sarrus.linear.partition import CLEAR, partition
+from sarrus.linear.partition import OWN_CLEAR, partition
 from sarrus.linear.pieces import Pieces, pieces_of
 from sarrus.linear.traced import own_model, whole_model
 from sarrus.mechanism.pose import Array
@@ -32,22 +32,32 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     rows, compiled = system.compiled.direct, system.compiled
     if rows is None or system.nc > system.nh or system.table[la.DIRECT_RANK] != system.table[la.GENERIC_RANK]:
         return None
+    if len(rows) == system.nv:  # nothing moves
+        return None
     own = " ".join(map(str, (_OWN, *independent)))
     made = [native for name, native in compiled.compiled.items() if name == own]
     made += [native for name, native in compiled.compiled.items() if name.startswith(_WHOLE)]
     for native in made:
-        if (native(x)[native.outputs["gauge"][0]] > [0.0, least_pivot(system)]).all():
+        clear, size = _gauge(native, x)
+        if clear > 0.0 and size > least_pivot(system):
             return native
     pieces = pieces_of(system)
     jacobian, mass = numbers_at(system, pieces, x)
     if independent and own not in compiled.compiled:
         dependent = [i for i in range(system.nv) if i not in independent]
         chosen = replace(partition(jacobian, mass, rows, dependent), independent=independent)
-        if chosen.least > CLEAR:
+        if chosen.least > OWN_CLEAR:
             return compiled.named(own, lambda: own_model(system, pieces, chosen))
     best = partition(jacobian, mass, rows)
     name = " ".join(map(str, (_WHOLE, *best.independent)))
     return compiled.named(name, lambda: whole_model(system, pieces, best))
+
+
+def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
+    """Return the two numbers that say whether pivots are clear at a state."""
+    values, (_, (_, width)) = native(x), next(iter(native.outputs.values()))
+    clear, size = (values[0], values[width - 2]) if "model" in native.outputs else values[-2:]
+    return float(clear), float(size)
 
 
 def numbers_at(system: System, pieces: Pieces, x: Array) -> tuple[Array, Array]:

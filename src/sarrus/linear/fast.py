@@ -22,30 +22,33 @@ CLEAR = 2e-2
 
 
 @njit(cache=True, error_model="numpy", fastmath=fa.FAST)
-def own_models(native, d, x, q, v, u, t, least, clear, out):
+def own_models(native, x, q, v, u, t, least, clear, out):
     """Write [A | B | E | affine] at every state (leading axis of q, v, u, t, clear, out); mark those to be believed.
 
-    ``d`` has room for what ``native`` writes, a model and the two numbers of its gauge, the second of which must exceed
-    ``least``. ``x`` is its input, whose parameters stay.
+    ``x`` is the input of ``native``, whose parameters stay. It writes each model in its place, with the two numbers of
+    the gauge where A and E have zeros in the first row; the second of them must exceed ``least``.
     """
-    size = out.shape[1] * out.shape[2]
-    values, result = flat(d), flat(out)
+    size, time = out.shape[1] * out.shape[2], out.shape[2] - 2
+    result = flat(out)
     for k in range(q.shape[0]):
+        first = k * size
         _put_state(x, q, v, u, t, k)
-        call_native(native, x, 0, d, 0)
+        call_native(native, x, 0, out, first)
+        clear[k] = result[first] > 0.0 and result[first + time] > least
+        result[first], result[first + time] = 0.0, 0.0
         wrong = 0.0
-        for i in range(size):
-            result[k * size + i] = values[i]
-            wrong += 0.0 * values[i]  # NaN where one is not finite
-        clear[k] = values[size] > 0.0 and values[size + 1] > least and wrong == 0.0
-    return d.size + x.size + out.size
+        for i in range(first + size // 2, first + size):
+            wrong += 0.0 * result[i]  # NaN where one is not finite
+        clear[k] = clear[k] and wrong == 0.0
+    return x.size + out.size
 
 
 @njit(cache=True, error_model="numpy", fastmath=fa.FAST)
 def whole_models(native, d, x, q, v, u, t, starts, places, weights, least, clear, out):
-    """Write the same in other coordinates, from code that writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q.
+    """Write the same in other coordinates, from code that writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q, the gauge.
 
-    R is given by rows: entries ``weights`` in columns ``places``, those of row r from ``starts[r]`` on.
+    ``d`` has room for that. R is given by rows: entries ``weights`` in columns ``places``, those of row r from
+    ``starts[r]`` on.
     """
     nq, nu, dof = q.shape[1], u.shape[1], len(starts) - 1
     n = 2 * dof

@@ -26,22 +26,26 @@ class StraightLine:
     def __init__(self, system: System, model: LinearSystem) -> None:
         self._x = system.pack(model.q, model.v, model.u, model.t)
         self.native: NativeFunction | None = native_model(system, self._x, _own_velocities(model))
-        self._least = least_pivot(system)
+        self._least, self._size = least_pivot(system), model.B.shape
         rows = model.coordinate_rows
         starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
         self._chart = starts, np.nonzero(rows)[1], rows[rows != 0.0]
 
-    def __call__(self, q: Array, v: Array, u: Array, t: Array, out: Array) -> NDArray[np.bool_]:
-        """Write [A | B | E | affine] (N, n, n + nu + 2) at the states; return where these models can be trusted."""
-        clear, native = np.zeros(len(out), dtype=np.bool_), self.native
+    def __call__(self, q: Array, v: Array, u: Array, t: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Return [A | B | E | affine] (N, n, n + nu + 2) at the states, and where these models can be trusted.
+
+        q (N, nq), v (N, nv), u (N, nu), t (N,) are C-contiguous; nothing is checked.
+        """
+        n, nu = self._size
+        out, clear, native = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q), dtype=np.bool_), self.native
         if native is not None:
-            room = np.empty(native.n_out)
-            state = native.address, room, self._x, q, v, u, t
+            state = self._x, q, v, u, t
             if "model" in native.outputs:
-                own_models(*state, self._least, clear, out)
+                own_models(native.address, *state, self._least, clear, out)
             else:
-                whole_models(*state, *self._chart, self._least, clear, out)
-        return clear
+                room = np.empty(native.n_out)
+                whole_models(native.address, room, *state, *self._chart, self._least, clear, out)
+        return out, clear
 
 
 def _own_velocities(model: LinearSystem) -> tuple[int, ...]:

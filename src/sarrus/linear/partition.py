@@ -12,8 +12,8 @@ from sarrus.elimination import Column
 from sarrus.mechanism.pose import Array
 
 # A pivot is believed while it is more than this fraction of its row of A, each column divided by √M_jj, which makes
-# metres and radians comparable.
-CLEAR = 0.1
+# metres and radians comparable. In coordinates of the partition itself the model grows as its error does.
+CLEAR, OWN_CLEAR = 0.1, 0.05
 # Pivots of more than this fraction of the largest entry of their row compete for the least fill-in.
 _COMPETING = 0.5
 

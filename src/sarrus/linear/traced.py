@@ -15,7 +15,7 @@ import numpy as np
 from sarrus.elimination import factor_symmetric, least, solve_symmetric
 from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.linear.derivatives import along
-from sarrus.linear.partition import CLEAR, Factored, Partition, by_columns
+from sarrus.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
 from sarrus.linear.pieces import Pieces
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Elimination:
     gauge : positive where pivots are clear of their rows; the square of the smallest pivot, over √M_jj.
     """
 
-    def __init__(self, system: System, pieces: Pieces, chosen: Partition) -> None:
+    def __init__(self, system: System, pieces: Pieces, chosen: Partition, clear: float) -> None:
         d, f, rows = list(chosen.dependent), list(chosen.independent), list(chosen.rows)
         self.dependent, self.independent, self.rows, nv = d, f, rows, system.nv
         self._order = np.argsort([*d, *f]).tolist()
@@ -57,11 +57,11 @@ class Elimination:
             self.ways = ca.horzcat(self.basis, drift)
         weights = [1 / pieces.mass[j, j] for j in range(nv)]
         sizes = [pivot * pivot * weights[j] for j, pivot in zip(d, self.factored.pivots)]
-        clear = [
-            size - CLEAR**2 * sum((jacobian[k, j] ** 2 * weights[j] for j in range(nv)), ca.SX(0))
+        margins = [
+            size - clear**2 * sum((jacobian[k, j] ** 2 * weights[j] for j in range(nv)), ca.SX(0))
             for k, size in enumerate(sizes)
         ]
-        self.gauge = ca.vertcat(least(clear), least(sizes))
+        self.gauge = ca.vertcat(least(margins), least(sizes))
 
     def all_velocities(self, dependent: ca.SX, independent: ca.SX) -> ca.SX:
         """Return rows for all velocities in their order."""
@@ -92,11 +92,12 @@ class Elimination:
 def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
     """Return [A | B | E | affine] of the independent velocities themselves, which are rates of coordinates.
 
+    The two numbers of the gauge stand in the first row, where A and E are zero.
     Their accelerations alone are wanted. So the rows of the equations are combined before they are multiplied by the
     many directions: Kᵀ ∂F − Uᵀ ∂G − Yᵀ ∂ψ with A_dᵀ U = (M K)_d, and Y in the same way, does not see changes of
     dependent accelerations and velocities.
     """
-    e = Elimination(system, pieces, chosen)
+    e = Elimination(system, pieces, chosen, OWN_CLEAR)
     d, f, rows, dof = e.dependent, e.independent, e.rows, len(e.independent)
     u = e.factored.solve_transposed(e.momentum[d, :])
     by_v = e.reduced(e.slopes.force_v) - u.T @ e.slopes.bias_v[rows, :]
@@ -108,7 +109,8 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     if not e.timed:
         bottom = ca.horzcat(bottom, ca.SX(dof, 1))
     top = ca.horzcat(ca.SX(dof, dof), ca.SX.eye(dof), ca.SX(dof, system.nu + 1), system.equations.v[f])
-    return {"model": ca.vertcat(top, ca.horzcat(bottom, e.a[f])), "gauge": e.gauge}
+    top[0, 0], top[0, 2 * dof + system.nu] = e.gauge[0], e.gauge[1]
+    return {"model": ca.vertcat(top, ca.horzcat(bottom, e.a[f]))}
 
 
 def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
@@ -116,7 +118,7 @@ def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, 
 
     Columns, with (y, ẏ) of the partition: ∂q/∂y (dof), ∂q/∂t, ∂q̇/∂y (dof), ∂q̇/∂t, ∂q̈/∂(y, ẏ, u, t), q̇ and q̈.
     """
-    e, equations = Elimination(system, pieces, chosen), system.equations
+    e, equations = Elimination(system, pieces, chosen, CLEAR), system.equations
     d, rows, dof, nu = e.dependent, e.rows, len(e.independent), system.nu
     turn_d = -e.factored.solve(e.along_ways(pieces.slip[rows, :]))
     by_v, bias_v = e.reduced(e.slopes.force_v), e.slopes.bias_v[rows, :]
