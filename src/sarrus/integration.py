@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.activity import restore, unchanged
 from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
@@ -149,18 +150,32 @@ class Integration:
         if self.chart is not None or self.solver is not None:
             self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
 
-    def compile_control(self, control: InputFunction) -> None:
+    def compile_control(self, control: InputFunction, sampling: Sampling | None, duration: float) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
-        self.control = control
+        self.control = control if sampling is None else None  # what is held has no derivative
         if isinstance(control, Law):
-            control.fit(self.system)
+            control.fit(self.system, sampled=sampling is not None)
             s = self.system
             control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
+            control.reset()
             self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, command.address
+            if sampling is not None:
+                self._sample_law(control, sampling, duration)
             self.law: Any = control
         else:
             self.law = compile_control(self.system, control)
             self.table[la.CONTROL] = self.law.address
+
+    def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
+        law.period = sampling.time
+        self.state[[run.PERIOD, run.FIRST_SAMPLE, run.DELAY]] = sampling.time, self.time, sampling.delay
+        noise = sampling.noise(self.system, duration)
+        self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
+        self.table[la.HELD] = 1
+        self.table[[la.RING, la.SEEN]] = [array.ctypes.data for array in self.sampled]
+        if noise is not None:
+            self.sampled.append(noise)
+            self.table[la.NOISE] = noise.ctypes.data
 
     def set_method(
         self,

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.activity import unchanged
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError, SarrusError, SimulationError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
@@ -44,7 +46,7 @@ def simulate(
     atol: float | None = None,
     control: InputFunction | None = None,
     force: InputFunction | None = None,
-    sample_time: float | None = None,
+    sample_time: float | Sampling | None = None,
     coordinates: Coordinates | Relation | None = None,
     formulation: str | Method | None = None,
     stabilization: str = "projection",
@@ -78,7 +80,9 @@ def simulate(
         fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
         PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
-        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits.
+        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
+        `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
+        delay and measurement noise.
     force : applied generalized force τ(q, v, t) (nv,), likewise.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
@@ -120,6 +124,7 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
+    sample_time, sampling = _sampling(sample_time, control)
     implicit = method in IMPLICIT_METHODS
     prefetch(implicit=implicit)
     adaptive = _adaptive(method, rtol, atol)
@@ -161,11 +166,13 @@ def simulate(
             watched=switcher.watched if switcher else (),
         )
         loop.start(q, v, t0)
-        if control is not None and sample_time is None:
-            loop.compile_control(control)
+        if control is not None and (sample_time is None or isinstance(control, Law)):
+            loop.compile_control(control, sampling, duration)
         loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
-        sampling = [
-            (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
+        called = [
+            (f, name)
+            for f, name in ((control, "control"), (force, "force"))
+            if f is not None and sample_time and not isinstance(f, Law)
         ]
         loop.warm_up()
         began = perf_counter()
@@ -173,9 +180,9 @@ def simulate(
         with progress_bar(duration, progress) as bar:
             try:
                 due = True
-                for end, resample, keep in _stops(t0, duration, sample_time):
+                for end, resample, keep in _stops(t0, duration, sample_time if called else None):
                     try:
-                        for function, name in sampling if due else ():
+                        for function, name in called if due else ():
                             loop.sample(function, name)
                     except Exception as error:
                         loop.status, failure = Status.CONTROL_FAILED, error
@@ -203,6 +210,21 @@ def simulate(
                 f"{system.name}: {trajectory.message}", trajectory=trajectory, time=loop.time
             )
         return trajectory
+
+
+def _sampling(
+    sample_time: float | Sampling | None, control: InputFunction | None
+) -> tuple[float | None, Sampling | None]:
+    """Return the time between samples, and how a `Law` is sampled in the loop."""
+    if isinstance(sample_time, Sampling):
+        if not isinstance(control, Law):
+            raise ArgumentError(
+                "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
+            )
+        return sample_time.time, sample_time
+    if sample_time is None or not isinstance(control, Law):
+        return sample_time, None
+    return sample_time, Sampling(sample_time)
 
 
 def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:

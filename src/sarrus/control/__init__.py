@@ -4,6 +4,7 @@ Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `Compute
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
+Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
 Feasibility     `controllability`; ``law.solve(q, v, t)`` tells what became of each demand
 """
 
@@ -14,6 +15,7 @@ from sarrus.control.law import Command, Law
 from sarrus.control.operational_space import OperationalSpaceTracking
 from sarrus.control.projected_inverse_dynamics import ProjectedInverseDynamics
 from sarrus.control.regulator import Regulator
+from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
 from sarrus.control.tasks import Task, centre_of_mass, orientation, point
@@ -26,6 +28,7 @@ __all__ = [
     "OperationalSpaceTracking",
     "ProjectedInverseDynamics",
     "Regulator",
+    "Sampling",
     "ServoConstraint",
     "Task",
     "TaskHierarchy",

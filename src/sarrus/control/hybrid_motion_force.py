@@ -89,7 +89,7 @@ class HybridMotionForce(Law):
         )
         memory = Memory(self._rows, measured_at, state_at, error)
         super().__init__(system, [motion, demand], settings, weights=weights, memory=memory)
-        self.feedback = bool(np.any(proportional) or np.any(integral))
+        self.needs_samples = bool(np.any(proportional) or np.any(integral))
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
         """See `Law.prepare`; raises `ArgumentError` for a multiplier that is not determined."""

@@ -167,7 +167,7 @@ class Law:
         memory: Memory | None = None,
     ) -> None:
         self.system, self.levels, self.memory = system, tuple(levels), memory
-        self.name = type(self).__name__
+        self.name, self.needs_samples = type(self).__name__, False
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self._native = system.compiled.compile(self.name, self._outputs(), settings.symbols)
@@ -229,7 +229,7 @@ class Law:
             own = self._input[self.system._tau_part.stop :]
             own[memory.measured_at] = 1.0
             own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
-        self._tolerances[ll.PERIOD] = period
+        self.period = period
         return self._run(q, v, t, ll.SAMPLE)
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
@@ -253,8 +253,29 @@ class Law:
             raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
         return result
 
-    def fit(self, system: System) -> None:
+    @property
+    def period(self) -> float:
+        """The time for which memory goes on at a sample [s]."""
+        return float(self._tolerances[ll.PERIOD])
+
+    @period.setter
+    def period(self, value: float) -> None:
+        self._tolerances[ll.PERIOD] = value
+
+    def reset(self) -> None:
+        """Forget what was measured and remembered; a simulation begins so."""
+        if self.memory is not None:
+            own = self._input[self.system._tau_part.stop :]
+            own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
+            own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
+
+    def fit(self, system: System, *, sampled: bool) -> None:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
+        if self.needs_samples and not sampled:
+            raise ArgumentError(
+                f"{self.name}: feedback of forces needs samples; give sample_time=, or leave its gains zero",
+                element="sample_time",
+            )
         own = self.system
         for what in ("coordinate_names", "velocity_names", "actuator_names"):
             mine, other = getattr(own, what), getattr(system, what)

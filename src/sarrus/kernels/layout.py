@@ -60,8 +60,11 @@ LAW, LAW_KERNEL = 45, 46  # the table of a control law (see `sarrus.kernels.law_
 # of an implicit method: the kernel that takes a step (0: the method is explicit); the derivatives of the equations and
 # N(q), native; the coefficients and their number of stages; the array `local_array`
 IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50, 51, 52
-N_QUATERNIONS = 53  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 54
+# of a law that is sampled: whether controls are held; the ring of controls on their way, the state that the law sees,
+# the noise of every sample (0: none)
+HELD, RING, SEEN, NOISE = 53, 54, 55, 56
+N_QUATERNIONS = 57  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 58
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2

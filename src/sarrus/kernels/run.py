@@ -12,6 +12,7 @@ from sarrus.kernels.run_state import (
     BETWEEN,
     BLOCKED,
     CONDITION,
+    CONTROL_FAILED,
     DONE,
     END,
     ENERGY,
@@ -53,6 +54,7 @@ from sarrus.kernels.run_state import (
     TRIES,
     UNRECORDED,
 )  # fmt: skip
+from sarrus.kernels.sampling import is_due, next_sample, take_sample
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
 
 # Direction of an event that is switched off.
@@ -143,6 +145,8 @@ def _advance(table, x, state, room):
     event_values = flat_at(table[la.VALUES])
     rows = 0
 
+    if x[time] < end and is_due(state, x[time]) and not take_sample(table, x, state, False, work, ws):
+        return CONTROL_FAILED, rows
     rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
@@ -154,7 +158,7 @@ def _advance(table, x, state, room):
         if n_events:
             _event_values(table, x, event_values, 0, work, ws)
     while x[time] < end and rows < room and state[LOGGED] + n_events <= table[la.LOG_ROOM]:
-        t = x[time]
+        t, halt = x[time], next_sample(state, end)
         last = False
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
@@ -169,18 +173,18 @@ def _advance(table, x, state, room):
                 limited = True
                 h = min(arrival / between, h_max) if crossing else 0.5 * arrival
                 near = True
-            if t + h >= end - 1e-12 * max(abs(end), h):
-                h, last = end - t, True
+            if t + h >= halt - 1e-12 * max(abs(halt), h):
+                h, last = halt - t, True
             if h < h_min and not last:
                 return STEP_TOO_SMALL, rows
         else:
             target = state[START] + (state[STEPS] + 1.0) * state[STEP]
-            if target >= end - 1e-9 * state[STEP]:
-                target, last = end, True
+            if target >= halt - 1e-9 * state[STEP]:
+                target, last = halt, True
             h = target - t
             near = project > 0 and (near or size < 2.0 * speed * h)
             if near and size < 2.0 * speed * h:
-                h, whole, beside = _part(size / speed, h, end - t, between)
+                h, whole, beside = _part(size / speed, h, halt - t, between)
                 last = last and whole
             if beside and rows + 2 > room:
                 return RUNNING, rows
@@ -233,7 +237,7 @@ def _advance(table, x, state, room):
         elif not good:
             return (NOT_FINITE if table[la.IMPLICIT] == 0 else PROJECTION_FAILED), rows
         if last:
-            new[time] = end
+            new[time] = halt
         else:
             new[time] = target if whole and not adaptive else t + h
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
@@ -284,6 +288,12 @@ def _advance(table, x, state, room):
             state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
+        if x[time] < end and is_due(state, x[time]):
+            if not take_sample(table, x, state, True, work, ws):
+                return CONTROL_FAILED, rows
+            rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
+            if not adaptive:
+                _realign(state, x[time])
         if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
             record(table, x, rank, rows, work, ws)
             rows += 1
@@ -293,6 +303,13 @@ def _advance(table, x, state, room):
         if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):
             return RENEW_CHART, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def _realign(state, time):
+    """Let the grid of fixed steps begin anew where a sample is not on it."""
+    if abs(state[START] + state[STEPS] * state[STEP] - time) > 1e-9 * state[STEP]:
+        state[START] = time - state[STEPS] * state[STEP]
 
 
 @internal

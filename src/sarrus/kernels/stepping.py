@@ -13,21 +13,33 @@ from sarrus.kernels.projection import normalize
 
 @internal
 def set_control(table, x, s, ws):
-    """Write u = control(q, v, t) to x, clipped to the actuators' limits."""
-    nu = table[la.NU]
-    if nu == 0 or (table[la.CONTROL] == 0 and table[la.LAW] == 0):
+    """Write u = control(q, v, t) to x, clipped to the actuators' limits, unless it is held between samples."""
+    if table[la.NU] == 0 or table[la.HELD] == 1 or (table[la.CONTROL] == 0 and table[la.LAW] == 0):
         return
-    first, bounds = table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
-    if table[la.LAW] != 0:
-        law = integers_at(table[la.LAW])
-        answer = flat_at(law[ll.ANSWER])
-        found = call_kernel(table[la.LAW_KERNEL], law, x, 0) >= 0
-        for k in range(nu):
-            s[ws.x + k] = answer[k] if found else np.nan
-    else:
+    find_control(table, x, ll.ANSWER_ONLY, s, ws)
+    apply_control(table, s, ws.x, x)
+
+
+@internal
+def find_control(table, x, what, s, ws):
+    """Write what the control law asks for at x to ws.x; False where there is nothing."""
+    if table[la.LAW] == 0:
         call_native(table[la.CONTROL], x, 0, s, ws.x)
+        return True
+    law = integers_at(table[la.LAW])
+    answer = flat_at(law[ll.ANSWER])
+    found = call_kernel(table[la.LAW_KERNEL], law, x, what) >= 0
+    for k in range(table[la.NU]):
+        s[ws.x + k] = answer[k] if found else np.nan
+    return found
+
+
+@internal
+def apply_control(table, values, first, x):
+    """Copy controls from values[first] on to x, clipped to the actuators' limits."""
+    nu, at, bounds = table[la.NU], table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
     for k in range(nu):
-        x[first + k] = min(max(s[ws.x + k], bounds[k]), bounds[nu + k])
+        x[at + k] = min(max(values[first + k], bounds[k]), bounds[nu + k])
 
 
 @internal
