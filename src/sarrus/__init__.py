@@ -21,7 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import coordinates, formulations, sensitivity
+    from sarrus import control, coordinates, formulations, sensitivity, trajectories
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -98,6 +98,7 @@ __all__ = [
     "Trajectory",
     "assembly_modes",
     "compare",
+    "control",
     "coordinates",
     "distance_to_singularity",
     "equilibrium",
@@ -114,6 +115,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "step_derivatives",
+    "trajectories",
 ]
 
 
