@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-import llvmlite.binding as llvm
 from numba import types
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
 from sarrus.codegen.emit import ENTRY
 from sarrus.codegen.machine import build_object
@@ -32,30 +36,46 @@ define i64 @{entry}(ptr %table, ptr %x, i64 %what) {{
 """
 
 
+class _PlainLibrary(JITCodeLibrary):
+    """Text to be linked: Numba would optimise it and make machine code of it at every level of the calls."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        pass
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return zero: nothing here can be called."""
+        return 0
+
+
+@contextmanager
+def _text_only() -> Iterator[None]:
+    """Have Numba stop at LLVM's text."""
+    codegen = cpu_target.target_context.codegen()
+    usual = codegen._library_class
+    codegen._library_class, codegen.set_env = _PlainLibrary, lambda name, environment: None
+    try:
+        yield
+    finally:
+        codegen._library_class = usual
+        del codegen.set_env
+
+
 def build(module: str, name: str) -> bytes:
     """Return the object code of the function ``name`` of a module of this package, under the name `ENTRY`."""
-    function = getattr(importlib.import_module(f"sarrus.kernels.{module}"), name)
-    kernel = internal(function)
-    kernel.compile(SIGNATURE)
-    compiled = kernel.overloads[SIGNATURE.args]
-    with global_compiler_lock:
+    kernel = internal(getattr(importlib.import_module(f"sarrus.kernels.{module}"), name))
+    with _text_only(), global_compiler_lock:
+        kernel.compile(SIGNATURE)
+        compiled = kernel.overloads[SIGNATURE.args]
         compiled.library.finalize()
     symbol = compiled.fndesc.llvm_func_name
     text = compiled.library.get_llvm_str() + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)
-    return build_object(_only_entry(text), 2)
-
-
-def _only_entry(text: str) -> str:
-    """Return the module with everything that its entry does not need taken out."""
-    module = llvm.parse_assembly(text)
-    for function in module.functions:
-        if not function.is_declaration and function.name != ENTRY:
-            function.linkage = "internal"
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    target = llvm.Target.from_default_triple().create_target_machine()
-    passes.run(module, llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options()))
-    return str(module)
+    return build_object(text, 2, passes=True)
 
 
 if __name__ == "__main__":

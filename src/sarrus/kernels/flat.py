@@ -11,7 +11,6 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils
-from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
@@ -146,32 +145,7 @@ def _store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return context.get_dummy_value()
 
 
-class _TextCompiler(_FunctionCompiler):
-    """A compiler that stops at LLVM's text, from which `sarrus.kernels.build` makes the machine code of a kernel."""
-
-    def _customize_flags(self, flags: Any) -> Any:
-        flags.no_compile = True
-        return flags
-
-    def _compile_core(self, args: Any, return_type: Any) -> Any:
-        """Register the text for callers, under anything unique: Numba knows functions by their entry points."""
-        result = super()._compile_core(args, return_type)._replace(entry_point=object())
-        context = self.targetdescr.target_context
-        context.insert_user_function(result.entry_point, result.fndesc, [result.library])
-        return result
-
-
 class _Internal(CPUDispatcher):
-    """A function that only compiled ones call."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._compiler.__class__ = _TextCompiler
-
-    def add_overload(self, result: Any) -> None:
-        """Keep a compiled set of types; there is nothing to call from Python."""
-        self.overloads[tuple(result.signature.args)] = result
-
     def get_call_template(self, args: Any, keywords: Any) -> Any:
         """Compile no copies for constants such as True."""
         return super().get_call_template([types.unliteral(kind) for kind in args], keywords)
