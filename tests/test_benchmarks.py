@@ -16,6 +16,17 @@ from benchmarks.timing import batch, interleave, summarize
 
 SPEED = Row("step", "five_bar", 2.0, "a machine; a version; once", "peer", 9.0, 4.5, at_least=4.0)
 SLOW = Row("call", "platform", 4.0, "a machine; a version; once", "peer", 3.0, 0.75, at_least=1.0)
+LAW = Row(
+    "Regulator",
+    "arm",
+    2.0,
+    "a machine; a version; once",
+    "peer",
+    9.0,
+    4.5,
+    extra={"kernel_us": 1.0, "kernel_ratio": 9.0},
+)
+SECOND = Row("second", "arm", 5e3, "a machine; a version; once", within_us=1e4, extra={"kernel_us": 4e3})
 START = Row("import", "", 3e5, "a machine; a version", within_us=7e5)
 
 
@@ -83,6 +94,15 @@ def test_markdown_says_what_was_missed() -> None:
     assert "| call | platform | 4 µs | peer | 3 µs | 0.75 | ≥ 1 ×: MISSED |" in text
     assert "| import | 300 ms | < 0.7 s: met |" in text
     assert "a machine; a version." in text
+
+
+def test_laws_have_a_table_of_their_own() -> None:
+    (section,) = tables.sections([LAW, SECOND])
+    assert section[0] == "Control laws"
+    assert section[2] == [
+        ("Regulator", "arm", "2 µs", "1 µs", "peer", "9 µs", "4.50", "9.0", ""),
+        ("second", "arm", "5 ms", "4 ms", "", "", "", "", "< 0.01 s: met"),
+    ]
 
 
 @pytest.mark.parametrize(
