@@ -19,7 +19,7 @@ from sarrus.mechanism.pose import Array
 
 try:
     from benchmarks.tsid_twin import TsidTwin
-except ImportError:  # its wheels exist for few versions of Pinocchio
+except ImportError:  # its wheels go with few versions of Pinocchio, such as tsid 1.7.1 with pin 3.4.0
     TsidTwin = None
 
 AGREEMENT = 1e-8
@@ -75,7 +75,7 @@ def _against_numpy(name: str, model: str, law: control.Law, repeats: int) -> Row
         "NumPy: full rank taken for granted, nothing diagnosed"
     )
     if TsidTwin is None:
-        note += "; TSID is not installed"
+        note += "; TSID is not compared, for want of a build that goes with this version of Pinocchio"
     told = conditions("numpy", note=note, repeats=repeats)
     return _compare(name, model, law, "NumPy by hand", lambda: peer(c.q, c.v, TIME), told, repeats)
 

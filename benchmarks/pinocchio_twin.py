@@ -31,7 +31,7 @@ class _Slot:
 
 
 class PinocchioTwin:
-    """Pinocchio's model, data and constraints of a mechanism of rigid bodies, joints and closures.
+    """Pinocchio's model and constraints of a mechanism of rigid bodies, joints and closures.
 
     Joints: revolute, prismatic, planar, spherical, free, each along the axis that Pinocchio handles fastest.
     Springs, dampers, couplings and other closures than points and welds are a `ValueError`.
@@ -57,11 +57,6 @@ class PinocchioTwin:
         self.constraints = pin.StdVec_RigidConstraintModel()
         for closure in mechanism.closures.values():
             self.constraints.append(self._contact(closure))
-        self.data = self.model.createData()
-        self.constraint_data = pin.StdVec_RigidConstraintData()
-        for constraint in self.constraints:
-            self.constraint_data.append(constraint.createData())
-        pin.initConstraintDynamics(self.model, self.data, self.constraints, self.constraint_data)
 
     @property
     def n_rows(self) -> int:
@@ -73,9 +68,13 @@ class PinocchioTwin:
 
         ``mu`` and ``iterations`` are those of the proximal method, which redundant rows need.
         """
-        arguments = (self.model, self.data, self.q(q), self.v(q, v), np.zeros(self.model.nv))
+        data, models, datas = self.model.createData(), self.constraints, pin.StdVec_RigidConstraintData()
+        for constraint in models:
+            datas.append(constraint.createData())
+        pin.initConstraintDynamics(self.model, data, models, datas)
+        arguments = (self.model, data, self.q(q), self.v(q, v), np.zeros(self.model.nv))
         settings = pin.ProximalSettings(1e-14, mu, iterations)
-        compute, models, datas = pin.constraintDynamics, self.constraints, self.constraint_data
+        compute = pin.constraintDynamics
         return lambda: compute(*arguments, models, datas, settings)
 
     def q(self, q: Array) -> Array:
