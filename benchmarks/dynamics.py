@@ -83,6 +83,13 @@ def kernel_rows(quick: bool) -> list[Row]:
 @cache
 def peer_call(name: str) -> tuple[Callable[[], object], str]:
     """Return Pinocchio's call at its cheapest proximal settings that give the accelerations of sarrus."""
+    c, (mu, iterations, note) = case(name), peer_settings(name)
+    return PinocchioTwin(c.mechanism).forward_dynamics(c.q, c.v, mu, iterations), note
+
+
+@cache
+def peer_settings(name: str) -> tuple[float, int, str]:
+    """Return mu and the number of iterations of Pinocchio's proximal method, and what they are chosen by."""
     c = case(name)
     ours = c.system.forward_dynamics(c.q, c.v).a
     scale = 1.0 + np.abs(ours).max()
@@ -97,7 +104,7 @@ def peer_call(name: str) -> tuple[Callable[[], object], str]:
                     f"Pinocchio: mu {mu:g}, proximal iterations {iterations}, rows {twin.n_rows}; "
                     f"sarrus: rows {c.system.nc}"
                 )
-                return call, note
+                return mu, iterations, note
     raise RuntimeError(f"{name}: Pinocchio and sarrus disagree at all proximal settings")
 
 

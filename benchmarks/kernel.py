@@ -1,4 +1,4 @@
-"""The one place that knows how the compiled kernel is called."""
+"""The one place that knows how the compiled kernels are called."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import sarrus as sr
 from sarrus import control
 from sarrus.kernels.c_function import command
 from sarrus.kernels.forward import forward_many
+from sarrus.kernels.law_layout import ANSWER_ONLY
+from sarrus.linear.loop import StraightLine
 from sarrus.mechanism.pose import Array
 
 
@@ -50,4 +52,25 @@ def law_batch(law: control.Law, q: Array, v: Array, t: float, repeats: int) -> C
 @njit
 def _call_many(function: Callable[..., int], table: Array, state: Array, repeats: int) -> None:
     for _ in range(repeats):
-        function(table.ctypes, state.ctypes, 0)
+        function(table.ctypes, state.ctypes, ANSWER_ONLY)
+
+
+def linear_batch(system: sr.System, q: Array, v: Array, states: int) -> Callable[[], float]:
+    """Return a function that finds linear models at a state, repeated, in the compiled loop: seconds per model."""
+    model = sr.first_order_taylor(system, q, v)
+    loop, (n, nu) = StraightLine(system, model), model.B.shape
+    given = [np.tile(part, (states, 1)) for part in (q, v, np.zeros(nu))]
+    times = np.zeros(states)
+
+    def run() -> float:
+        began = perf_counter()
+        _, clear = loop(*given, times)
+        taken = (perf_counter() - began) / states
+        if not clear.all():
+            raise RuntimeError(f"{system.name}: the straight-line code does not serve this state")
+        return taken
+
+    out, _ = loop(*given, times)
+    if not np.allclose(out[-1, :, :n], model.A, rtol=1e-11, atol=1e-11 * np.abs(model.A).max()):
+        raise RuntimeError(f"{system.name}: the compiled loop and first_order_taylor differ")
+    return run

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from examples import quadruped, three_leg_platform
+from examples import front_loader, quadruped, three_leg_platform
 
 import sarrus as sr
 from sarrus.mechanism.pose import Array
@@ -46,12 +46,19 @@ MODELS: dict[str, Model] = {
     "quadruped": Model(quadruped.build, quadruped.standing),
 }
 
+# further ones for linear models
+LINEAR_MODELS = MODELS | {
+    # 8 coordinates, 6 loop equations in three loops
+    "front_loader": Model(front_loader.build, lambda system: front_loader.pose(system, -0.55, 0.7)),
+}
+
 
 @cache
 def case(name: str) -> Case:
     """Return a mechanism assembled, with seeded random velocities projected on its constraints."""
-    mechanism = MODELS[name].build()
+    model = LINEAR_MODELS[name]
+    mechanism = model.build()
     system = sr.System(mechanism)
-    q = np.array(system.assemble(MODELS[name].guess(system)).q)
+    q = np.array(system.assemble(model.guess(system)).q)
     v = np.array(system.project_velocity(q, np.random.default_rng(1).normal(size=system.nv)))
     return Case(mechanism, system, q, v)

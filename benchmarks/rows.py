@@ -19,8 +19,9 @@ class Row:
     """One comparison, or a measurement of sarrus alone (``peer`` None).
 
     ``ratio`` is peer_us / ours_us as a median of neighbouring pairs: above 1, sarrus is faster. ``at_least``
-    is the target for the ratio, ``within_us`` the target for the time of sarrus. ``extra`` holds further
-    figures, which go to the JSON object beside the common ones.
+    is the target for the ratio, ``at_most`` that for its inverse, the cost in units of the peer, ``within_us`` the
+    target for the time of sarrus. ``extra`` holds further figures, which go to the JSON object beside the common ones;
+    its "cost", a median of neighbouring pairs too, is what ``at_most`` is for.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Row:
     peer_us: float | None = None
     ratio: float | None = None
     at_least: float | None = None
+    at_most: float | None = None
     within_us: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,6 +41,8 @@ class Row:
         """The target in words, empty where there is none."""
         if self.at_least is not None:
             return f"≥ {self.at_least:g} ×"
+        if self.at_most is not None:
+            return f"{self.extra['cost']:.1f} of them, at most {self.at_most:g}"
         return "" if self.within_us is None else f"< {1e-6 * self.within_us:g} s"
 
     @property
@@ -46,6 +50,8 @@ class Row:
         """Whether the target is met; None where there is none."""
         if self.at_least is not None:
             return self.ratio is not None and self.ratio >= self.at_least
+        if self.at_most is not None:
+            return bool(self.extra["cost"] <= self.at_most)
         return None if self.within_us is None else self.ours_us < self.within_us
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sarrus as sr
-from sarrus.linear.along import first_order_taylor_along
 
 Array = NDArray[np.float64]
 
@@ -96,7 +95,7 @@ def held_by(system: sr.System, q: Array) -> Array:
 def along_section(system: sr.System, q: Array) -> tuple[Array, Array, float, float]:
     """Return times and slowest growth along the sinking motion, and error and size of a predicted deviation."""
     run = sr.simulate(system, q, duration=HORIZON, dt=HORIZON / STEPS)
-    models = first_order_taylor_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
+    models = sr.linearize_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
     first = sr.first_order_taylor(system, q, coordinates=["boom", "bucket"])
     beside = system.project_velocity(q, PUSH * np.eye(system.nv)[system.velocity_names.index("boom")])
     x = first.deviation(q, beside)
@@ -196,7 +195,7 @@ of closed configurations. A linear model is one of the motion **on that surface*
     d/dt δx = affine + Â δx + B̂ δu + E δt,    x = (y, ẏ).
 
 `sr.linearize` is for equilibria, where the affine part vanishes; `sr.first_order_taylor` for any state of a motion;
-`first_order_taylor_along` for many at once. Derivatives are exact: those of the equations of motion at given
+`sr.linearize_along` for many at once. Derivatives are exact: those of the equations of motion at given
 accelerations and multipliers, by automatic differentiation, and then one elimination; the second derivatives of the
 loops, by which the force in a closure becomes a stiffness, are in it. The source is Spencer 2004, chapter 4.
 
@@ -224,9 +223,9 @@ The loader sinks from rest, no force in its cylinders, for {horizon} s. The larg
 {times} s is {growth} 1/s. Carried through the {count} models of
 
 ```python
-from sarrus.linear.along import first_order_taylor_along
 
-models = first_order_taylor_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
+
+models = sr.linearize_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
 ```
 
 by the midpoint rule, a push of {push} rad/s ends where a second simulation ends to {error}, of a deviation of {size}.

@@ -27,6 +27,9 @@ LAW = Row(
     extra={"kernel_us": 1.0, "kernel_ratio": 9.0},
 )
 SECOND = Row("second", "arm", 5e3, "a machine; a version; once", within_us=1e4, extra={"kernel_us": 4e3})
+COSTLY = Row(
+    "model", "leg", 6.0, "a machine; a version; once", "solve", 2.0, 0.33, at_most=4.0, extra={"cost": 3.1}
+)
 START = Row("import", "", 3e5, "a machine; a version", within_us=7e5)
 
 
@@ -89,9 +92,10 @@ def test_json_refuses_what_it_cannot_say(tmp_path: Path) -> None:
 
 
 def test_markdown_says_what_was_missed() -> None:
-    text = tables.markdown([SPEED, SLOW, START])
+    text = tables.markdown([SPEED, SLOW, START, COSTLY])
     assert "| step | five_bar | 2 µs | peer | 9 µs | 4.50 | ≥ 4 ×: met |" in text
     assert "| call | platform | 4 µs | peer | 3 µs | 0.75 | ≥ 1 ×: MISSED |" in text
+    assert "| model | leg | 6 µs | solve | 2 µs | 0.33 | 3.1 of them, at most 4: met |" in text
     assert "| import | 300 ms | < 0.7 s: met |" in text
     assert "a machine; a version." in text
 

@@ -149,18 +149,19 @@ def test_servo_constraint_on_two_masses(example) -> None:
     assert_allclose(law(q, np.zeros(2)), (1 + m1 / m2) * pull, rtol=1e-12)
 
 
+def object_is_lifted(q, t):
+    """The object is level, its middle at x = 1.5 m and y = (1 − cos t)/2."""
+    first, second = q[0], q[0] + q[1]
+    x, y = ca.cos(first) + ca.cos(second), ca.sin(first) + ca.sin(second)
+    return ca.vertcat(x - 1.0, y - 0.5 * (1 - ca.cos(t)), second + q[2])
+
+
 def test_servo_constraint_of_the_two_arms(example) -> None:
     """The specified motion holds to 1e-6, the closure to 1e-12, with the controls of the consistent law."""
     module = example("two_arms")
     system = sr.System(module.build())
 
-    def level(q, t):
-        # the object is level, its middle at x = 1.5, and y = (1 − cos t)/2
-        first, second = q[0], q[0] + q[1]
-        x, y = ca.cos(first) + ca.cos(second), ca.sin(first) + ca.sin(second)
-        return ca.vertcat(x - 1.0, y - 0.5 * (1 - ca.cos(t)), second + q[2])
-
-    law = control.ServoConstraint(system, holonomic=level, alpha=10.0, beta=10.0)
+    law = control.ServoConstraint(system, holonomic=object_is_lifted, alpha=10.0, beta=10.0)
     q0, v0, _ = module.lift(0.0)
     motion = sr.simulate(system, q0, v0, duration=2 * np.pi, dt=1e-3, control=law)
     assert motion.status is Status.OK
@@ -170,6 +171,31 @@ def test_servo_constraint_of_the_two_arms(example) -> None:
     lowest, highest = motion.u.min(axis=0), motion.u.max(axis=0)
     assert_allclose(lowest, [0, 0, -8.22, 4.46, -4.48, -8.22], atol=0.01)
     assert_allclose(highest, [8.22, 4.48, -4.46, 8.22, 0, 0], atol=0.01)
+
+
+def test_the_printed_servo_law_opens_the_closure(example) -> None:
+    """Eq. (35) of Liu et al.: controls near those of the paper's figures, and a closure that accelerates apart."""
+    module = example("two_arms")
+    system = sr.System(module.build())
+    law = control.ServoConstraint(system, holonomic=object_is_lifted, alpha=10.0, beta=10.0)
+    printed = law.printed(module.lift(1.0)[0])
+    states = [(*module.lift(t)[:2], t) for t in np.linspace(0.0, 2 * np.pi, 201)]
+    u = np.array([np.array(printed(q, v, t))[:, 0] for q, v, t in states])
+    assert_allclose(u.min(axis=0), [1.8, 4.2, -8.8, 5.5, -5.3, -6.6], atol=0.06)
+    assert_allclose(u.max(axis=0), [11.5, 5.1, -5.1, 12.6, 1.1, 0.7], atol=0.06)
+    q, v, t = states[0]
+    jacobian = system.constraint_jacobian(q)
+    free = system.forward_dynamics(q, v)
+    reaction = jacobian.T @ free.multipliers
+    force = reaction + system.actuation_matrix(q) @ u[0] - system.bias_force(q, v)
+    opening = jacobian @ np.linalg.solve(system.mass_matrix(q), force) + system.constraint_bias(q, v)
+    print(opening)
+    assert_allclose(np.abs(opening).max(), 3.4, atol=0.05)
+    consistent = law(q, v, t)
+    assert (
+        np.abs(jacobian @ system.forward_dynamics(q, v, consistent).a + system.constraint_bias(q, v)).max()
+        < 1e-12
+    )
 
 
 def test_error_decays_as_asked(example) -> None:

@@ -13,7 +13,7 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 REQUIRED = {
     "particle_on_circle", "slider_crank", "five_bar", "parallelogram", "two_mass_spring", "two_arms",
     "three_leg_platform", "front_loader", "four_bar_chain", "bricard", "bennett", "stewart", "quadruped",
-    "leg_four_bar",
+    "leg_four_bar", "stiff",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from conftest import load_example
 from sarrus.errors import ArgumentError, SolveError
-from sarrus.linear.along import first_order_taylor_along
+from sarrus.linear.along import linearize_along
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.pose import Array
@@ -34,7 +34,7 @@ def test_one_state_is_first_order_taylor(name: str) -> None:
     system, q, v, u, t = (
         looped(name) if name in LOOPS else own(name) if name in ("driven", "friction") else shipped(name)
     )
-    models = first_order_taylor_along(system, [q, q], [v, v], [u, u], t=[t, t])
+    models = linearize_along(system, [q, q], [v, v], [u, u], t=[t, t])
     single = first_order_taylor(system, q, v, u, t=t)
     assert len(models) == 2
     assert models.names == single.names
@@ -47,7 +47,7 @@ def test_along_a_simulated_motion() -> None:
     motion = simulate(system, q, v, duration=0.2, dt=1e-2, control=lambda q, v, t: u)
     names = ["q1", "q2"] if "q1" in system.velocity_names else list(system.velocity_names[:2])
     controls = np.tile(u, (len(motion.t), 1))
-    models = first_order_taylor_along(system, motion.q, motion.v, controls, t=motion.t, coordinates=names)
+    models = linearize_along(system, motion.q, motion.v, controls, t=motion.t, coordinates=names)
     for k in (0, 7, 20):
         assert_same(models, k, first_order_taylor(system, motion.q[k], motion.v[k], u, coordinates=names))
 
@@ -57,7 +57,7 @@ def test_quaternions_keep_the_coordinates_of_the_first_state() -> None:
     state = looped("quaternions")
     system, q, v, u, t = state
     motion = simulate(system, q, v, duration=0.1, dt=5e-3)
-    models = first_order_taylor_along(system, motion.q[[0, -1]], motion.v[[0, -1]])
+    models = linearize_along(system, motion.q[[0, -1]], motion.v[[0, -1]])
     reference = Nonlinear(state, first_order_taylor(system, q, v), "partition")
     reference.q = motion.q[-1]
     reference.x = np.concatenate(reference.chart.to_independent(motion.q[-1], motion.v[-1]))
@@ -76,27 +76,27 @@ def circle(angles: list[float]) -> tuple[Array, Array]:
 def test_states_that_have_no_model_are_named() -> None:
     q, v = circle([0.1, 0.2, np.pi / 2, 1.7])
     with pytest.raises(SolveError, match=r"at state 2 \(t = 0.5\): x do not determine the others there"):
-        first_order_taylor_along(pendulum(), q, v, t=[0.0, 0.1, 0.5, 0.6])
+        linearize_along(pendulum(), q, v, t=[0.0, 0.1, 0.5, 0.6])
     module = load_example("parallelogram")
     system = System(module.build())
     q = np.array([module.closed(0.4, angle) for angle in (0.8, 0.6, 0.4)])
     with pytest.raises(
         SolveError, match=r"parallelogram: no linear model at state 2 \(t = 0\): the rank of the"
     ):
-        first_order_taylor_along(system, q, np.zeros((3, 4)))
+        linearize_along(system, q, np.zeros((3, 4)))
 
 
 def test_wrong_arrays() -> None:
     system = pendulum()
     q, v = circle([0.1, 0.2])
     with pytest.raises(ArgumentError, match=r"q must have shape \(N, 2\), got \(2,\)"):
-        first_order_taylor_along(system, q[0], v[0])
+        linearize_along(system, q[0], v[0])
     with pytest.raises(
         ArgumentError, match=r"v must be finite numbers of shape \(2, 2\), got shape \(1, 2\)"
     ):
-        first_order_taylor_along(system, q, v[:1])
+        linearize_along(system, q, v[:1])
     with pytest.raises(ArgumentError, match="leaves the loops open"):
-        first_order_taylor_along(system, 1.1 * q, v)
+        linearize_along(system, 1.1 * q, v)
     skate = System.from_lagrangian(
         nq=3,
         lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
@@ -104,4 +104,4 @@ def test_wrong_arrays() -> None:
         name="skate",
     )
     with pytest.raises(ArgumentError, match="skate has nonholonomic constraints"):
-        first_order_taylor_along(skate, np.zeros((1, 3)), np.zeros((1, 3)))
+        linearize_along(skate, np.zeros((1, 3)), np.zeros((1, 3)))

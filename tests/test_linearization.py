@@ -174,7 +174,7 @@ def test_recursion_is_the_mass_matrix_times_acceleration() -> None:
     mechanism = random_tree(5).mechanism
     system = System(mechanism)
     e, a = system.equations, ca.SX.sym("a", system.nv)
-    both = [inverse_dynamics_force(mechanism, e.q, e.v, a), e.mass_matrix @ a + e.bias_force]
+    both = [inverse_dynamics_force(e.tree, e.q, e.v, a), e.mass_matrix @ a + e.bias_force]
     function = ca.Function("both", [e.q, e.v, a], both)
     rng = np.random.default_rng(0)
     q = system.normalized(rng.standard_normal(system.nq))

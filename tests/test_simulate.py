@@ -61,6 +61,14 @@ def test_order_of_the_fixed_step_method(stabilization: str) -> None:
     assert order == pytest.approx(4.0, abs=0.2), errors
 
 
+def test_an_infinite_tolerance_takes_fixed_steps_with_any_method() -> None:
+    steps = np.array([0.02, 0.01, 0.005, 0.0025])
+    errors = [angle_error(method="dopri5", dt=dt, rtol=np.inf) for dt in steps]
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(5.0, abs=0.3), errors
+    motion = simulate(pendulum(), [1, 0], duration=0.1, method="dop853", dt=0.01, rtol=np.inf)
+    assert motion.steps == 10
+
+
 @pytest.mark.parametrize("method", ["dopri5", "dop853"])
 def test_error_follows_the_tolerance(method: str) -> None:
     tolerances = 10.0 ** np.arange(-5, -12, -2)

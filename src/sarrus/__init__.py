@@ -6,7 +6,9 @@ Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
-             `equilibrium`; `linearize`, `first_order_taylor`, `LinearSystem`
+             `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
+Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
+Control      `control` (laws), `trajectories` (references)
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
 
@@ -19,7 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import coordinates, formulations
+    from sarrus import control, coordinates, formulations, sensitivity, trajectories
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sarrus.errors import SarrusError
     from sarrus.impacts import impact
     from sarrus.inputs import Event
+    from sarrus.linear.along import linearize_along
     from sarrus.linear.linear_system import LinearSystem
     from sarrus.linear.linearize import linearize
     from sarrus.linear.taylor import first_order_taylor
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from sarrus.mechanism.load import load
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
+    from sarrus.sensitivity.step import step_derivatives
     from sarrus.simulation import simulate
     from sarrus.status import Status
     from sarrus.switching import Switching
@@ -74,7 +78,10 @@ _HOME = {
     "Comparison": "sarrus.comparison",
     "linearize": "sarrus.linear.linearize",
     "first_order_taylor": "sarrus.linear.taylor",
+    "linearize_along": "sarrus.linear.along",
     "LinearSystem": "sarrus.linear.linear_system",
+    "sensitivity": "sarrus.sensitivity",
+    "step_derivatives": "sarrus.sensitivity.step",
 }
 
 __all__ = [
@@ -91,6 +98,7 @@ __all__ = [
     "Trajectory",
     "assembly_modes",
     "compare",
+    "control",
     "coordinates",
     "distance_to_singularity",
     "equilibrium",
@@ -100,10 +108,14 @@ __all__ = [
     "impact",
     "inverse_kinematics",
     "linearize",
+    "linearize_along",
     "load",
     "mobility",
     "parametrize",
+    "sensitivity",
     "simulate",
+    "step_derivatives",
+    "trajectories",
 ]
 
 

@@ -113,8 +113,7 @@ def unchanged(system: System) -> Iterator[None]:
 
 def restore(system: System, parameters: Mapping[str, float]) -> None:
     """Assign parameters that were kept."""
-    for name, value in parameters.items():
-        system.parameters[name] = value
+    system.parameters.update(parameters)
 
 
 def _hold(system: System, names: Iterable[str]) -> None:

@@ -130,12 +130,12 @@ def _symbols(system: System, letters: str) -> dict[str, ca.SX]:
 
 
 def _placements(system: System) -> ca.Function:
-    mechanism = system.mechanism
-    if mechanism is None:
+    mechanism, tree = system.mechanism, system.equations.tree
+    if mechanism is None or tree is None:
         raise ArgumentError(
             f"{system.name}: only a system made from a Mechanism has bodies", element="mechanism"
         )
-    flat = ca.vertsplit(body_placements(mechanism, system.equations.q), 12)
+    flat = ca.vertsplit(body_placements(tree, mechanism.bodies, system.equations.q), 12)
     outputs = {
         "positions": ca.vertcat(*(place[:3].T for place in flat)),
         "rotations": ca.vertcat(*(ca.reshape(place[3:], 3, 3).T for place in flat)),

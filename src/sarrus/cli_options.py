@@ -30,7 +30,9 @@ Duration = Annotated[float, typer.Option(help="Time to simulate, in seconds.")]
 Step = Annotated[
     float | None, typer.Option("--dt", help="Step in seconds, or output interval of an adaptive method.")
 ]
-Method = Annotated[str | None, typer.Option(help="rk4, dopri5, dop853, or adaptive (dop853).")]
+Method = Annotated[
+    str | None, typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, or adaptive (dop853).")
+]
 Relative = Annotated[float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive method.")]
 Absolute = Annotated[float | None, typer.Option("--atol", help="Absolute tolerance of an adaptive method.")]
 Stabilization = Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")]

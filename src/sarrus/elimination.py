@@ -60,16 +60,16 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     right = [-e.constraint_bias[j] - _dot(row, f) for j, row in zip(live, rows)]
     gram = [[_dot(rows[i], rows[j]) for j in range(i + 1)] for i in range(count)]
     diagonal = [gram[k][k] for k in range(count)]
-    pivots, below = _factor(gram)
-    multipliers = _solve(pivots, below, right)
+    pivots, below = factor_symmetric(gram)
+    multipliers = solve_symmetric(pivots, below, right)
     y = [f[c] + _dot([row[c] for row in rows], multipliers) for c in range(e.nv)]
     every = ca.SX.zeros(e.nc)
     for j, value in zip(live, multipliers):
         every[j] = value
     gauge = [
-        _least([d / g for d, g in zip(pivots, diagonal)]),
-        _least(pivots),
-        -_least([-g for g in diagonal]),
+        least([d / g for d, g in zip(pivots, diagonal)]),
+        least(pivots),
+        -least([-g for g in diagonal]),
     ]
     return {
         "a": ca.vertcat(*solve_lower(problem.factor, y)),
@@ -135,7 +135,7 @@ def solve_lower(factor: ca.SX, right: Column) -> Column:
     return x
 
 
-def _factor(gram: list[Column]) -> tuple[Column, list[Column]]:
+def factor_symmetric(gram: list[Column]) -> tuple[Column, list[Column]]:
     """Return the pivots D and the unit lower triangle C of G = C D Cᵀ; ``gram`` holds its lower triangle."""
     count = len(gram)
     rest = [list(row) for row in gram]
@@ -152,7 +152,7 @@ def _factor(gram: list[Column]) -> tuple[Column, list[Column]]:
     return [rest[k][k] for k in range(count)], below
 
 
-def _solve(pivots: Column, below: list[Column], right: Column) -> Column:
+def solve_symmetric(pivots: Column, below: list[Column], right: Column) -> Column:
     """Return (C D Cᵀ)⁻¹ b."""
     count = len(pivots)
     x = list(right)
@@ -177,7 +177,7 @@ def _dot(a: Column, b: Column) -> ca.SX:
     return total
 
 
-def _least(values: Column) -> ca.SX:
+def least(values: Column) -> ca.SX:
     """Return the smallest of the values, one where there is none; NaN if one of them is NaN."""
     smallest = values[0] if values else ca.SX(1)
     for value in values[1:]:

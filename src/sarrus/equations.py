@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import casadi as ca
+
+if TYPE_CHECKING:
+    from sarrus.multibody.tree import Tree
 
 
 def activity_parameter(constraint: str) -> str:
@@ -50,6 +54,8 @@ class Equations:
     The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
     rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.activity`. ``contacts`` are
     those of them that only push.
+
+    ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none.
     """
 
     name: str
@@ -78,6 +84,20 @@ class Equations:
     parameter_values: dict[str, float] = field(default_factory=dict)
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
+    tree: Tree | None = None
+
+    @property
+    def shaping_parameters(self) -> tuple[str, ...]:
+        """Parameters that appear in A, so that its rank may change with them."""
+        if not self.nc or not self.parameter_values:
+            return ()
+        found = ca.which_depends(ca.vec(self.jacobian), self.p)
+        return tuple(name for name, depends in zip(self.parameter_values, found) if depends)
+
+    @property
+    def design_parameters(self) -> tuple[str, ...]:
+        """Parameters that are numbers to choose, not the switches of constraints that come and go."""
+        return tuple(name for name in self.parameter_values if name.isidentifier())
 
     @property
     def nq(self) -> int:

@@ -11,6 +11,7 @@ from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import body_placements
+from sarrus.multibody.parameters import MechanismParameters
 from sarrus.quaternions import are_unit, normalize
 from sarrus.solves import read_only
 from sarrus.symbolic import ParameterValues
@@ -19,11 +20,11 @@ from sarrus.symbolic import ParameterValues
 class Evaluations:
     """Names, sizes and quantities of compiled equations; `sarrus.system.System` adds the solves."""
 
-    def _describe(self, e: Equations, mechanism: Mechanism | None) -> None:
-        self.mechanism = mechanism
+    def _describe(self, e: Equations, mechanism: Mechanism | None, driven: MechanismParameters) -> None:
+        self.mechanism, self.driven = mechanism, driven
         self.equations = e
         self.compiled = CompiledEquations(e)
-        self.parameters = ParameterValues(e.name, e.parameter_values)
+        self.parameters = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, driven.check)
         self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
         self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
         self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
@@ -59,6 +60,14 @@ class Evaluations:
     def velocity_indices(self, name: str) -> list[int]:
         """Return the indices of a joint's or a coordinate's velocities; empty where there is none."""
         return [i for i, n in enumerate(self.velocity_names) if n == name or n.rpartition(".")[0] == name]
+
+    def current_mechanism(self) -> Mechanism:
+        """Return the mechanism with the present values of ``parameters`` in its numbers, to draw or export it."""
+        if self.mechanism is None:
+            raise ArgumentError(
+                f"{self.name}: only a system made from a Mechanism has one", element="mechanism"
+            )
+        return self.driven.apply(self.mechanism, self.parameters)
 
     def neutral(self) -> Array:
         """Return q at the reference pose: zeros, or the references of the joints."""
@@ -116,13 +125,13 @@ class Evaluations:
 
     def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``."""
-        mechanism = self.mechanism
-        if mechanism is None:
+        mechanism, tree = self.mechanism, self.equations.tree
+        if mechanism is None or tree is None:
             raise ArgumentError(
                 f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism"
             )
         native = self.compiled.named(
-            "placements", lambda: {"x": body_placements(mechanism, self.equations.q)}
+            "placements", lambda: {"x": body_placements(tree, mechanism.bodies, self.equations.q)}
         )
         flat = native(self.pack(q)).reshape(-1, 12)
         return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())

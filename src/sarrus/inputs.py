@@ -109,7 +109,7 @@ def sampled(function: InputFunction, q: Array, v: Array, t: float, size: int, wh
 def control_bounds(system: System) -> Array:
     """Return (lower, upper) rows of u from the actuators' control and force limits."""
     bounds = np.array([np.full(system.nu, -np.inf), np.full(system.nu, np.inf)])
-    actuators = list(system.mechanism.actuators.values()) if system.mechanism else []
+    actuators = list(system.current_mechanism().actuators.values()) if system.mechanism else []
     for k, actuator in enumerate(actuators):
         if actuator.limits:
             bounds[:, k] = actuator.limits

@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 
 from sarrus.activity import restore, unchanged
 from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, command, projection, projection_with_energy
+from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
+from sarrus.kernels.tableau import Tableau
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
 from sarrus.records import EventRecord, Passage
@@ -69,6 +72,7 @@ class Integration:
         self.kernel = kernel
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
+        self.control: InputFunction | None = None
         if coordinates is not None:
             from sarrus.coordinates.chart import Chart
 
@@ -146,21 +150,36 @@ class Integration:
         if self.chart is not None or self.solver is not None:
             self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
 
-    def compile_control(self, control: InputFunction) -> None:
+    def compile_control(self, control: InputFunction, sampling: Sampling | None, duration: float) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
+        self.control = control if sampling is None else None  # what is held has no derivative
         if isinstance(control, Law):
-            control.fit(self.system)
+            control.fit(self.system, sampled=sampling is not None)
             s = self.system
             control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
+            control.reset()
             self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, command.address
+            if sampling is not None:
+                self._sample_law(control, sampling, duration)
             self.law: Any = control
         else:
             self.law = compile_control(self.system, control)
             self.table[la.CONTROL] = self.law.address
 
+    def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
+        law.period = sampling.time
+        self.state[[run.PERIOD, run.FIRST_SAMPLE, run.DELAY]] = sampling.time, self.time, sampling.delay
+        noise = sampling.noise(self.system, duration)
+        self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
+        self.table[la.HELD] = 1
+        self.table[[la.RING, la.SEEN]] = [array.ctypes.data for array in self.sampled]
+        if noise is not None:
+            self.sampled.append(noise)
+            self.table[la.NOISE] = noise.ctypes.data
+
     def set_method(
         self,
-        scheme: Any,
+        scheme: Tableau | RosenbrockTableau,
         adaptive: bool,
         rtol: float | None,
         atol: float | None,
@@ -168,14 +187,23 @@ class Integration:
         max_step: float,
         duration: float,
     ) -> None:
-        """Choose the Runge–Kutta method and its first step."""
+        """Choose the Runge–Kutta or Rosenbrock–Wanner method and its first step."""
         self.adaptive = adaptive
-        errors = scheme.errors if adaptive else np.zeros((0, 0))
-        self.scheme = [np.ascontiguousarray(w) for w in (scheme.a, scheme.b, scheme.c, errors)]  # kept alive
         table, state = self.table, self.state
-        weights = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
-        table[weights] = [array.ctypes.data for array in self.scheme]
-        table[la.N_STAGES], table[la.N_ERRORS] = len(scheme.b), len(errors)
+        if isinstance(scheme, RosenbrockTableau):
+            from sarrus.local_model import LocalModel
+
+            self.model = LocalModel(self.system, scheme, self.control)  # kept alive
+            self.model.attach(table, self.x)
+            # one slope, and the error estimate behind it
+            weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
+        else:
+            weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
+        errors = errors if adaptive else np.zeros((0, 0))
+        self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
+        entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
+        table[entries] = [array.ctypes.data for array in self.weights]
+        table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
         state[run.RELATIVE] = 1e-8 if rtol is None else rtol
         state[run.ABSOLUTE] = 1e-10 if atol is None else atol
         state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)

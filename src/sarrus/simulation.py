@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.activity import unchanged
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError, SarrusError, SimulationError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
 from sarrus.kernels.c_function import prefetch
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
 from sarrus.kernels.tableau import METHODS, tableau
 from sarrus.progress import progress_bar
 from sarrus.status import Status
@@ -43,7 +46,7 @@ def simulate(
     atol: float | None = None,
     control: InputFunction | None = None,
     force: InputFunction | None = None,
-    sample_time: float | None = None,
+    sample_time: float | Sampling | None = None,
     coordinates: Coordinates | Relation | None = None,
     formulation: str | Method | None = None,
     stabilization: str = "projection",
@@ -62,12 +65,24 @@ def simulate(
     ----------
     q, v : initial coordinates (nq,) and velocities (nv,; default at rest). They must satisfy the constraints
         to 1e-5 and are then projected; see `System.assemble` and `System.project_velocity`.
-    dt : step of the fixed-step method [s], 1e-3 by default. With an adaptive method: interval of the output.
-    method : "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
-        ``rtol`` or ``atol`` is given).
-    rtol, atol : tolerances of the adaptive methods, 1e-8 and 1e-10 by default.
+    dt : fixed step [s], 1e-3 by default. With an adaptive method: interval of the output.
+    method : explicit: "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
+        ``rtol`` or ``atol`` is given). Implicit, for stiff springs, dampers and control laws: "rodas5p" (order 5(4),
+        Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
+        local coordinates with exact derivatives, a traced ``control`` included (a `Law` by central differences).
+        Take rodas5p where dop853 needs many more steps than the motion looks like; of the two it keeps its order
+        better where springs are stiff.
+        Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
+        rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
+        `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
+        "projection" or "energy" and ``coordinates`` None.
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and 1e-10 by default. ``rtol=np.inf``: no error estimate,
+        fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
+        PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
-        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits.
+        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
+        `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
+        delay and measurement noise.
     force : applied generalized force τ(q, v, t) (nv,), likewise.
     coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
         "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
@@ -109,9 +124,12 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
-    prefetch()
+    sample_time, sampling = _sampling(sample_time, control)
+    implicit = method in IMPLICIT_METHODS
+    prefetch(implicit=implicit)
     adaptive = _adaptive(method, rtol, atol)
-    scheme = tableau(method or ("dop853" if adaptive else "rk4"))
+    name = method or ("dop853" if adaptive else "rk4")
+    scheme = rosenbrock_tableau(name) if implicit else tableau(name)
     _check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     _check_steps(every, project_every, baumgarte, events)
     _check_stabilization(system, stabilization, control, force)
@@ -119,6 +137,12 @@ def simulate(
         raise ArgumentError(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
             element="coordinates",
+        )
+    if implicit and (coordinates is not None or stabilization in ("baumgarte", "none")):
+        raise ArgumentError(
+            f"method={method!r} integrates local coordinates of its own, on the constraints: leave "
+            "coordinates=None and stabilization='projection' (or 'energy')",
+            element="method",
         )
     if control is not None and system.nu == 0:
         raise ArgumentError(
@@ -142,11 +166,13 @@ def simulate(
             watched=switcher.watched if switcher else (),
         )
         loop.start(q, v, t0)
-        if control is not None and sample_time is None:
-            loop.compile_control(control)
+        if control is not None and (sample_time is None or isinstance(control, Law)):
+            loop.compile_control(control, sampling, duration)
         loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
-        sampling = [
-            (f, name) for f, name in ((control, "control"), (force, "force")) if f is not None and sample_time
+        called = [
+            (f, name)
+            for f, name in ((control, "control"), (force, "force"))
+            if f is not None and sample_time and not isinstance(f, Law)
         ]
         loop.warm_up()
         began = perf_counter()
@@ -154,9 +180,9 @@ def simulate(
         with progress_bar(duration, progress) as bar:
             try:
                 due = True
-                for end, resample, keep in _stops(t0, duration, sample_time):
+                for end, resample, keep in _stops(t0, duration, sample_time if called else None):
                     try:
-                        for function, name in sampling if due else ():
+                        for function, name in called if due else ():
                             loop.sample(function, name)
                     except Exception as error:
                         loop.status, failure = Status.CONTROL_FAILED, error
@@ -186,16 +212,34 @@ def simulate(
         return trajectory
 
 
+def _sampling(
+    sample_time: float | Sampling | None, control: InputFunction | None
+) -> tuple[float | None, Sampling | None]:
+    """Return the time between samples, and how a `Law` is sampled in the loop."""
+    if isinstance(sample_time, Sampling):
+        if not isinstance(control, Law):
+            raise ArgumentError(
+                "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
+            )
+        return sample_time.time, sample_time
+    if sample_time is None or not isinstance(control, Law):
+        return sample_time, None
+    return sample_time, Sampling(sample_time)
+
+
 def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:
-    if method is not None and method not in METHODS:
+    known = (*METHODS, *IMPLICIT_METHODS)
+    if method is not None and method not in known:
         raise ArgumentError(
-            f"unknown method {method!r}. Known: {', '.join(METHODS)}", element="method", valid=METHODS
+            f"unknown method {method!r}. Known: {', '.join(known)}", element="method", valid=known
         )
     if method == "rk4" and (rtol is not None or atol is not None):
-        raise ArgumentError("rk4 has a fixed step: give dt, or choose dopri5 or dop853 for rtol and atol")
+        raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
+    if rtol is not None and rtol == np.inf:
+        return False
     for name, value in (("rtol", rtol), ("atol", atol)):
         _positive(name, value, "")
-    return method in ("dopri5", "dop853") or rtol is not None or atol is not None
+    return method not in (None, "rk4") or rtol is not None or atol is not None
 
 
 def _number(name: str, value: Any) -> float:

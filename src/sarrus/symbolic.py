@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -42,22 +42,41 @@ class Parameters:
 
 
 class ParameterValues(dict[str, float]):
-    """The values of the parameters of a system: assign to the items that exist, nothing is compiled again."""
+    """The values of the parameters of a system: assign to the items that exist, nothing is compiled again.
 
-    def __init__(self, system: str, values: Mapping[str, float]) -> None:
+    ``shaping`` are those on which the rank of the constraints may depend, which is then found anew; ``check`` raises
+    where values are not allowed, and then nothing is assigned.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        values: Mapping[str, float],
+        shaping: Collection[str] = (),
+        check: Callable[[Mapping[str, float]], None] | None = None,
+    ) -> None:
         super().__init__(values)
-        self._system = system
-        self.switched = 0  # how often a constraint was switched, which changes the rank
+        self._system, self._shaping, self._check = system, frozenset(shaping), check
+        self.switched = 0  # how often one of ``shaping`` changed
 
     def __setitem__(self, name: str, value: float) -> None:
-        if name not in self:
-            raise ArgumentError(
-                f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self
-            )
-        value = _finite(self._system, name, value)
-        if name.startswith(("active.", "stick.")) and self[name] != value:
-            self.switched += 1
-        super().__setitem__(name, value)
+        self.update({name: value})
+
+    def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
+        """Assign several at once: they are checked together."""
+        new = {}
+        for name, value in dict(values).items():
+            if name not in self:
+                raise ArgumentError(
+                    f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self
+                )
+            number = _finite(self._system, name, value)
+            if number != self[name]:
+                new[name] = number
+        if new and self._check is not None:
+            self._check({**self, **new})
+        self.switched += len(self._shaping & new.keys())
+        super().update(new)
 
 
 class Tracer:

@@ -19,6 +19,7 @@ from sarrus.kernels.c_function import acceleration, null_space_acceleration, pro
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import trace
+from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targets
 from sarrus.options import Options
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
@@ -35,15 +36,22 @@ class System(Evaluations):
 
     A system made from a mechanism can be copied and pickled; the copy compiles again, from the disk cache.
 
-    ``parameters`` holds the values of the symbols p; assign to its items, nothing is compiled again.
+    ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "upper.mass",
+    "l": ["fore.placement.x", ("upper.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is
+    what gives the first target its value; `sarrus.mechanism.entries` lists the numbers. Then ``system.parameters``
+    holds the values of the symbols p: assign to its items, or several with ``update``; nothing is compiled again. A
+    value that makes a mass, stiffness, damping, armature, length or moment of inertia negative is an `ArgumentError`
+    at the assignment; an inertia matrix that no body can have is not noticed there, and where M is not positive
+    definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, parameters: Targets | None = None) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(
                 f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism"
             )
-        self._set_up(trace(mechanism), mechanism.snapshot())
+        driven = MechanismParameters.read(mechanism, parameters)
+        self._set_up(trace(mechanism, driven), mechanism.snapshot(), driven)
 
     @classmethod
     def from_lagrangian(cls, nq: int, lagrangian: Callable[..., Any], **arguments: Any) -> System:
@@ -73,12 +81,12 @@ class System(Evaluations):
     def from_symbolic(cls, equations: Equations) -> System:
         """Compile given symbolic `Equations`."""
         system = cls.__new__(cls)
-        system._set_up(equations, None)
+        system._set_up(equations, None, NO_PARAMETERS)
         return system
 
-    def _set_up(self, equations: Equations, mechanism: Mechanism | None) -> None:
+    def _set_up(self, equations: Equations, mechanism: Mechanism | None, driven: MechanismParameters) -> None:
         e = equations
-        self._describe(e, mechanism)
+        self._describe(e, mechanism, driven)
         self.options = Options(on_change=self._renew_settings)
         self._generic_known, self._switched = self.nc == 0, 0
         self._non_ideal = not e.non_ideal.is_zero()
@@ -101,7 +109,8 @@ class System(Evaluations):
                 "from its functions, or use a Mechanism",
                 element=self.name,
             )
-        return _rebuild, (self.mechanism, replace(self.options, on_change=None), dict(self.parameters))
+        options = replace(self.options, on_change=None)
+        return _rebuild, (self.mechanism, self.driven.targets, options, dict(self.parameters))
 
     def __repr__(self) -> str:
         return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
@@ -131,6 +140,19 @@ class System(Evaluations):
         """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
         self.load_functions("position", "velocity", "rate")
         return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
+
+    def accelerate(self, x: Array) -> tuple[int, Array]:
+        """Solve at x = [q | v | u | t | p | τ] as it is, quaternions of any length; return the rank and (a, λ, Aᵀλ,
+        facts).
+
+        The rank is −1 where there is no answer; the facts are those of `sarrus.kernels.layout`.
+        """
+        self.load_functions("dynamics", "position", "velocity")
+        kernel = null_space_acceleration if self.compiled.mass_is_singular else acceleration
+        rank = kernel(self.table, x, la.ANSWER)
+        ws = la.workspace(self.table)
+        answer = self._work[ws.a : ws.a + 2 * self.nv + self.nc]
+        return rank, np.concatenate([answer, self._work[ws.facts : ws.facts + la.N_FACTS]])
 
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
@@ -302,11 +324,8 @@ class System(Evaluations):
 
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
-        self.mechanism, self.joint_names, self.parameters = (
-            other.mechanism,
-            other.joint_names,
-            other.parameters,
-        )
+        self.mechanism, self.joint_names = other.mechanism, other.joint_names
+        self.driven, self.parameters = other.driven, other.parameters
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()
 
@@ -315,11 +334,12 @@ class System(Evaluations):
         return int(la.workspace(self.table).size)
 
 
-def _rebuild(mechanism: Mechanism, options: Options, parameters: dict[str, float]) -> System:
+def _rebuild(
+    mechanism: Mechanism, targets: Targets, options: Options, parameters: dict[str, float]
+) -> System:
     """Return a system of a mechanism with given options and parameters: what a pickle holds."""
-    system = System(mechanism)
-    for name, value in parameters.items():
-        system.parameters[name] = value
+    system = System(mechanism, targets)
+    system.parameters.update(parameters)
     system.options = replace(options, on_change=system._renew_settings)
     system._renew_settings()
     return system

@@ -16,7 +16,6 @@ from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.kinematics import Frames, forward_kinematics
-from sarrus.multibody.tree import build_tree
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -103,11 +102,12 @@ def _pieces(mechanism: Mechanism) -> list[tuple[tuple[int, ...], tuple[str, ...]
 
 def body_twists(system: System, q: Array, directions: Array) -> dict[str, Array]:
     """Return by body its angular velocity and its origin's velocity in world axes (6 × m) at velocities (nv × m)."""
-    mechanism = system.mechanism
+    mechanism, tree = system.mechanism, system.equations.tree
     assert mechanism is not None
+    assert tree is not None
 
     def twists() -> dict[str, ca.SX]:
-        e, tree = system.equations, build_tree(mechanism)
+        e = system.equations
         frames = Frames(tree, forward_kinematics(tree, e.q, e.v))
         origin = np.zeros(3)
         out: dict[str, ca.SX] = {}

@@ -11,7 +11,6 @@ import numpy as np
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array, Pose
 from sarrus.multibody.kinematics import Frames, forward_kinematics
-from sarrus.multibody.tree import build_tree
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -59,11 +58,11 @@ class BodyTarget:
     def _evaluate(self, q: Array) -> tuple[Array, Array, Array, Array]:
         """Return position and rotation of the body and the Jacobians of its origin and its angular velocity."""
         system, body = self._system, self._body
-        mechanism = system.mechanism
-        assert mechanism is not None
+        tree = system.equations.tree
+        assert tree is not None
 
         def outputs() -> dict[str, ca.SX]:
-            e, tree = system.equations, build_tree(mechanism)
+            e = system.equations
             frames = Frames(tree, forward_kinematics(tree, e.q, e.v))
             position, rotation = frames.placement(body)
             return {

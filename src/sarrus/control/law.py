@@ -86,12 +86,32 @@ class Command:
         return tuple(level.name for level in self.levels if not level.achieved)
 
 
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What a law remembers from sample to sample: entries of its settings, and how fast they change.
+
+    ``measured`` are rows of the constraints whose multipliers of the plant are written at every sample to the settings
+    ``measured_at`` on, after one that is 1 as soon as they are known; ``state_at`` is the first setting of the states,
+    ``rate`` their derivative, which is held for a sample.
+    """
+
+    measured: tuple[int, ...]
+    measured_at: int
+    state_at: int
+    rate: ca.SX
+
+
 @dataclass(eq=False)
 class Settings:
     """Numbers of a law that may change without compiling: symbols while the law is traced."""
 
     values: dict[str, float] = field(default_factory=dict)
     symbols: list[ca.SX] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """The number of settings so far."""
+        return len(self.values)
 
     def add(self, name: str, value: ArrayLike, size: int, law: str) -> ca.SX:
         """Return symbols (size,) for a number or ``size`` numbers, named name or name[k]."""
@@ -115,9 +135,12 @@ class SettingValues(ParameterValues):
         self._target, self._place = target, {name: k for k, name in enumerate(values)}
         target[:] = list(values.values())
 
+    def __getitem__(self, name: str) -> float:
+        return float(self._target[self._place[name]]) if name in self else super().__getitem__(name)
+
     def __setitem__(self, name: str, value: float) -> None:
         super().__setitem__(name, value)
-        self._target[self._place[name]] = self[name]
+        self._target[self._place[name]] = value
 
 
 class Law:
@@ -141,9 +164,10 @@ class Law:
         *,
         weights: ArrayLike | None = None,
         wish: ArrayLike | None = None,
+        memory: Memory | None = None,
     ) -> None:
-        self.system, self.levels = system, tuple(levels)
-        self.name = type(self).__name__
+        self.system, self.levels, self.memory = system, tuple(levels), memory
+        self.name, self.needs_samples = type(self).__name__, False
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self._native = system.compiled.compile(self.name, self._outputs(), settings.symbols)
@@ -174,15 +198,39 @@ class Law:
         Raises `SolveError` where there is no acceleration (M not positive definite on the motions), or where u
         would not be finite.
         """
+        return self._run(q, v, t, ll.ANSWER_ONLY)
+
+    def _run(self, q: ArrayLike, v: ArrayLike, t: float, what: int) -> Array:
         system, state = self.system, self._state
         if not self._ready or system.parameters:
             self.prepare(q, v, t)
         state[: system.nq] = q
         state[system.nq : system.nq + system.nv] = v
         state[-1] = t
-        if command.entry(*self._addresses, 0) < 0:
+        if command.entry(*self._addresses, what) < 0:
             self._fail(q, v, t)
         return self._answer[: system.nu].copy()
+
+    def sample(
+        self, q: ArrayLike, v: ArrayLike, t: float, period: float, multipliers: ArrayLike | None = None
+    ) -> Array:
+        """Return u at a sample and let the law's memory go on by ``period`` [s]; ``multipliers`` λ (nc,) are
+        measured."""
+        if not self._ready:
+            self.prepare(q, v, t)
+        memory = self.memory
+        if memory is not None and multipliers is not None:
+            known = np.asarray(multipliers, dtype=float)
+            if known.shape != (self.system.nc,) or not np.isfinite(known).all():
+                raise ArgumentError(
+                    f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
+                    element="multipliers",
+                )
+            own = self._input[self.system._tau_part.stop :]
+            own[memory.measured_at] = 1.0
+            own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
+        self.period = period
+        return self._run(q, v, t, ll.SAMPLE)
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
@@ -205,8 +253,29 @@ class Law:
             raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
         return result
 
-    def fit(self, system: System) -> None:
+    @property
+    def period(self) -> float:
+        """The time for which memory goes on at a sample [s]."""
+        return float(self._tolerances[ll.PERIOD])
+
+    @period.setter
+    def period(self, value: float) -> None:
+        self._tolerances[ll.PERIOD] = value
+
+    def reset(self) -> None:
+        """Forget what was measured and remembered; a simulation begins so."""
+        if self.memory is not None:
+            own = self._input[self.system._tau_part.stop :]
+            own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
+            own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
+
+    def fit(self, system: System, *, sampled: bool) -> None:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
+        if self.needs_samples and not sampled:
+            raise ArgumentError(
+                f"{self.name}: feedback of forces needs samples; give sample_time=, or leave its gains zero",
+                element="sample_time",
+            )
         own = self.system
         for what in ("coordinate_names", "velocity_names", "actuator_names"):
             mine, other = getattr(own, what), getattr(system, what)
@@ -258,6 +327,8 @@ class Law:
             outputs["couplings"] = ca.vertcat(*blocks)
         if forces:
             outputs["forces"] = ca.horzcat(*forces).T
+        if self.memory is not None:
+            outputs["memory"] = self.memory.rate
         return outputs
 
     def _table(self) -> np.ndarray:
@@ -272,12 +343,16 @@ class Law:
             else:
                 levels.append((ll.FORCE, -1 if level.force is None else force, 0))
                 force += level.force is not None
-        end = ll.LEVELS + 3 * len(levels)
+        memory = self.memory or Memory((), 0, 0, ca.SX(0, 1))
+        end = ll.LEVELS + 3 * len(levels) + len(memory.measured)
         table = np.zeros(end + system.nc + system.nv + system.nu + row + 1, np.int64)
         table[[ll.NQ, ll.NV, ll.NU, ll.NC]] = system.nq, system.nv, system.nu, system.nc
         table[[ll.N_DEMANDS, ll.N_FORCES, ll.N_LEVELS]] = row, force, len(levels)
         table[ll.ON_MULTIPLIERS] = "couplings" in self._native.outputs
-        table[ll.LEVELS : end] = np.array(levels, dtype=np.int64).ravel()
+        table[ll.LEVELS : end] = [*np.ravel(levels), *memory.measured]
+        own = system._tau_part.stop
+        table[[ll.N_MEASURED, ll.N_STATES]] = len(memory.measured), memory.rate.numel()
+        table[[ll.MEASURED, ll.STATES]] = own + memory.measured_at, own + memory.state_at
         self._work = np.zeros(ll.law_workspace(table).size)
         self._answer = np.zeros(system.nu + 1 + ll.PER_LEVEL * len(levels))
         arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}

@@ -71,6 +71,24 @@ class ServoConstraint(Law):
         names = tuple(f"servo[{k}]" for k in range(size))
         demand = Demand("servo", names, ca.jacobian(slips, e.v), wanted)
         super().__init__(system, [demand], settings, weights=weights, wish=wish)
+        self._demand, self._symbols = demand, settings.symbols
+
+    def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:
+        """Return u(q, v, t) as eq. (35) of Liu et al. (2015) has it, over CasADi vectors, for comparison.
+
+        u = (C M⁻¹ S)⁺ (b_s − C a₀): the passive constraint force is that without servo force, so that the closures
+        do not react to u, and their acceleration is violated by A M⁻¹ S u where they are not. Gains are those of
+        now, the norm is not weighted, and there is no wish. ``q`` is a closed configuration at which independent rows
+        are chosen; see `System.casadi`.
+        """
+        e, demand = self.system.equations, self._demand
+        solve = self.system.casadi("forward_dynamics", rows="independent", q=q)
+        free = solve(e.q, e.v, ca.SX.zeros(e.u.shape[0]), e.t, e.p)[0]
+        response = demand.jacobian @ ca.solve(e.mass_matrix, e.actuation)
+        u = response.T @ ca.solve(response @ response.T, demand.wanted - demand.jacobian @ free)
+        numbers = [*self.settings.values(), *self.system.parameters.values()]
+        u = ca.substitute(u, ca.vertcat(*self._symbols, e.p), ca.DM(numbers))
+        return ca.Function("printed", [e.q, e.v, e.t], [u])
 
 
 def _trace(

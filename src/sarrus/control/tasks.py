@@ -17,7 +17,6 @@ from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
-from sarrus.multibody.tree import build_tree
 from sarrus.symbolic import holds_nan, stacked
 
 if TYPE_CHECKING:
@@ -181,7 +180,8 @@ def centre_of_mass(axes: str = AXES) -> Part:
     def trace(system: System) -> Quantity:
         mechanism = _mechanism(system)
         frames = _frames(system, WORLD)
-        bodies = [body for body in mechanism.bodies.values() if body.mass > 0.0]
+        symbols = dict(zip(system.equations.parameter_values, ca.vertsplit(system.equations.p)))
+        bodies = list(system.driven.apply(mechanism, symbols).bodies.values())
         total = sum(body.mass for body in bodies)
         value, rate, bias = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
         for body in bodies:
@@ -224,7 +224,8 @@ def _frames(system: System, body: str) -> Frames:
         raise ArgumentError(
             unknown_name("body", body, mechanism.bodies), element=body, valid=tuple(mechanism.bodies)
         )
-    tree = build_tree(mechanism)
+    tree = system.equations.tree
+    assert tree is not None
     return Frames(tree, forward_kinematics(tree, system.equations.q, system.equations.v))
 
 

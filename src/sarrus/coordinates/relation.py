@@ -269,6 +269,7 @@ def _extended(system: System, relation: Relation) -> Equations:
         coordinate_names=(*e.coordinate_names, *relation.names),
         velocity_names=(*e.velocity_names, *relation.names),
         constraint_names=(*e.constraint_names[: e.nh], *relation.names, *e.constraint_names[e.nh :]),
+        tree=None,
     )
 
 

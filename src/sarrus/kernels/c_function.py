@@ -104,11 +104,12 @@ null_space_acceleration = Kernel("null_space", "null_space_acceleration")
 projection = Kernel("projection", "projection")
 projection_with_energy = Kernel("energy", "projection_with_energy")
 chart_projection = Kernel("chart", "chart_projection")
+rosenbrock = Kernel("rosenbrock", "rosenbrock")
 advance = Kernel("run", "advance")
 command = Kernel("command", "command")
 
 
-def prefetch() -> None:
+def prefetch(*, implicit: bool = False) -> None:
     """Have the largest kernels of a simulation compiled by other processes, while this one prepares the model."""
-    for kernel in (advance, acceleration):
+    for kernel in (advance, acceleration, rosenbrock) if implicit else (advance, acceleration):
         kernel.prefetch()

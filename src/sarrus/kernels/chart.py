@@ -42,7 +42,7 @@ def chart_projection(table_pointer, x_pointer, what):
             if residual <= 0.1 * small:
                 converged = True
                 break
-            step = _correction(
+            step = correction_along(
                 chart,
                 la.CHART_ROWS,
                 work,
@@ -55,6 +55,7 @@ def chart_projection(table_pointer, x_pointer, what):
                 bound,
                 settings,
                 perm,
+                -1,
             )
             longest = 0.0
             for i in range(nv):
@@ -83,8 +84,8 @@ def chart_projection(table_pointer, x_pointer, what):
     for _ in range(1 if nc == nh else 8):
         call_native(table[la.VELOCITY], x, 0, s, ws.native)
         first_row = la.CHART_ROWS + (nv - bound) * nv
-        step = _correction(
-            chart, first_row, work, nv - rank, s, ws.native, ws.native + nc, nc, nv, rank, settings, perm
+        step = correction_along(
+            chart, first_row, work, nv - rank, s, ws.native, ws.native + nc, nc, nv, rank, settings, perm, -1
         )
         longest = 0.0
         for i in range(nv):
@@ -98,8 +99,11 @@ def chart_projection(table_pointer, x_pointer, what):
 
 
 @internal
-def _correction(chart, rows, work, count, s, residual, jacobian, m, nv, limit, settings, perm):
-    """Solve A δ = −residual, W δ = 0 for A of rank ``limit``; return where δ lies in ``chart`` and note the gauge."""
+def correction_along(chart, rows, work, count, s, residual, jacobian, m, nv, limit, settings, perm, wanted):
+    """Solve A δ = −residual, W δ = c for A of rank ``limit``; return where δ lies in ``chart`` and note the gauge.
+
+    c lies in ``chart`` at ``wanted``; it is zero where that is negative.
+    """
     big = m + nv + 1
     inner = work + m * nv
     right = inner + count * nv
@@ -120,7 +124,7 @@ def _correction(chart, rows, work, count, s, residual, jacobian, m, nv, limit, s
         return step
     left = nv - rank
     for i in range(count):
-        amount = 0.0
+        amount = -chart[wanted + i] if wanted >= 0 else 0.0
         for c in range(nv):
             value = chart[rows + i * nv + c]
             chart[turned + c] = value

@@ -26,7 +26,13 @@ def command(table_pointer, x_pointer, what):
     """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
     none."""
     table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    return solve_law(table, x)
+    rank = solve_law(table, x)
+    if rank >= 0 and what == ll.SAMPLE:
+        own, s, settings = flat_at(table[ll.INPUT]), flat_at(table[ll.WORK]), flat_at(table[ll.SETTINGS])
+        rates, states = ll.law_workspace(table).memory, table[ll.STATES]
+        for k in range(table[ll.N_STATES]):
+            own[states + k] += settings[ll.PERIOD] * s[rates + k]
+    return rank
 
 
 @internal
@@ -34,7 +40,10 @@ def solve_law(table, x):
     """Do the work of `command`."""
     own, s = flat_at(table[ll.INPUT]), flat_at(table[ll.WORK])
     settings, answer = flat_at(table[ll.SETTINGS]), flat_at(table[ll.ANSWER])
-    ws, perm = ll.law_workspace(table), flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS])
+    ws, perm = (
+        ll.law_workspace(table),
+        flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED]),
+    )
     nu, n = table[ll.NU], table[ll.NQ] + table[ll.NV]
     for i in range(n):
         own[i] = x[i]
@@ -197,7 +206,7 @@ def _reactions(table, s, ws, rank):
     big, first = ws.big, ws.vectors
     load, force, work = first + big, first + 2 * big, first + 9 * big
     diagonal, beta, beta2 = first + 3 * big, first + 4 * big, first + 5 * big
-    perm = flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS])
+    perm = flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
     for k in range(-1, nu):
         for c in range(nv):
             s[force + c] = s[load + c] if k < 0 else -s[ws.actuation + k * nv + c]

@@ -19,7 +19,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_jitable, 
 from sarrus.kernels import law_layout, layout
 
 # Functions that Python calls too.
-for _shared in (layout.workspace, layout.input_size, law_layout.law_workspace):
+for _shared in (layout.workspace, layout.input_size, layout.local_array, law_layout.law_workspace):
     register_jitable(_shared)
 
 

@@ -2,7 +2,7 @@
 
 The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law] and writes M,
 f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where there
-are any) and the generalized forces that are demanded.
+are any) and the generalized forces that are demanded, and the rates of the law's memory.
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ NQ, NV, NU, NC = 0, 1, 2, 3
 RANK = 4  # rank of A at generic closed configurations
 N_DEMANDS, N_FORCES, ON_MULTIPLIERS = 5, 6, 7  # rows J; generalized forces; whether there are rows E
 NATIVE, INPUT, WORK, SETTINGS, ROOTS, WISH, ANSWER = 8, 9, 10, 11, 12, 13, 14  # addresses
-N_LEVELS = 15
-LEVELS = 16  # kind, first row or force, and number of rows of each level; then room for a permutation
+# memory: how many multipliers of the plant are measured, where they go in the input (after an entry that is 1 when they
+# are known); how many states there are, and where
+N_MEASURED, MEASURED, N_STATES, STATES = 15, 16, 17, 18
+N_LEVELS = 19
+# kind, first row or force, and number of rows of each level; the rows of the multipliers that are measured; then room
+# for a permutation
+LEVELS = 20
+
+# What a law is called for: u; u, after which its memory goes on by a period.
+ANSWER_ONLY, SAMPLE = 0, 1
 
 # Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it.
 ROWS, FORCE = 0, 1
 
 # settings
-SINGULAR_CUT, SCALE_OF_ROWS, LEVEL_CUT, N_SETTINGS = 0, 1, 2, 3
+SINGULAR_CUT, SCALE_OF_ROWS, LEVEL_CUT, PERIOD, N_SETTINGS = 0, 1, 2, 3, 4
 # in the answer after u: the rank of A, and for each level its rank, the norm of what is left of it, and of what was
 # demanded
 PER_LEVEL = 3
@@ -40,6 +48,7 @@ class LawWorkspace(NamedTuple):
     wanted: int
     couplings: int
     forces: int
+    memory: int
     vectors: int
     big: int
     basis: int
@@ -69,7 +78,8 @@ def law_workspace(table: np.ndarray) -> LawWorkspace:
     wanted = demands + n_demands * nv
     couplings = wanted + n_demands
     forces = couplings + n_demands * nc * table[ON_MULTIPLIERS]
-    vectors = forces + n_forces * nv
+    memory = forces + n_forces * nv
+    vectors = memory + table[N_STATES]
     big = nv + nu + nc + n_demands + 1
     basis = vectors + 10 * big
     product = basis + nv * nv
@@ -83,6 +93,6 @@ def law_workspace(table: np.ndarray) -> LawWorkspace:
     right = rows_of_levels + total * nu
     turned = right + total
     return LawWorkspace(
-        0, force, rows, bias, actuation, demands, wanted, couplings, forces, vectors, big, basis, product,
+        0, force, rows, bias, actuation, demands, wanted, couplings, forces, memory, vectors, big, basis, product,
         inner, push, gain, reaction, rest, panel, rows_of_levels, right, turned, turned + nu * nu,
     )  # fmt: skip

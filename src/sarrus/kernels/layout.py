@@ -57,8 +57,14 @@ RUN, RECORDS, MODES, VALUES, LOG = 35, 36, 37, 38, 39
 N_STAGES, N_ERRORS, LOG_ROOM = 40, 41, 42
 PROJECT, PROJECT_EVERY = 43, 44
 LAW, LAW_KERNEL = 45, 46  # the table of a control law (see `sarrus.kernels.law_layout`), and its kernel
-N_QUATERNIONS = 47  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 48
+# of an implicit method: the kernel that takes a step (0: the method is explicit); the derivatives of the equations and
+# N(q), native; the coefficients and their number of stages; the array `local_array`
+IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50, 51, 52
+# of a law that is sampled: whether controls are held; the ring of controls on their way, the state that the law sees,
+# the noise of every sample (0: none)
+HELD, RING, SEEN, NOISE = 53, 54, 55, 56
+N_QUATERNIONS = 57  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 58
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -177,3 +183,75 @@ CHART_GAUGE, CHART_GAUGE_BEFORE, CHART_FAILED, CHART_ROWS = 0, 1, 2, 3
 def chart_size(nv: int, nc: int) -> int:
     """Return the length of the array at table[CHART]."""
     return CHART_ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
+
+
+# The array at table[LOCAL] begins as the one at table[CHART], whose first numbers a projection along a chart notes;
+# then come the length of the step asked for and whether a linear model is there.
+LOCAL_STEP, LOCAL_VALID, LOCAL_HEADER = 3, 4, 5
+
+
+class LocalArray(NamedTuple):
+    """Offsets in the array of an implicit method: local coordinates about a state, and the linear model in them.
+
+    ``start`` holds [x | a | λ] where the step begins, ``ranks`` those of A there, ``state`` the x of a stage. ``terms``
+    receives the derivatives in the order of `sarrus.local_model.TERMS`. Of the directions (y, η, t), one after the
+    other, ``place`` has N⁺δq for y and t, ``along`` δv for all; ``motions`` are the rows of η = Zᵀ v, ``coordinates``
+    those of y = R q. ``model`` is [J | ḟ] by rows, ``matrix`` I/(h γ) − J, ``stages`` the u_i.
+    """
+
+    start: int
+    ranks: int
+    state: int
+    terms: int
+    place: int
+    along: int
+    motions: int
+    coordinates: int
+    turned: int
+    rates: int
+    first_rates: int
+    model: int
+    matrix: int
+    swaps: int
+    stages: int
+    change: int
+    inertia: int
+    way: int
+    force: int
+    bias: int
+    control: int
+    work: int
+    size: int
+
+
+def local_array(table):
+    """Return the offsets in the array at table[LOCAL]; ``size`` is its length."""
+    nq, nv, nu, nc = table[NQ], table[NV], table[NU], table[NC]
+    n, big = 2 * nv, max(nv, nc) + 1
+    start = LOCAL_HEADER
+    ranks = start + input_size(table) + nv + nc
+    state = ranks + 2
+    terms = state + input_size(table)
+    place = terms + 3 * nv * nv + nv + nc * (4 * nv + 2) + nv * nu + nq * (nv + 1)
+    along = place + (nv + 1) * nv
+    motions = along + (n + 1) * nv
+    coordinates = motions + nv * nv
+    turned = coordinates + nv * nq
+    rates = turned + nv * nv
+    first_rates = rates + nq * nv
+    model = first_rates + nq * nv
+    matrix = model + n * (n + 1)
+    swaps = matrix + n * n
+    stages = swaps + n
+    change = stages + table[N_IMPLICIT_STAGES] * n
+    inertia = change + n
+    way = inertia + nv * nv
+    force = way + nq
+    bias = force + big
+    control = bias + big
+    work = control + nu
+    size = work + nv * nc + nv * nv + 9 * (nv + nc + 1)
+    return LocalArray(
+        start, ranks, state, terms, place, along, motions, coordinates, turned, rates, first_rates, model, matrix,
+        swaps, stages, change, inertia, way, force, bias, control, work, size,
+    )  # fmt: skip

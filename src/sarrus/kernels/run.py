@@ -12,6 +12,7 @@ from sarrus.kernels.run_state import (
     BETWEEN,
     BLOCKED,
     CONDITION,
+    CONTROL_FAILED,
     DONE,
     END,
     ENERGY,
@@ -44,6 +45,7 @@ from sarrus.kernels.run_state import (
     SHORTEST,
     SMALLEST,
     SPLIT,
+    SPLIT_PIVOT,
     START,
     STEP,
     STEP_TOO_SMALL,
@@ -52,7 +54,8 @@ from sarrus.kernels.run_state import (
     TRIES,
     UNRECORDED,
 )  # fmt: skip
-from sarrus.kernels.stepping import error_norm, finish, set_control, slope, stages
+from sarrus.kernels.sampling import is_due, next_sample, take_sample
+from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
 
 # Direction of an event that is switched off.
 OFF = 2.0
@@ -61,8 +64,6 @@ OFF = 2.0
 ROUNDING = 4e-15
 NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
-# Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
-SPLIT_PIVOT = 1e-13
 # Fixed steps stop this many steps before coordinates fail.
 AHEAD = 4.0
 
@@ -144,6 +145,8 @@ def _advance(table, x, state, room):
     event_values = flat_at(table[la.VALUES])
     rows = 0
 
+    if x[time] < end and is_due(state, x[time]) and not take_sample(table, x, state, False, work, ws):
+        return CONTROL_FAILED, rows
     rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
@@ -155,7 +158,7 @@ def _advance(table, x, state, room):
         if n_events:
             _event_values(table, x, event_values, 0, work, ws)
     while x[time] < end and rows < room and state[LOGGED] + n_events <= table[la.LOG_ROOM]:
-        t = x[time]
+        t, halt = x[time], next_sample(state, end)
         last = False
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
@@ -170,24 +173,24 @@ def _advance(table, x, state, room):
                 limited = True
                 h = min(arrival / between, h_max) if crossing else 0.5 * arrival
                 near = True
-            if t + h >= end - 1e-12 * max(abs(end), h):
-                h, last = end - t, True
+            if t + h >= halt - 1e-12 * max(abs(halt), h):
+                h, last = halt - t, True
             if h < h_min and not last:
                 return STEP_TOO_SMALL, rows
         else:
             target = state[START] + (state[STEPS] + 1.0) * state[STEP]
-            if target >= end - 1e-9 * state[STEP]:
-                target, last = end, True
+            if target >= halt - 1e-9 * state[STEP]:
+                target, last = halt, True
             h = target - t
             near = project > 0 and (near or size < 2.0 * speed * h)
             if near and size < 2.0 * speed * h:
-                h, whole, beside = _part(size / speed, h, end - t, between)
+                h, whole, beside = _part(size / speed, h, halt - t, between)
                 last = last and whole
             if beside and rows + 2 > room:
                 return RUNNING, rows
         if grid > 0.0 and rows + int(h / grid) + 2 > room:
             return RUNNING, rows
-        good = stages(table, adaptive, near, x, h, slopes, new, work, ws)
+        good = take_step(table, adaptive, near, x, h, slopes, new, work, ws)
         if (
             project > 0
             and not near
@@ -232,9 +235,9 @@ def _advance(table, x, state, room):
                 state[STEP] = proposed
             state[FACTOR] = 10.0
         elif not good:
-            return NOT_FINITE, rows
+            return (NOT_FINITE if table[la.IMPLICIT] == 0 else PROJECTION_FAILED), rows
         if last:
-            new[time] = end
+            new[time] = halt
         else:
             new[time] = target if whole and not adaptive else t + h
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
@@ -285,6 +288,12 @@ def _advance(table, x, state, room):
             state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
+        if x[time] < end and is_due(state, x[time]):
+            if not take_sample(table, x, state, True, work, ws):
+                return CONTROL_FAILED, rows
+            rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
+            if not adaptive:
+                _realign(state, x[time])
         if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
             record(table, x, rank, rows, work, ws)
             rows += 1
@@ -294,6 +303,13 @@ def _advance(table, x, state, room):
         if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):
             return RENEW_CHART, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def _realign(state, time):
+    """Let the grid of fixed steps begin anew where a sample is not on it."""
+    if abs(state[START] + state[STEPS] * state[STEP] - time) > 1e-9 * state[STEP]:
+        state[START] = time - state[STEPS] * state[STEP]
 
 
 @internal
@@ -313,7 +329,7 @@ def _worn(chart, settings, adaptive):
 def _sample(table, near, x, time, slopes, trial, s, ws, what, row):
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
-    stages(table, False, near, x, time - x[clock], slopes, trial, s, ws)
+    take_step(table, False, near, x, time - x[clock], slopes, trial, s, ws)
     trial[clock] = time
     if not finish(table, trial, what):
         return False
@@ -411,7 +427,7 @@ def _locate(table, near, x, h, slopes, new, trial, work, ws, what, state, before
             middle = low + (high - low) * f_low / (f_low - f_high)
             margin = 1e-3 * (high - low)
             middle = min(max(middle, low + margin), high - margin)
-            good = stages(table, False, near, x, middle, slopes, trial, work, ws)
+            good = take_step(table, False, near, x, middle, slopes, trial, work, ws)
             if not good or not finish(table, trial, what):
                 break
             _event_values(table, trial, after, values, work, ws)
@@ -423,7 +439,7 @@ def _locate(table, near, x, h, slopes, new, trial, work, ws, what, state, before
         if modes[2 * k + 1] != 0.0 and high <= earliest:
             earliest, stop = high, True
     if stop:
-        stages(table, False, near, x, earliest, slopes, new, work, ws)
+        take_step(table, False, near, x, earliest, slopes, new, work, ws)
         finish(table, new, what)
         _event_values(table, new, after, 0, work, ws)
     for k in range(count):

@@ -1,4 +1,4 @@
-"""One step of an explicit Runge–Kutta method with projection, entirely in compiled code."""
+"""One step, entirely in compiled code: of an explicit Runge–Kutta method with projection, or of an implicit method."""
 
 from __future__ import annotations
 
@@ -13,21 +13,33 @@ from sarrus.kernels.projection import normalize
 
 @internal
 def set_control(table, x, s, ws):
-    """Write u = control(q, v, t) to x, clipped to the actuators' limits."""
-    nu = table[la.NU]
-    if nu == 0 or (table[la.CONTROL] == 0 and table[la.LAW] == 0):
+    """Write u = control(q, v, t) to x, clipped to the actuators' limits, unless it is held between samples."""
+    if table[la.NU] == 0 or table[la.HELD] == 1 or (table[la.CONTROL] == 0 and table[la.LAW] == 0):
         return
-    first, bounds = table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
-    if table[la.LAW] != 0:
-        law = integers_at(table[la.LAW])
-        answer = flat_at(law[ll.ANSWER])
-        found = call_kernel(table[la.LAW_KERNEL], law, x, 0) >= 0
-        for k in range(nu):
-            s[ws.x + k] = answer[k] if found else np.nan
-    else:
+    find_control(table, x, ll.ANSWER_ONLY, s, ws)
+    apply_control(table, s, ws.x, x)
+
+
+@internal
+def find_control(table, x, what, s, ws):
+    """Write what the control law asks for at x to ws.x; False where there is nothing."""
+    if table[la.LAW] == 0:
         call_native(table[la.CONTROL], x, 0, s, ws.x)
+        return True
+    law = integers_at(table[la.LAW])
+    answer = flat_at(law[ll.ANSWER])
+    found = call_kernel(table[la.LAW_KERNEL], law, x, what) >= 0
+    for k in range(table[la.NU]):
+        s[ws.x + k] = answer[k] if found else np.nan
+    return found
+
+
+@internal
+def apply_control(table, values, first, x):
+    """Copy controls from values[first] on to x, clipped to the actuators' limits."""
+    nu, at, bounds = table[la.NU], table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
     for k in range(nu):
-        x[first + k] = min(max(s[ws.x + k], bounds[k]), bounds[nu + k])
+        x[at + k] = min(max(values[first + k], bounds[k]), bounds[nu + k])
 
 
 @internal
@@ -42,6 +54,24 @@ def slope(table, x, want, slopes, stage, s, ws):
     for i in range(nv):
         slopes[stage * n + nq + i] = s[ws.a + i]
     return used
+
+
+@internal
+def take_step(table, extra, near, x, h, slopes, new, s, ws):
+    """Take a step from x (slope in slopes[0]) to ``new``; with ``extra``, have what `error_norm` needs in slopes.
+
+    An implicit method ends on the constraints, an explicit one beside them. False where the step failed.
+    """
+    if table[la.IMPLICIT] == 0:
+        return stages(table, extra, near, x, h, slopes, new, s, ws)
+    local = flat_at(table[la.LOCAL])
+    local[la.LOCAL_STEP] = h
+    if call_kernel(table[la.IMPLICIT], table, x, 0) < 0:
+        return False
+    state = la.local_array(table).state
+    for i in range(la.input_size(table)):
+        new[i] = local[state + i]
+    return True
 
 
 @internal

@@ -1,4 +1,4 @@
-"""`first_order_taylor_along`: linear models at many states of a motion, in the same independent coordinates."""
+"""`linearize_along`: linear models at many states of a motion, in the same independent coordinates."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.linear.derivatives import native_derivatives
-from sarrus.linear.kernel import OUTPUTS, linear_models
+from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
+from sarrus.linear.kernel import linear_models
+from sarrus.linear.linear_system import LinearSystem
+from sarrus.linear.loop import StraightLine
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.pose import Array
 from sarrus.solves import read_only
@@ -39,7 +42,7 @@ class LinearModels:
         return len(self.t)
 
 
-def first_order_taylor_along(
+def linearize_along(
     system: System,
     q: ArrayLike,
     v: ArrayLike,
@@ -52,6 +55,8 @@ def first_order_taylor_along(
 
     The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
     along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `first_order_taylor`.
+    Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
+    once for these coordinates; other states take the general algebra, with the same result.
 
     Raises
     ------
@@ -71,50 +76,20 @@ def first_order_taylor_along(
         raise ArgumentError(
             f"{system.name}: q must have shape (N, {system.nq}), got {given.shape}", element="q"
         )
-    count, places = len(given), np.array([system.normalized(one) for one in given])
+    count = len(given)
+    places = _with_unit_quaternions(system, _states(system, given, "q", count, system.nq))
     velocities = _states(system, v, "v", count, system.nv)
     controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
     first = first_order_taylor(
         system, places[0], velocities[0], controls[0], t=float(times[0]), coordinates=coordinates
     )
-    native = native_derivatives(system)
-    at = np.array(
-        [native.outputs[k][0].start if k in native.outputs else -1 for k in OUTPUTS], dtype=np.int64
-    )
+    states = places, velocities, controls, times
     n, nu = first.B.shape
-    out, pivots = np.empty((count, n, n + nu + 2)), np.empty(count)
-    rows = first.coordinate_rows.flatten()
-    table, native_size = system.table, native.n_out
-    done = linear_models(
-        table,
-        native.address,
-        at,
-        native_size,
-        places,
-        velocities,
-        controls,
-        times,
-        rows,
-        first.rank,
-        pivots,
-        out,
-    )
-    system._u_given = True  # the loop left its controls in the system's own x
-    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
-    if done >= 0 and poor.any():
-        failed = int(poor.argmax())
-    if failed >= 0:
-        solved = system.forward_dynamics(
-            places[failed], velocities[failed], controls[failed], float(times[failed]), throw=False
-        )
-        reason = solved.status.diagnosis
-        if done >= 0:
-            reason = f"{', '.join(first.coordinates)} do not determine the others there"
-        raise SolveError(
-            f"{system.name}: no linear model at state {failed} (t = {times[failed]:g}): {reason}",
-            result=solved,
-        )
+    out, clear = StraightLine(system, first)(*states)
+    left = np.flatnonzero(~clear)
+    if len(left):
+        out[left] = general_models(system, first, [np.ascontiguousarray(part[left]) for part in states], left)
     return LinearModels(
         A=read_only(out[:, :, :n].copy()),
         B=read_only(out[:, :, n : n + nu].copy()),
@@ -124,6 +99,49 @@ def first_order_taylor_along(
         names=first.names,
         input_names=first.input_names,
     )
+
+
+def general_models(
+    system: System, first: LinearSystem, states: list[Array], indices: NDArray[np.int64]
+) -> Array:
+    """Return [A | B | E | affine] by the general algebra, which serves all states; ``indices`` are for messages."""
+    native = native_derivatives(system)
+    at = np.array(
+        [native.outputs[k][0].start if k in native.outputs else -1 for k in DERIVATIVES], dtype=np.int64
+    )
+    n, nu = first.B.shape
+    out, pivots = np.empty((len(indices), n, n + nu + 2)), np.empty(len(indices))
+    rows = first.coordinate_rows.flatten()
+    q, v, u, t = states
+    done = linear_models(
+        system.table, native.address, at, native.n_out, q, v, u, t, rows, first.rank, pivots, out
+    )
+    system._u_given = True  # the loop left its controls in the system's own x
+    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
+    if done >= 0 and poor.any():
+        failed = int(poor.argmax())
+    if failed < 0:
+        return out
+    solved = system.forward_dynamics(q[failed], v[failed], u[failed], float(t[failed]), throw=False)
+    reason = solved.status.diagnosis
+    if done >= 0:
+        reason = f"{', '.join(first.coordinates)} do not determine the others there"
+    raise SolveError(
+        f"{system.name}: no linear model at state {indices[failed]} (t = {t[failed]:g}): {reason}",
+        result=solved,
+    )
+
+
+def _with_unit_quaternions(system: System, q: Array) -> Array:
+    """Return configurations (N, nq) with unit quaternions."""
+    out = q.copy()
+    for start in system.equations.quaternions:
+        part = out[:, start : start + 4]
+        lengths = np.linalg.norm(part, axis=1, keepdims=True)
+        if not lengths.all():
+            system.normalized(q[int(lengths.argmin())])  # says which one has no length
+        part /= lengths
+    return out
 
 
 def _states(system: System, value: ArrayLike, what: str, count: int, size: int | None) -> Array:

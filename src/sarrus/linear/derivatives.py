@@ -11,11 +11,11 @@ import numpy as np
 
 from sarrus.codegen import NativeFunction
 from sarrus.kernels.layout import SIMPLE_RATE
-from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.kinematics import Motion, cross, forward_kinematics
-from sarrus.multibody.tree import GROUND, Tree, build_tree
+from sarrus.multibody.numbers import stacked_numbers
+from sarrus.multibody.tree import GROUND, Tree
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -67,24 +67,41 @@ def native_derivatives(system: System) -> NativeFunction:
 
 
 def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
-    e, compiled = system.equations, system.compiled
-    inertial = _inertial_force(system, a)
-    reaction = ca.jtimes(e.velocity_residual, e.v, multipliers, True) if e.nc else ca.SX.zeros(e.nv)
-    force = inertial - (compiled.force + e.bias_force) - reaction
-    bias = ca.jtimes(e.velocity_residual, e.v, a) + e.constraint_bias if e.nc else ca.SX(0, 1)
-    basis = ca.jacobian(e.rate, e.v)
-    place, seeds = ca.vertcat(e.q, e.t), ca.diagcat(basis, 1)
-    rate2 = basis @ a + ca.jtimes(e.rate, e.q, e.rate)
+    e = system.equations
+    force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
     by_place = {"force_q": force, "bias_q": bias, "slip_q": e.velocity_residual}
     by_velocity = {"force_v": force, "bias_v": bias}
     out = {"mass": e.mass_matrix, "jacobian": e.jacobian, "actuation": e.actuation}
-    if not compiled.table()[SIMPLE_RATE]:
+    if not system.compiled.table()[SIMPLE_RATE]:
+        basis = ca.jacobian(e.rate, e.v)
+        rate2 = basis @ a + ca.jtimes(e.rate, e.q, e.rate)
         by_place |= {"rate_q": e.rate, "rate2_q": rate2}
         by_velocity |= {"rate2_v": rate2}
         out |= {"rate_v": basis, "rate2": rate2}
-    along = ca.jtimes(ca.vertcat(*by_place.values()), place, ca.densify(seeds))
     by_v = ca.jacobian(ca.vertcat(*by_velocity.values()), e.v)
-    return out | _split(by_place, along) | _split(by_velocity, by_v)
+    return out | _split(by_place, along(system, ca.vertcat(*by_place.values()))) | _split(by_velocity, by_v)
+
+
+def residual_force(system: System, a: ca.SX, multipliers: ca.SX) -> ca.SX:
+    """Return F = M a + h − k − S u − C − τ − Aᵀλ."""
+    e = system.equations
+    reaction = ca.jtimes(e.velocity_residual, e.v, multipliers, True) if e.nc else ca.SX.zeros(e.nv)
+    return _inertial_force(system, a) - (system.compiled.force + e.bias_force) - reaction
+
+
+def bias_rows(system: System, a: ca.SX) -> ca.SX:
+    """Return G = A a + γ."""
+    e = system.equations
+    return ca.jtimes(e.velocity_residual, e.v, a) + e.constraint_bias if e.nc else ca.SX(0, 1)
+
+
+def along(system: System, expressions: ca.SX) -> ca.SX:
+    """Return the derivatives of a column along velocities, δq = N δ, and by time in the last column."""
+    e = system.equations
+    if expressions.numel() == 0:
+        return ca.SX(0, e.nv + 1)
+    seeds = ca.diagcat(ca.jacobian(e.rate, e.v), 1)
+    return ca.jtimes(expressions, ca.vertcat(e.q, e.t), ca.densify(seeds))
 
 
 def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
@@ -98,16 +115,15 @@ def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
 
 def _inertial_force(system: System, a: ca.SX) -> ca.SX:
     """Return M a + h: of a mechanism by the recursion with its accelerations, which is cheaper to differentiate."""
-    e, mechanism = system.equations, system.mechanism
-    if mechanism is None or mechanism.velocity_names() != e.velocity_names:
+    e = system.equations
+    if e.tree is None:
         return e.mass_matrix @ a + e.bias_force
-    return inverse_dynamics_force(mechanism, e.q, e.v, a)
+    return inverse_dynamics_force(e.tree, e.q, e.v, a)
 
 
-def inverse_dynamics_force(mechanism: Mechanism, q: ca.SX, v: ca.SX, a: ca.SX) -> ca.SX:
+def inverse_dynamics_force(tree: Tree, q: ca.SX, v: ca.SX, a: ca.SX) -> ca.SX:
     """Return M a + h by the recursive Newton–Euler algorithm (Featherstone 2008, table 5.1), armature included."""
-    tree = build_tree(mechanism)
-    armature = ca.DM([x for node in tree.nodes for x in node.armature])
+    armature = stacked_numbers([x for node in tree.nodes for x in node.armature])
     return bias_force(tree, _accelerated(tree, forward_kinematics(tree, q, v), a)) + armature * a
 
 

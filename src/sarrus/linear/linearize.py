@@ -36,7 +36,7 @@ def linearize(
     Arguments and answer are those of `first_order_taylor` at v = 0; ``affine`` is zero to rounding. Eigenvalues,
     frequencies and damping belong to the mechanism and do not depend on the choice of coordinates (Spencer 2004,
     theorem 4.1.1). Redundant rows change nothing. The mechanism rests where the force along the motions is below 1e-7
-    of the forces at work.
+    of the forces at work here or nearby.
 
     Raises
     ------
@@ -68,19 +68,29 @@ def linearize(
 
 
 def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> tuple[float, float]:
-    """Return the force along the motions, and the size of the forces at work, both along K."""
-    still = np.zeros(system.nv)
-    loads: list[Array] = [
-        system.passive_force(model.q, still, model.t),
-        system.evaluate("non_ideal", model.q, t=model.t)["non_ideal"][:, 0],
-        system.actuation_matrix(model.q) @ model.u,
-        -system.bias_force(model.q, still, model.t),
-        still if tau is None else np.asarray(tau, dtype=float),
-    ]
+    """Return the force along the motions, and the size of the forces at work here or nearby, both along K.
+
+    One's own equations may have balanced forces in one term, which tells their size nearby alone.
+    """
     basis = model.tangent[system.nv :, len(model.coordinates) :]
-    size = (
-        sum(float(np.linalg.norm(load)) for load in loads) * float(np.linalg.norm(basis, 2))
-        if basis.size
-        else 0.0
+    if not basis.size:
+        return 0.0, 0.0
+    here = _loads(system, model, model.q, tau)
+    rng = np.random.default_rng(11)
+    beside = _loads(system, model, system.move(model.q, 0.5 * rng.standard_normal(system.nv)), tau)
+    size = max(float(np.linalg.norm(loads, axis=1).sum()) for loads in (here, np.nan_to_num(beside)))
+    return float(np.linalg.norm(basis.T @ here.sum(axis=0))), size * float(np.linalg.norm(basis, 2))
+
+
+def _loads(system: System, model: LinearSystem, q: Array, tau: ArrayLike | None) -> Array:
+    """Return passive and non-ideal forces, inputs, gravity and applied force at rest, by rows (5 × nv)."""
+    still = np.zeros(system.nv)
+    return np.array(
+        [
+            system.passive_force(q, still, model.t),
+            system.evaluate("non_ideal", q, t=model.t)["non_ideal"][:, 0],
+            system.actuation_matrix(q) @ model.u,
+            -system.bias_force(q, still, model.t),
+            still if tau is None else np.asarray(tau, dtype=float),
+        ]
     )
-    return float(np.linalg.norm(basis.T @ sum(loads))), size

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 OPEN = 1e-5
 # Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
 _CONTRADICTION = 1e-4
-# Changes of rows below this share of A itself, per radian or metre, are rounding or printed digits.
-_CURVED = 1e-3
+# What a change that cancels may be, relative to one that does not and to the rows: rounding, printed digits.
+_CANCELLED = 1e-3
 
 
 def first_order_taylor(
@@ -70,7 +70,7 @@ def first_order_taylor(
         The configuration is singular (its rank and that nearby, and the closures that become dependent, are given),
         the constraints contradict each other, or there is no acceleration.
     """
-    x = _on_constraints(system, q, v, u, t)
+    x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system._tau_part] = system.checked(tau, system.nv, "tau")
     q, v = x[system._q_part], x[system._v_part]
@@ -123,9 +123,7 @@ def first_order_taylor(
     )
 
 
-def _on_constraints(
-    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float
-) -> Array:
+def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
     x = system.pack(q, v, u, t)
     q, v = x[system._q_part], x[system._v_part]
@@ -180,12 +178,15 @@ def _contradiction(
     if reduced.spare.shape[1] == 0:
         return 0.0
     combination = reduced.spare @ np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1])
-    other = derivatives(system, x, solved.a, solved.multipliers + combination)
-    change = (other.force_q - d.force_q)[:, : system.nv]
+    change, typical = (
+        (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
+        for other in (combination, np.abs(combination))
+    )
     count = reduced.tangent.shape[1] - (system.nv - solved.rank)
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
-    turning = max(np.linalg.norm(change), _CURVED * np.linalg.norm(d.jacobian) * np.linalg.norm(combination))
-    size = float(turning * np.linalg.norm(ways) * np.linalg.norm(motions))
+    rows = np.linalg.norm(d.jacobian) * np.linalg.norm(combination)
+    largest = max(np.linalg.norm(change), _CANCELLED * (np.linalg.norm(typical) + rows))
+    size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
 
 

@@ -39,7 +39,8 @@ import numpy as np
 from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
-from sarrus.multibody.kinematics import Frames
+from sarrus.multibody.kinematics import JetFrames
+from sarrus.multibody.numbers import varies
 
 # Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
 _HALF_TURN = 2e-15
@@ -48,7 +49,7 @@ _NEAR_HALF_TURN = -1 + 1e-8
 _WEIGHTS = (0.8, 0.51, 0.32)
 
 
-def closure_residual(closure: Closure, frames: Frames) -> Jet:
+def closure_residual(closure: Closure, frames: JetFrames) -> Jet:
     """Return the stacked jet of the rows of one closure, in the order of `Closure.row_names`."""
     d = frames.point(closure.body2, closure.pose2.position) - frames.point(
         closure.body1, closure.pose1.position
@@ -96,14 +97,14 @@ def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet]) -> Jet:
     return total
 
 
-def contact_residual(contact: Contact, frames: Frames) -> Jet:
+def contact_residual(contact: Contact, frames: JetFrames) -> Jet:
     """Return the jet of the rows of one contact in the order of `Contact.row_names`, anchors at the plane's origin."""
     d = frames.point(contact.body, contact.point) - frames.point(contact.ground, contact.origin)
     along = (contact.normal, contact.tangent1, contact.tangent2)[: len(contact.row_names)]
     return vertcat([dot(d, frames.direction(contact.ground, direction)) for direction in along])
 
 
-def _relative_rotation(closure: Closure, frames: Frames) -> Jet:
+def _relative_rotation(closure: Closure, frames: JetFrames) -> Jet:
     """Return 2 × the vector part of the relative quaternion of frame 2, (R − Rᵀ)ᵛ / √(1 + tr R)."""
     one = [frames.direction(closure.body1, closure.pose1.rotation[:, i]) for i in range(3)]
     two = [frames.direction(closure.body2, closure.pose2.rotation[:, i]) for i in range(3)]
@@ -119,12 +120,12 @@ def _relative_rotation(closure: Closure, frames: Frames) -> Jet:
     return Jet(ca.if_else(trace.value < _NEAR_HALF_TURN, half_turn, rows.value), rows.rate, rows.bias)
 
 
-def _lead(closure: Closure, frames: Frames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
+def _lead(closure: Closure, frames: JetFrames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
     """Return the residual that ties the advance along the axis to the turn about it; smooth over turns."""
     mark = frames.direction(closure.body2, closure.pose2.rotation @ _mark(closure))
     sine, cosine = dot(mark, n2), dot(mark, n1)
     lead = closure.pitch / (2 * np.pi)
-    if lead == 0.0:
+    if not varies(lead):
         return dot(d, u)
     advance = dot(d, u).scaled(1 / lead)
     return (advance.sin() * cosine - advance.cos() * sine).scaled(lead)

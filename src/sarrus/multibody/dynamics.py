@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import casadi as ca
-import numpy as np
 
 from sarrus.multibody.kinematics import Motion, cross, skew
+from sarrus.multibody.numbers import as_casadi
 from sarrus.multibody.tree import GROUND, Tree
 
 
@@ -17,17 +17,16 @@ def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
     for i in range(len(tree.nodes) - 1, -1, -1):
         node, m = tree.nodes[i], motions[i]
         torque, force = torques[i], forces[i]
-        if node.mass > 0.0 or node.inertia.any():
-            c = ca.DM(node.com)
-            about_origin = ca.DM(_about_origin(node.mass, node.com, node.inertia))
+        for part in node.parts:
+            c, about_origin = as_casadi(part.com), as_casadi(part.inertia_about_origin)
             w, vel = m.angular, m.linear
             acceleration = m.linear_bias - m.gravity
-            momentum = node.mass * (vel + cross(w, c))
-            spin = about_origin @ w + node.mass * cross(c, vel)
-            force += node.mass * (acceleration + cross(m.angular_bias, c)) + cross(w, momentum)
+            momentum = part.mass * (vel + cross(w, c))
+            spin = about_origin @ w + part.mass * cross(c, vel)
+            force += part.mass * (acceleration + cross(m.angular_bias, c)) + cross(w, momentum)
             torque += (
                 about_origin @ m.angular_bias
-                + node.mass * cross(c, acceleration)
+                + part.mass * cross(c, acceleration)
                 + cross(w, spin)
                 + cross(vel, momentum)
             )
@@ -42,9 +41,11 @@ def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
 def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
     """Return M(q), armature included, by the composite-rigid-body algorithm."""
     n = len(tree.nodes)
-    mass = [ca.SX(node.mass) for node in tree.nodes]
-    moment = [ca.SX(ca.DM(node.mass * node.com)) for node in tree.nodes]
-    inertia = [ca.SX(ca.DM(_about_origin(node.mass, node.com, node.inertia))) for node in tree.nodes]
+    mass = [sum((ca.SX(p.mass) for p in node.parts), ca.SX(0)) for node in tree.nodes]
+    moment = [sum((p.moment for p in node.parts), ca.SX.zeros(3)) for node in tree.nodes]
+    inertia = [
+        sum((as_casadi(p.inertia_about_origin) for p in node.parts), ca.SX.zeros(3, 3)) for node in tree.nodes
+    ]
     matrix = ca.SX.zeros(tree.nv, tree.nv)
     for i in range(n - 1, -1, -1):
         node, m = tree.nodes[i], motions[i]
@@ -82,9 +83,10 @@ def kinetic_energy(tree: Tree, motions: list[Motion], v: ca.SX) -> ca.SX:
     """Return the kinetic energy [J], armature included."""
     energy = ca.SX(0)
     for node, m in zip(tree.nodes, motions):
-        velocity = m.linear + cross(m.angular, ca.DM(node.com))
-        energy += 0.5 * node.mass * ca.dot(velocity, velocity)
-        energy += 0.5 * ca.dot(m.angular, ca.DM(node.inertia) @ m.angular)
+        for part in node.parts:
+            velocity = m.linear + cross(m.angular, as_casadi(part.com))
+            energy += 0.5 * part.mass * ca.dot(velocity, velocity)
+            energy += 0.5 * ca.dot(m.angular, as_casadi(part.inertia) @ m.angular)
         for k, armature in enumerate(node.armature):
             energy += 0.5 * armature * v[node.iv + k] ** 2
     return energy
@@ -92,13 +94,9 @@ def kinetic_energy(tree: Tree, motions: list[Motion], v: ca.SX) -> ca.SX:
 
 def gravity_potential(tree: Tree, motions: list[Motion]) -> ca.SX:
     """Return the potential energy of gravity [J], zero with all centres of mass at the world's origin."""
-    g = ca.DM(tree.gravity)
+    g = as_casadi(tree.gravity)
     energy = ca.SX(0)
     for node, m in zip(tree.nodes, motions):
-        if node.mass > 0.0:
-            energy -= node.mass * ca.dot(g, m.world_position + m.world_rotation @ ca.DM(node.com))
+        for part in node.parts:
+            energy -= part.mass * ca.dot(g, m.world_position + m.world_rotation @ as_casadi(part.com))
     return energy
-
-
-def _about_origin(mass: float, com: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    return inertia + mass * ((com @ com) * np.eye(3) - np.outer(com, com))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import casadi as ca
-import numpy as np
 
 from sarrus.errors import ModelError
 from sarrus.mechanism.elements import Actuator, CoordinateSpring, Joint, SpringDamper, UserForce
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames
+from sarrus.multibody.numbers import stacked_numbers, varies
 from sarrus.symbolic import holds_nan, stacked
 
 # Keeps the direction of a spring of zero length finite [m²]; far below any length that matters.
@@ -25,10 +25,10 @@ def power_conjugate(rate: ca.SX, v: ca.SX, force: ca.SX) -> ca.SX:
     return ca.jtimes(rate, v, force, True)
 
 
-def stretch(length: ca.SX, rest: tuple[float, float]) -> ca.SX:
+def stretch(length: ca.SX, rest: tuple[float | ca.SX, float | ca.SX]) -> ca.SX:
     """Return how far a length is beyond the rest interval, negative below it."""
     lower, upper = rest
-    if lower == upper:
+    if ca.is_equal(ca.SX(lower), ca.SX(upper)):
         return length - lower
     return ca.fmax(length - upper, 0) + ca.fmin(length - lower, 0)
 
@@ -59,7 +59,7 @@ def joint_spring(joint: Joint, q: ca.SX) -> tuple[ca.SX, ca.SX]:
 
     Quaternions: the torque is −stiffness × rotation vector from the reference, in body axes, as in MuJoCo.
     """
-    reference = ca.DM(list(joint.spring_reference))
+    reference = stacked_numbers(joint.spring_reference)
     if joint.kind not in ("spherical", "free"):
         extension = q - reference
         return -joint.stiffness * extension, 0.5 * joint.stiffness * ca.dot(extension, extension)
@@ -84,16 +84,16 @@ def joint_spring(joint: Joint, q: ca.SX) -> tuple[ca.SX, ca.SX]:
 def damping_force(mechanism: Mechanism, v: ca.SX) -> ca.SX:
     """Return −damping × velocity of all joints."""
     coefficients = [d for joint in mechanism.joints() for d in joint.damping]
-    return -ca.DM(coefficients) * v if any(coefficients) else ca.SX.zeros(v.shape[0])
+    return -stacked_numbers(coefficients) * v if any(map(varies, coefficients)) else ca.SX.zeros(v.shape[0])
 
 
-def actuation_matrix(actuators: list[Actuator], velocity_names: tuple[str, ...]) -> ca.DM:
+def actuation_matrix(actuators: list[Actuator], velocity_names: tuple[str, ...]) -> ca.SX:
     """Return S (nv × nu): generalized force per unit of control."""
-    matrix = np.zeros((len(velocity_names), len(actuators)))
+    matrix = ca.SX.zeros(len(velocity_names), len(actuators))
     for k, actuator in enumerate(actuators):
         for name, gear in actuator.transmission:
             matrix[velocity_names.index(name), k] += gear * actuator.gain
-    return ca.DM(matrix)
+    return matrix
 
 
 def actuator_bias(
@@ -103,7 +103,7 @@ def actuator_bias(
     constant, per_length, per_rate = actuator.bias
     speed = sum((gear * rate(name) for name, gear in actuator.transmission), ca.SX(0))
     force = ca.SX(constant) + per_rate * speed
-    if per_length:
+    if varies(per_length):
         force += per_length * sum((gear * value(name) for name, gear in actuator.transmission), ca.SX(0))
     return power_conjugate(speed, v, force)
 

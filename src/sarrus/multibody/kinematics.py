@@ -8,21 +8,23 @@ gravity, which travels beside them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.jet import Jet, constant
+from sarrus.multibody.numbers import Numbers, as_casadi, place
 from sarrus.multibody.tree import GROUND, Node, Tree
 
 
 def cross(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
     """Return a × b of two 3-vectors, of which one may be constant."""
-    return ca.vertcat(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+    return ca.cross(a, b)
 
 
-def skew(a: ca.SX) -> ca.SX:
+def skew(a: ca.SX | ca.DM) -> ca.SX:
     """Return the matrix of a ×."""
     zero = ca.SX(0)
     return ca.vertcat(
@@ -74,13 +76,13 @@ def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
     """Return the motion of every node at coordinates q and velocities v."""
     motions: list[Motion] = []
     zero, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
-    ground = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(ca.DM(tree.gravity)))
+    ground = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(as_casadi(tree.gravity)))
     for node in tree.nodes:
         parent = ground if node.parent == GROUND else motions[node.parent]
         turn, shift, s_angular, s_linear = _joint(node, q)
         placement_rotation = ca.DM(node.placement.rotation)
         rotation = placement_rotation @ turn
-        position = ca.DM(node.placement.position) + placement_rotation @ shift
+        position = as_casadi(node.placement.position) + placement_rotation @ shift
         rate = v[node.iv : node.iv + node.nv]
         joint_angular, joint_linear = s_angular @ rate, s_linear @ rate
         angular = rotation.T @ parent.angular + joint_angular
@@ -113,7 +115,7 @@ def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
 
 def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Return rotation, translation and the two halves of the motion subspace of an elementary joint."""
-    axis, anchor = ca.DM(node.axis), ca.DM(node.anchor)
+    axis, anchor = ca.DM(node.axis), as_casadi(node.anchor)
     none, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
     if node.kind == "spherical":
         turn = quaternion_matrix(q[node.iq : node.iq + 4])
@@ -127,7 +129,7 @@ def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         return eye, axis * displacement, none, ca.SX(axis)
     turn = axis_rotation(node.axis, displacement)
     shift = anchor - turn @ anchor
-    lever = ca.SX(ca.DM(np.cross(node.anchor, node.axis)))
+    lever = ca.SX(cross(anchor, axis))
     if node.kind == "screw":
         lead = node.pitch / (2 * np.pi)
         return turn, shift + axis * (lead * displacement), ca.SX(axis), lever + axis * lead
@@ -158,6 +160,16 @@ def coordinate_rate(tree: Tree, q: ca.SX, v: ca.SX) -> ca.SX:
     return ca.vertcat(*rates)
 
 
+class JetFrames(Protocol):
+    """What rows of constraints are made of: jets of points and directions fixed to bodies, all in the same axes."""
+
+    def point(self, body: str, point: Array) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
+
+
 class Frames:
     """Jets of points and directions fixed to bodies, in world axes."""
 
@@ -165,10 +177,10 @@ class Frames:
         self._tree = tree
         self._motions = motions
 
-    def point(self, body: str, point: Array) -> Jet:
+    def point(self, body: str, point: Numbers) -> Jet:
         """Return the jet of a point given in body axes [m]."""
         index, pose = self._tree.location[body]
-        r = ca.DM(pose.apply(point))
+        r = as_casadi(place(pose, point))
         if index == GROUND:
             return constant(ca.SX(r))
         m = self._motions[index]
@@ -202,8 +214,7 @@ class Frames:
         """Return position and rotation of the body frame in the world."""
         index, pose = self._tree.location[body]
         if index == GROUND:
-            return ca.SX(ca.DM(pose.position)), ca.SX(ca.DM(pose.rotation))
+            return ca.SX(as_casadi(pose.position)), ca.SX(ca.DM(pose.rotation))
         m = self._motions[index]
-        return m.world_position + m.world_rotation @ ca.DM(pose.position), m.world_rotation @ ca.DM(
-            pose.rotation
-        )
+        position = m.world_position + m.world_rotation @ as_casadi(pose.position)
+        return position, m.world_rotation @ ca.DM(pose.rotation)

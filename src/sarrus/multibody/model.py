@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import casadi as ca
 
 from sarrus.equations import ContactRows, Equations
@@ -16,14 +18,18 @@ from sarrus.multibody.closures import (
 )
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.jet import Jet, vertcat
-from sarrus.multibody.kinematics import Frames, coordinate_rate, forward_kinematics
+from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
+from sarrus.multibody.numbers import varies
+from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import Tree, build_tree
 
 
-def trace(mechanism: Mechanism) -> Equations:
+def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS) -> Equations:
     """Return the equations of a mechanism; raises `ModelError` where its description is incomplete."""
     mechanism.check()
+    p = {name: ca.SX.sym(name) for name in parameters.values}
+    mechanism = parameters.apply(mechanism, p)
     tree = build_tree(mechanism)
     actuators = list(mechanism.actuators.values())
     q, v = ca.SX.sym("q", tree.nq), ca.SX.sym("v", tree.nv)
@@ -33,11 +39,8 @@ def trace(mechanism: Mechanism) -> Equations:
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
-    residual = vertcat(
-        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
-        + [switches.apply(c, coupling_residual(c, jets), {0: 0.0}) for c in mechanism.couplings.values()]
-        + _contacts(mechanism, frames, q, switches)
-    )
+    start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
+    residual = constraint_rows(mechanism, frames, jets, switches, (q, *start))
     passive, potential = _passive(mechanism, tree, frames, q, v, t)
     return Equations(
         name=mechanism.name,
@@ -45,11 +48,11 @@ def trace(mechanism: Mechanism) -> Equations:
         v=v,
         u=u,
         t=t,
-        p=switches.symbols,
+        p=ca.vertcat(start[0], switches.symbols),
         mass_matrix=mass_matrix(tree, motions),
         bias_force=bias_force(tree, motions),
         passive_force=passive,
-        actuation=ca.SX(forces.actuation_matrix(actuators, velocities)),
+        actuation=forces.actuation_matrix(actuators, velocities),
         rate=coordinate_rate(tree, q, v),
         position_residual=residual.value,
         velocity_residual=residual.rate,
@@ -63,31 +66,60 @@ def trace(mechanism: Mechanism) -> Equations:
         constraint_names=tuple(name for c in mechanism.constraints() for name in c.row_names),
         actuator_names=tuple(mechanism.actuators),
         conservative=_conservative(mechanism),
-        parameter_values=switches.values,
+        parameter_values={**parameters.values, **switches.values},
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
+        tree=tree,
     )
 
 
-def body_placements(mechanism: Mechanism, q: ca.SX) -> ca.SX:
-    """Return 12 numbers per body in the order of ``mechanism.bodies``: position, then rotation by rows."""
-    tree = build_tree(mechanism)
+def constraint_rows(
+    mechanism: Mechanism,
+    frames: JetFrames,
+    coordinates: dict[str, Jet],
+    switches: Switches,
+    start: tuple[ca.SX, ca.SX, list[float]] | None,
+) -> Jet:
+    """Return the jet of all rows.
+
+    ``start`` are the symbols q, those of the parameters, and the values of these at the start; without it the
+    anchors of contacts are left where the planes have their origin.
+    """
+    return vertcat(
+        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
+        + [
+            switches.apply(c, coupling_residual(c, coordinates), {0: 0.0})
+            for c in mechanism.couplings.values()
+        ]
+        + _contacts(mechanism, frames, switches, start)
+    )
+
+
+def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
+    """Return 12 numbers per body: position, then rotation by rows."""
     frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
     columns = []
-    for body in mechanism.bodies:
+    for body in bodies:
         position, rotation = frames.placement(body)
         columns.append(ca.vertcat(position, ca.vec(rotation.T)))
     return ca.vertcat(*columns)
 
 
-def _contacts(mechanism: Mechanism, frames: Frames, q: ca.SX, switches: Switches) -> list[Jet]:
+def _contacts(
+    mechanism: Mechanism,
+    frames: JetFrames,
+    switches: Switches,
+    start: tuple[ca.SX, ca.SX, list[float]] | None,
+) -> list[Jet]:
     """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
     reference = [x for joint in mechanism.joints() for x in joint.reference]
     out = []
     for contact in mechanism.contacts.values():
         rows = contact_residual(contact, frames)
-        place = ca.Function("place", [q], [rows.value])(reference)
-        anchors = {row: float(place[row]) for row in range(1, rows.value.shape[0])}
+        anchors = dict.fromkeys(range(1, rows.value.shape[0]), 0.0)
+        if start is not None:
+            place = ca.Function("place", list(start[:2]), [rows.value])(reference, start[2])
+            anchors = {row: float(place[row]) for row in anchors}
         out.append(switches.apply(contact, rows, anchors))
     return out
 
@@ -116,7 +148,7 @@ def _passive(
     total, potential = forces.damping_force(mechanism, v), ca.SX(0)
     iq = iv = 0
     for joint in mechanism.joints():
-        if joint.stiffness:
+        if varies(joint.stiffness):
             force, energy = forces.joint_spring(joint, q[iq : iq + joint.nq])
             total[iv : iv + joint.nv] += force
             potential += energy
@@ -128,7 +160,7 @@ def _passive(
         force, energy = forces.coordinate_spring(combined, coordinates.__getitem__, velocities.__getitem__, v)
         total, potential = total + force, potential + energy
     for actuator in mechanism.actuators.values():
-        if any(actuator.bias):
+        if any(map(varies, actuator.bias)):
             total += forces.actuator_bias(actuator, coordinates.__getitem__, velocities.__getitem__, v)
     for user in mechanism.forces.values():
         total += forces.user_force(user, frames, q, v, t)
@@ -137,10 +169,10 @@ def _passive(
 
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
-    damped = any(any(joint.damping) for joint in mechanism.joints())
+    damped = any(varies(d) for joint in mechanism.joints() for d in joint.damping)
     springs: list[SpringDamper | CoordinateSpring] = [
         *mechanism.springs.values(),
         *mechanism.coordinate_springs.values(),
     ]
-    servos = any(any(actuator.bias) for actuator in mechanism.actuators.values())
-    return not (damped or servos or mechanism.forces or any(s.damping for s in springs))
+    servos = any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
+    return not (damped or servos or mechanism.forces or any(varies(s.damping) for s in springs))

@@ -13,11 +13,15 @@ from sarrus.multibody.jet import Jet
 
 
 class Switches:
-    """The parameters that switch the constraints of one mechanism, with their values at the start."""
+    """The parameters that switch the constraints of one mechanism, with their values at the start.
 
-    def __init__(self) -> None:
+    Where the ``known`` symbols are given by name these are used, and none is made.
+    """
+
+    def __init__(self, known: Mapping[str, ca.SX] | None = None) -> None:
         self.values: dict[str, float] = {}
         self._symbols: list[ca.SX] = []
+        self._known = known
 
     @property
     def symbols(self) -> ca.SX:
@@ -48,5 +52,5 @@ class Switches:
                 f"two constraints would have the parameter {name!r}: rename one of them", element=name
             )
         self.values[name] = value
-        self._symbols.append(ca.SX.sym(name))
+        self._symbols.append(ca.SX.sym(name) if self._known is None else self._known[name])
         return self._symbols[-1]

@@ -8,13 +8,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import WORLD, Joint
+from sarrus.mechanism.elements import WORLD, Body, Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose
+from sarrus.multibody.numbers import AnyPose, Numbers, as_casadi, compose, is_driven, place
 
 GROUND = -1
+
+
+@dataclass(frozen=True)
+class RigidPart:
+    """Something rigid on a node, in the node's axes: mass, centre of mass and inertia about it."""
+
+    mass: float | ca.SX
+    com: Numbers
+    inertia: Numbers
+
+    @classmethod
+    def of(cls, body: Body, pose: AnyPose) -> RigidPart:
+        """Return a body that sits at ``pose`` in the node."""
+        r: Numbers = ca.DM(pose.rotation) if is_driven(body.inertia) else pose.rotation
+        return cls(body.mass, place(pose, body.com), r @ body.inertia @ r.T)
+
+    @property
+    def driven(self) -> bool:
+        """Whether it depends on parameters."""
+        return any(map(is_driven, (self.mass, self.com, self.inertia)))
+
+    @property
+    def moment(self) -> ca.DM | ca.SX:
+        """Mass times the centre of mass."""
+        return self.mass * as_casadi(self.com)
+
+    @property
+    def inertia_about_origin(self) -> Numbers:
+        """Inertia about the node's origin (parallel-axis theorem)."""
+        if self.driven:
+            c = ca.SX(as_casadi(self.com))
+            return as_casadi(self.inertia) + self.mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T)
+        return self.inertia + self.mass * ((self.com @ self.com) * np.eye(3) - np.outer(self.com, self.com))
 
 
 @dataclass
@@ -22,22 +57,21 @@ class Node:
     """One elementary joint and the rigid body behind it; vectors in the node's own axes, about its origin.
 
     ``placement`` is the node's frame in its parent's at the joint's reference; ``iq``, ``iv`` are the
-    offsets of its coordinates and velocities. ``com`` and ``inertia`` (about com) of everything rigid on it.
+    offsets of its coordinates and velocities. ``parts`` are rigid on it: one of all that is constant, and one for each
+    body that depends on parameters.
     """
 
     kind: str
     parent: int
-    placement: Pose
+    placement: AnyPose
     axis: Array
-    anchor: Array
-    pitch: float
+    anchor: Numbers
+    pitch: float | ca.SX
     reference: float
     iq: int
     iv: int
-    armature: tuple[float, ...]
-    mass: float = 0.0
-    com: Array = field(default_factory=lambda: np.zeros(3))
-    inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))
+    armature: tuple[float | ca.SX, ...]
+    parts: list[RigidPart] = field(default_factory=list)
 
     @property
     def nv(self) -> int:
@@ -49,18 +83,25 @@ class Node:
         """Number of coordinates."""
         return {"spherical": 4, "free": 7}.get(self.kind, 1)
 
-    def attach(self, mass: float, com: Array, inertia: Array) -> None:
-        """Add a rigid body, given in the node's axes (parallel-axis theorem)."""
-        total = self.mass + mass
-        share = mass / total if total > 0.0 else 0.5
-        joint_com = (1.0 - share) * self.com + share * com
+    def attach(self, part: RigidPart) -> None:
+        """Add a rigid part; what is constant merges into one (parallel-axis theorem)."""
+        if part.driven:
+            self.parts.append(part)
+            return
+        if part.mass == 0.0 and not np.any(part.inertia):
+            return
+        if not self.parts or self.parts[0].driven:
+            self.parts.insert(0, part)
+            return
+        before = self.parts[0]
+        total = before.mass + part.mass
+        share = part.mass / total if total > 0.0 else 0.5
+        joint_com = (1.0 - share) * before.com + share * part.com
         moved = np.zeros((3, 3))
-        for m, c, matrix in ((self.mass, self.com, self.inertia), (mass, com, inertia)):
-            d = c - joint_com
-            moved += matrix + m * ((d @ d) * np.eye(3) - np.outer(d, d))
-        if self.mass == 0.0 and not self.inertia.any():
-            joint_com, moved = com.copy(), inertia.copy()
-        self.mass, self.com, self.inertia = total, joint_com, moved
+        for one in (before, part):
+            d = one.com - joint_com
+            moved += one.inertia + one.mass * ((d @ d) * np.eye(3) - np.outer(d, d))
+        self.parts[0] = RigidPart(total, joint_com, moved)
 
 
 @dataclass(frozen=True)
@@ -68,22 +109,22 @@ class Tree:
     """Nodes, parents before children, and where each body of the mechanism sits: (node, pose in it)."""
 
     nodes: tuple[Node, ...]
-    location: dict[str, tuple[int, Pose]]
+    location: dict[str, tuple[int, AnyPose]]
     nq: int
     nv: int
-    gravity: Array
+    gravity: Numbers
 
 
 def build_tree(mechanism: Mechanism) -> Tree:
     """Return the tree of elementary joints of a checked mechanism."""
     nodes: list[Node] = []
-    location: dict[str, tuple[int, Pose]] = {WORLD: (GROUND, Pose())}
+    location: dict[str, tuple[int, AnyPose]] = {WORLD: (GROUND, Pose())}
     iq = iv = 0
     for body in mechanism.bodies.values():
         parent, parent_pose = location[body.parent]
         # A free joint's coordinates are the pose in the parent; only other joints start from the placement.
         free = bool(body.joints) and body.joints[0].kind == "free"
-        placement = parent_pose if free else parent_pose @ body.placement
+        placement = parent_pose if free else compose(parent_pose, body.placement)
         for joint in body.joints:
             for kind, axis, k in _elementary(joint):
                 node = Node(
@@ -103,8 +144,7 @@ def build_tree(mechanism: Mechanism) -> Tree:
                 parent, placement = len(nodes) - 1, Pose()
         location[body.name] = (parent, placement)
         if parent != GROUND:
-            r = placement.rotation
-            nodes[parent].attach(body.mass, placement.apply(body.com), r @ body.inertia @ r.T)
+            nodes[parent].attach(RigidPart.of(body, placement))
     return Tree(tuple(nodes), location, iq, iv, mechanism.gravity)
 
 

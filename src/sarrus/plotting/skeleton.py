@@ -93,12 +93,12 @@ def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System,
 
 
 def drawn_mechanism(system: System) -> Mechanism:
-    """Return the mechanism of a system, which must have one."""
+    """Return the mechanism of a system, which must have one, with the parameters as they are."""
     if system.mechanism is None:
         raise ArgumentError(
             f"{system.name}: only a system made from a Mechanism has bodies to draw", element="system"
         )
-    return system.mechanism
+    return system.current_mechanism()
 
 
 def build_skeleton(mechanism: Mechanism) -> Skeleton:

@@ -1,0 +1,111 @@
+"""Hybrid motion and force control: constraint forces that are controlled beside the motion (Aghili 2005, section
+7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.control.law import Demand, Law, Memory, Settings
+from sarrus.control.reference import Reference, trace_reference
+from sarrus.control.tasks import Task
+from sarrus.errors import ArgumentError, unknown_name
+from sarrus.solves import determined_rows
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+class HybridMotionForce(Law):
+    """Make coordinates follow a reference and multipliers of the closures follow another, independently.
+
+    Motion: ë + G_D ė + G_P e = 0 as in `sarrus.control.ProjectedInverseDynamics`. Forces: λ = λ_d + G_F e_f + G_I
+    ∫e_f dt, e_f = λ_d − λ (Aghili 2005, eqs. (51), (52)), with the cross-coupling μ from the motion to the forces
+    and the velocity terms fed forward: λ is affine in u, so both are linear equations in the controls, the motion
+    first. There must be actuators enough for both (redundant actuation).
+
+    Parameters
+    ----------
+    system : the model the law believes in.
+    coordinates, reference, stiffness, damping : of the motion, as in `sarrus.control.Task`.
+    forces : λ_d by name of constraint row, such as {"grip.x": 20.0} or {"grip.x": lambda t: ...} [N, N m]; signs and
+        axes are those of ``system.forward_dynamics(...).closure_force``.
+    proportional, integral : G_F (below one) and G_I [1/s], numbers or one for each force. The integral is a memory of
+        the law, so these need samples: ``sr.simulate(..., sample_time=...)``, or `sample` with the measured λ.
+        Both zero (the default) is feed-forward, which is exact where the model is.
+    weights : (nu,) of the norm of u.
+
+    Where closures are redundant a multiplier may not be determined; then only Aᵀλ can be controlled, and this law
+    refuses the row by name when it is first used. Where the actuators are too few, the motion comes first (`solve`
+    says NOT_ACHIEVABLE for "force").
+    """
+
+    def __init__(
+        self,
+        system: System,
+        coordinates: Any,
+        reference: Reference,
+        forces: Mapping[str, Reference],
+        *,
+        stiffness: ArrayLike = 100.0,
+        damping: ArrayLike = 20.0,
+        proportional: ArrayLike = 0.0,
+        integral: ArrayLike = 0.0,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        settings, names = Settings(), tuple(forces)
+        if not names:
+            raise ArgumentError(f"{system.name}: forces= names no constraint row", element="forces")
+        for name in names:
+            if name not in system.constraint_names:
+                raise ArgumentError(
+                    unknown_name("constraint row", name, system.constraint_names),
+                    element=name,
+                    valid=system.constraint_names,
+                )
+        self._rows = tuple(system.constraint_names.index(name) for name in names)
+        motion = Task(coordinates, reference, stiffness, damping).demand(system, settings, "motion")
+        wanted = ca.vertcat(
+            *[trace_reference(system, forces[name], 1, settings, f"force.{name}")[0] for name in names]
+        )
+        size = len(names)
+        p = settings.add("force.proportional", proportional, size, "force")
+        i = settings.add("force.integral", integral, size, "force")
+        measured_at = settings.count
+        known = settings.add("force.known", 0.0, 1, "force")
+        measured = settings.add("force.measured", 0.0, size, "force")
+        state_at = settings.count
+        total = settings.add("force.memory", 0.0, size, "force")
+        error = known * (wanted - measured)
+        select = ca.SX(size, system.nc)
+        for row, k in enumerate(self._rows):
+            select[row, k] = 1
+        demand = Demand(
+            "force", names, ca.SX.zeros(size, system.nv), wanted + p * error + i * total, ca.densify(select)
+        )
+        memory = Memory(self._rows, measured_at, state_at, error)
+        super().__init__(system, [motion, demand], settings, weights=weights, memory=memory)
+        self.needs_samples = bool(np.any(proportional) or np.any(integral))
+
+    def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
+        """See `Law.prepare`; raises `ArgumentError` for a multiplier that is not determined."""
+        if not self._ready:
+            here = self.system.forward_dynamics(q, v, None, t)
+            sure = determined_rows(self.system.constraint_jacobian(q, t, v), here.rank)
+            for row in self._rows:
+                if not sure[row]:
+                    name = self.system.constraint_names[row]
+                    raise ArgumentError(
+                        f"{self.name}: the multiplier of {name!r} is not determined, because the closures are "
+                        f"redundant; choose among {', '.join(self._determined(sure)) or 'none'}, or leave closures "
+                        "out",
+                        element=name,
+                    )
+        super().prepare(q, v, t)
+
+    def _determined(self, sure: np.ndarray) -> list[str]:
+        return [name for name, yes in zip(self.system.constraint_names, sure) if yes]

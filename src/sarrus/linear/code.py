@@ -1,0 +1,74 @@
+"""Which straight-line code serves a state: that of its own coordinates, or code for any coordinates, made once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from sarrus.codegen import NativeFunction
+from sarrus.kernels import layout as la
+from sarrus.linear.partition import OWN_CLEAR, partition
+from sarrus.linear.pieces import Pieces, pieces_of
+from sarrus.linear.traced import own_model, whole_model
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Pivots below this fraction of the largest singular value of A M^(−1/2) nearby are not believed.
+VANISHING = 1e-3
+_OWN, _WHOLE = "linear model of", "linear models by"
+
+
+def native_model(system: System, x: Array, independent: tuple[int, ...]) -> NativeFunction | None:
+    """Return code whose pivots are clear at the state x, None where there is none.
+
+    Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these
+    determine the others clearly, else that of `whole_model`. Redundant and nonholonomic rows have no such code.
+    """
+    rows, compiled = system.compiled.direct, system.compiled
+    if rows is None or system.nc > system.nh or system.table[la.DIRECT_RANK] != system.table[la.GENERIC_RANK]:
+        return None
+    if len(rows) == system.nv:  # nothing moves
+        return None
+    own = " ".join(map(str, (_OWN, *independent)))
+    made = [native for name, native in compiled.compiled.items() if name == own]
+    made += [native for name, native in compiled.compiled.items() if name.startswith(_WHOLE)]
+    for native in made:
+        clear, size = _gauge(native, x)
+        if clear > 0.0 and size > least_pivot(system):
+            return native
+    pieces = pieces_of(system)
+    jacobian, mass = numbers_at(system, pieces, x)
+    if independent and own not in compiled.compiled:
+        dependent = [i for i in range(system.nv) if i not in independent]
+        chosen = replace(partition(jacobian, mass, rows, dependent), independent=independent)
+        if chosen.least > OWN_CLEAR:
+            return compiled.named(own, lambda: own_model(system, pieces, chosen))
+    best = partition(jacobian, mass, rows)
+    name = " ".join(map(str, (_WHOLE, *best.independent)))
+    return compiled.named(name, lambda: whole_model(system, pieces, best))
+
+
+def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
+    """Return the two numbers that say whether pivots are clear at a state."""
+    values, (_, (_, width)) = native(x), next(iter(native.outputs.values()))
+    clear, size = (values[0], values[width - 2]) if "model" in native.outputs else values[-2:]
+    return float(clear), float(size)
+
+
+def numbers_at(system: System, pieces: Pieces, x: Array) -> tuple[Array, Array]:
+    """Return A and M at a state."""
+    inputs = system.compiled.inputs
+    evaluate = ca.Function("numbers", inputs, [pieces.jacobian, pieces.mass])
+    given = np.split(x, np.cumsum([symbols.numel() for symbols in inputs])[:-1])
+    jacobian, mass = (np.array(matrix) for matrix in evaluate(*given))
+    return jacobian, mass
+
+
+def least_pivot(system: System) -> float:
+    """Return what the square of the smallest pivot must exceed."""
+    return float((VANISHING * system.settings()[la.SCALE_OF_WEIGHTED_ROWS]) ** 2)

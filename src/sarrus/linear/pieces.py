@@ -1,0 +1,112 @@
+"""What a traced linear model is made of, from the recursion over the tree or by automatic differentiation.
+
+Both give the same numbers; which of the two needs fewer instructions depends on the model, see docs/decisions/0007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import casadi as ca
+
+from sarrus.linear.derivatives import along, bias_rows, residual_force
+from sarrus.multibody.partials import TreeDerivatives, TreePartials
+from sarrus.multibody.row_partials import RowPartials
+from sarrus.multibody.tree import build_tree
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives of F = M a + h − k − S u − C − τ − Aᵀλ and G = A a + γ: along velocities and by time, by v."""
+
+    force_q: ca.SX
+    force_v: ca.SX
+    bias_q: ca.SX
+    bias_v: ca.SX
+
+
+class Pieces(Protocol):
+    """Equations at (q, v), ∂ψ along velocities and by time (``slip``), ∂φ/∂t (``drift``); then `slopes` at a, λ.
+
+    Rows may be turned among themselves, so that λ is not that of the system.
+    """
+
+    mass: ca.SX
+    force: ca.SX
+    jacobian: ca.SX
+    bias: ca.SX
+    slip: ca.SX
+    drift: ca.SX
+
+    def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
+        """Return the derivatives at accelerations and multipliers that solve the equations."""
+
+
+class _Outer:
+    """The forces from outside, k + S u + C + τ, and their derivatives: always by automatic differentiation."""
+
+    def __init__(self, system: System) -> None:
+        e = system.equations
+        self.force = e.passive_force + e.actuation @ e.u + e.non_ideal + system.compiled.applied
+        self.q, self.v = along(system, self.force), ca.jacobian(self.force, e.v)
+
+
+class RecursivePieces:
+    """From `sarrus.multibody.partials`: for the coordinates of a mechanism."""
+
+    def __init__(self, system: System) -> None:
+        assert system.mechanism is not None
+        e, tree = system.equations, build_tree(system.mechanism)
+        self._tree = TreePartials(tree, e.q, e.v)
+        self._rows = RowPartials(system.mechanism, tree, e, self._tree)
+        self._outer = _Outer(system)
+        self._still = ca.SX(e.nc, 1)
+        self.mass = self._tree.mass_matrix()
+        self.force = self._outer.force - self._tree.bias_force()
+        self.jacobian, self.bias = self._rows.jacobian, self._rows.bias
+        self.slip = ca.horzcat(self._rows.slip, self._still)
+        self.drift = self._still
+
+    def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
+        """Return the derivatives at accelerations and multipliers that solve the equations."""
+        after = TreeDerivatives(self._tree, a)
+        force_q, force_v = after.force_derivatives()
+        bias_q, bias_v, reaction = self._rows.derivatives(after, a, multipliers)
+        force_q = ca.horzcat(force_q - reaction, ca.SX(a.shape[0], 1))
+        return Slopes(
+            force_q - self._outer.q, force_v - self._outer.v, ca.horzcat(bias_q, self._still), bias_v
+        )
+
+
+class DifferentiatedPieces:
+    """By automatic differentiation: for equations of any kind."""
+
+    def __init__(self, system: System) -> None:
+        e = system.equations
+        self._system = system
+        self.mass, self.force = e.mass_matrix, system.compiled.force
+        self.jacobian, self.bias = e.jacobian, e.constraint_bias
+        self.slip = along(system, e.velocity_residual)
+        self.drift = ca.jacobian(e.position_residual, e.t)
+
+    def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
+        """Return the derivatives at accelerations and multipliers that solve the equations."""
+        given = ca.SX.sym("a", *a.shape), ca.SX.sym("multipliers", *multipliers.shape)
+        force, bias = residual_force(self._system, *given), bias_rows(self._system, given[0])
+        v = self._system.equations.v
+        slopes = [
+            along(self._system, force), ca.jacobian(force, v), along(self._system, bias), ca.jacobian(bias, v)
+        ]  # fmt: skip
+        return Slopes(*ca.substitute(slopes, list(given), [a, multipliers]))
+
+
+def pieces_of(system: System) -> Pieces:
+    """Return what needs fewer instructions: the recursion wherever there is a tree (docs/decisions/0007)."""
+    mechanism = system.mechanism
+    tree = mechanism is not None and mechanism.velocity_names() == system.velocity_names
+    # The recursion takes the numbers of the description as they are.
+    return DifferentiatedPieces(system) if not tree or system.driven.drives else RecursivePieces(system)

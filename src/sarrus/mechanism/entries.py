@@ -1,0 +1,195 @@
+"""The numbers of a description by name, such as "link.com.x": where each one is, and what bounds it.
+
+===========  ====================================================================================================
+of           numbers
+===========  ====================================================================================================
+a body       mass; com.x com.y com.z; inertia.xx yy zz xy xz yz (about the centre of mass); placement.x y z, the
+             position of its frame in its parent's, not where it hangs on a free joint
+a joint      anchor.x y z; stiffness; damping, armature, spring_reference, followed by the label of the degree of
+             freedom where the joint has several, as in damping.angle; pitch of a screw
+a closure    pose1.x y z, pose2.x y z; length of a distance; pitch of a screw
+a coupling   COORDINATE.k, the coefficient of (q − reference)^k, as in gear.motor.1
+a contact    point.x y z, origin.x y z
+a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
+             point1.x y z, point2.x y z where it is between points
+an actuator  gain; gear, or gear.VELOCITY where it has several; bias.constant, bias.length, bias.rate
+a force      point.x y z where it acts on a body
+gravity      x y z
+===========  ====================================================================================================
+
+All are attributes of `sarrus.mechanism.elements`. Where a body, a joint, … share a name and have a number of the same
+name, the kind tells them apart: "joint:elbow.stiffness".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sarrus.errors import ArgumentError, unknown_name
+from sarrus.mechanism.description import Description
+from sarrus.mechanism.elements import (
+    COORDINATE_LABELS,
+    VELOCITY_LABELS,
+    Actuator,
+    Body,
+    CoordinateSpring,
+    Joint,
+    SpringDamper,
+)
+from sarrus.mechanism.pose import Array
+
+# Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.
+Place = None | int | tuple[int, int]
+
+KINDS = ("body", "joint", "closure", "coupling", "contact", "spring", "actuator", "force", "gravity")
+_INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a description: an attribute of an element, at ``places`` that always hold the same.
+
+    ``least`` is the smallest value that it may have, None where any will do; ``positive`` that it must be above.
+    """
+
+    kind: str
+    element: str
+    name: str
+    attribute: str
+    places: tuple[Place, ...]
+    value: float
+    least: float | None = None
+    positive: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.kind} {self.element!r}"
+
+    def allows(self, value: float) -> bool:
+        """Tell whether the number may have this value."""
+        return self.least is None or (value > self.least if self.positive else value >= self.least)
+
+
+class Entries:
+    """All numbers of a description, to look up by name."""
+
+    def __init__(self, description: Description) -> None:
+        self._of: dict[str, dict[str, list[Entry]]] = {}
+        for entry in _entries(description):
+            self._of.setdefault(entry.element, {}).setdefault(entry.name, []).append(entry)
+
+    def find(self, target: str, label: str) -> Entry:
+        """Return the number that "element.name" or "kind:element.name" means; the error begins with ``label``."""
+        kind, colon, rest = target.partition(":")
+        if not colon or kind not in KINDS:
+            kind, rest = "", target
+        dots = [i for i, letter in enumerate(rest) if letter == "."]
+        for i in reversed(dots):
+            found = [e for e in self._of.get(rest[:i], {}).get(rest[i + 1 :], ()) if kind in ("", e.kind)]
+            if len(found) > 1:
+                names = [f"{e.kind}:{target}" for e in found]
+                raise ArgumentError(
+                    f"{label}: {target!r} may be {' or '.join(map(str, found))}; write {' or '.join(names)}",
+                    element=target,
+                    valid=names,
+                )
+            if found:
+                return found[0]
+        element = next((rest[:i] for i in reversed(dots) if rest[:i] in self._of), None)
+        if element is None:
+            name, valid = rest.partition(".")[0], list(self._of)
+            raise ArgumentError(f"{label}: {unknown_name('element', name, valid)}", element=name, valid=valid)
+        valid = [f"{element}.{name}" for name in self._of[element]]
+        raise ArgumentError(f"{label}: {unknown_name('number', rest, valid)}", element=target, valid=valid)
+
+
+def _entries(d: Description) -> Iterator[Entry]:
+    for body in d.bodies.values():
+        yield from _of_body(body)
+        for joint in body.joints:
+            yield from _of_joint(joint)
+    for c in d.closures.values():
+        yield from _point("closure", c.name, "pose1", c.pose1.position)
+        yield from _point("closure", c.name, "pose2", c.pose2.position)
+        if c.kind == "distance":
+            yield Entry("closure", c.name, "length", "length", (None,), c.length, 0.0, positive=True)
+        if c.kind == "screw":
+            yield Entry("closure", c.name, "pitch", "pitch", (None,), c.pitch)
+    for coupling in d.couplings.values():
+        for i, term in enumerate(coupling.terms):
+            for k, value in enumerate(term.coefficients):
+                yield Entry("coupling", coupling.name, f"{term.coordinate}.{k}", "terms", ((i, k),), value)
+    for contact in d.contacts.values():
+        yield from _point("contact", contact.name, "point", contact.point)
+        yield from _point("contact", contact.name, "origin", contact.origin)
+    for spring in d.springs.values():
+        yield from _of_spring(spring, least=0.0)
+        yield from _point("spring", spring.name, "point1", spring.point1)
+        yield from _point("spring", spring.name, "point2", spring.point2)
+    for combined in d.coordinate_springs.values():
+        yield from _of_spring(combined, least=None)
+    scalar = {*d.coordinate_names()} & {*d.velocity_names()}
+    for actuator in d.actuators.values():
+        yield from _of_actuator(actuator, scalar)
+    for force in d.forces.values():
+        if force.body is not None:
+            yield from _point("force", force.name, "point", force.point)
+    for i, letter in enumerate("xyz"):
+        yield Entry("gravity", "gravity", letter, "gravity", (i,), float(d.gravity[i]))
+
+
+def _point(kind: str, element: str, attribute: str, point: Array) -> Iterator[Entry]:
+    for i, letter in enumerate("xyz"):
+        yield Entry(kind, element, f"{attribute}.{letter}", attribute, (i,), float(point[i]))
+
+
+def _of_body(body: Body) -> Iterator[Entry]:
+    yield Entry("body", body.name, "mass", "mass", (None,), body.mass, 0.0)
+    yield from _point("body", body.name, "com", body.com)
+    for label, (i, j) in _INERTIA.items():
+        places = ((i, j),) if i == j else ((i, j), (j, i))
+        least = 0.0 if i == j else None
+        yield Entry(
+            "body", body.name, f"inertia.{label}", "inertia", places, float(body.inertia[i, j]), least
+        )
+    if not (body.joints and body.joints[0].kind == "free"):
+        yield from _point("body", body.name, "placement", body.placement.position)
+
+
+def _of_joint(joint: Joint) -> Iterator[Entry]:
+    if joint.kind not in ("prismatic", "free"):
+        yield from _point("joint", joint.name, "anchor", joint.anchor)
+    yield Entry("joint", joint.name, "stiffness", "stiffness", (None,), joint.stiffness, 0.0)
+    if joint.kind == "screw":
+        yield Entry("joint", joint.name, "pitch", "pitch", (None,), joint.pitch)
+    velocities, coordinates = VELOCITY_LABELS[joint.kind], COORDINATE_LABELS[joint.kind]
+    for attribute, values in (("damping", joint.damping), ("armature", joint.armature)):
+        for i, (label, value) in enumerate(zip(velocities, values)):
+            yield Entry("joint", joint.name, attribute + label, attribute, (i,), value, 0.0)
+    if joint.kind not in ("spherical", "free"):
+        for i, (label, value) in enumerate(zip(coordinates, joint.spring_reference)):
+            yield Entry(
+                "joint", joint.name, f"spring_reference{label}", "spring_reference", (i,), float(value)
+            )
+
+
+def _of_spring(spring: SpringDamper | CoordinateSpring, least: float | None) -> Iterator[Entry]:
+    for attribute in ("stiffness", "damping"):
+        yield Entry("spring", spring.name, attribute, attribute, (None,), getattr(spring, attribute), 0.0)
+    lower, upper = spring.rest_length
+    if lower == upper:
+        yield Entry("spring", spring.name, "rest_length", "rest_length", (0, 1), lower, least)
+        return
+    yield Entry("spring", spring.name, "rest_length.lower", "rest_length", (0,), lower, least)
+    yield Entry("spring", spring.name, "rest_length.upper", "rest_length", (1,), upper, least)
+
+
+def _of_actuator(actuator: Actuator, scalar: set[str]) -> Iterator[Entry]:
+    name = actuator.name
+    yield Entry("actuator", name, "gain", "gain", (None,), actuator.gain)
+    several = len(actuator.transmission) > 1
+    for i, (velocity, gear) in enumerate(actuator.transmission):
+        yield Entry("actuator", name, f"gear.{velocity}" if several else "gear", "transmission", (i,), gear)
+    measured = all(velocity in scalar for velocity, _ in actuator.transmission)
+    for i, label in enumerate(("constant", "length", "rate")[: 3 if measured else 1]):
+        yield Entry("actuator", name, f"bias.{label}", "bias", (i,), actuator.bias[i])

@@ -1,0 +1,205 @@
+"""`Flow`: states and their derivatives along given directions, through the steps of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from sarrus.errors import SolveError
+from sarrus.kernels import layout as la
+from sarrus.kernels.run_state import SPLIT_PIVOT
+from sarrus.kernels.tableau import tableau
+from sarrus.mechanism.pose import Array
+from sarrus.quaternions import normalize
+from sarrus.sensitivity.rows import RankedRows
+from sarrus.sensitivity.terms import Columns, RowTerms, Terms, row_terms, terms
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A state x = [q | v | u | t | p | τ] and the derivatives of z = (q, v, u, p) along the directions, by columns."""
+
+    x: Array
+    along: Array
+
+
+class Flow:
+    """Steps along the directions (ϑ, δv) at the start, then some inputs, then some parameters by their places.
+
+    x is a state near the start, for the rank of the constraints. What makes `simulate` project the stages of a step too
+    is kept from step to step: ``split``, that redundant rows separate at the stages, and how fast the smallest pivot
+    falls.
+    """
+
+    def __init__(
+        self, system: System, x: Array, parameters: Sequence[int], inputs: Sequence[int] = ()
+    ) -> None:
+        self.system, self.columns = system, Columns.of(system)
+        t = float(x[system._t_index])
+        self.rank = system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
+        self.holonomic_rank = min(int(system.table[la.HOLONOMIC_RANK]), self.rank)
+        system.load_functions("dynamics", "position", "velocity", "rate")
+        held = [self.columns.u.start + k for k in inputs] + [self.columns.p.start + k for k in parameters]
+        self.fixed = np.zeros(
+            (self.columns.p.stop, 2 * system.nv + len(held))
+        )  # how u and p follow the directions
+        self.fixed[held, range(2 * system.nv, self.fixed.shape[1])] = 1.0
+        self.split, self._separated, self._largest = False, False, system.typical_pivot
+        self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
+
+    def start(self, x: Array) -> Point:
+        """Return the state x on the constraints, with every direction projected."""
+        system, nv, x = self.system, self.system.nv, x.copy()
+        if system.nc and system.project(x) < 0:
+            raise SolveError(f"{system.name}: the start cannot be projected on the constraints")
+        along = self.fixed.copy()
+        along[self.columns.q, :nv] = self._rows(x).basis
+        along[self.columns.v, nv : 2 * nv] = np.eye(nv)
+        return self._tangent(Point(x, along))
+
+    def step(self, start: Point, h: float) -> Point:
+        """Return the end of a step of length h."""
+        method, system = tableau("rk4"), self.system
+        clock, x, near = system._t_index, start.x, False
+        slopes: list[Array] = []
+        changes: list[Array] = []
+        for a, c in zip(method.a, method.c):
+            stage = self._moved(start, h * a[: len(slopes)], slopes, changes)
+            stage.x[clock] = x[clock] + c * h
+            if near and slopes:
+                stage = self.projected(stage)
+            d, slope = self._terms(stage, first=not slopes)
+            if not slopes:
+                near = self._is_near(d, h)
+            slopes.append(slope)
+            changes.append(self._change(d, stage))
+        self.split = self.split or (not near and self._separated)
+        end = self._moved(start, h * method.b, slopes, changes)
+        end.x[clock] = x[clock] + h
+        return self.projected(end)
+
+    def in_tangent(self, point: Point) -> Array:
+        """Return the changes (ϑ, δv) at a point (2 nv × width)."""
+        c = self.columns
+        basis = self._rows(point.x).basis
+        return np.vstack([np.linalg.pinv(basis) @ point.along[c.q], point.along[c.v]])
+
+    def _moved(self, start: Point, weights: Array, slopes: list[Array], changes: list[Array]) -> Point:
+        """Return the start plus the weighted slopes so far."""
+        x, along, n = start.x.copy(), start.along.copy(), self.columns.v.stop
+        for weight, slope, change in zip(weights, slopes, changes):
+            x[:n] += weight * slope
+            along[:n] += weight * change
+        return Point(x, along)
+
+    def _terms(self, point: Point, *, first: bool) -> tuple[Terms, Array]:
+        """Return the derivatives of the equations at a point, and (q̇, v̇) there."""
+        system, x = self.system, point.x
+        v, t = x[system._v_part], float(x[system._t_index])
+        rank, out = system.accelerate(x)
+        if rank < 0:
+            status = system.diagnose(x)
+            raise SolveError(f"{system.name}: {status.diagnosis}. {status.remedy}")
+        facts = out[2 * system.nv + system.nc :]
+        if first and facts[la.RESIDUAL] > system.options.inconsistent * (1.0 + facts[la.SCALE]):
+            raise SolveError(f"{system.name}: {Status.INCONSISTENT.diagnosis}. {Status.INCONSISTENT.remedy}")
+        if rank < system.table[la.GENERIC_RANK]:
+            raise SolveError(
+                f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "
+                f"t = {t:g} and {self.rank} nearby"
+            )
+        self._separated = bool(facts[la.BEYOND] > SPLIT_PIVOT * facts[la.LARGEST])
+        a = out[: system.nv]
+        d = terms(system, x, a, out[system.nv : system.nv + system.nc])
+        return d, np.concatenate([d.rate[:, self.columns.v] @ v, a])
+
+    def _change(self, d: Terms, point: Point) -> Array:
+        """Return the derivative of (q̇, v̇) at a point."""
+        rows = RankedRows(d.jacobian, self.rank)
+        accelerated = rows.acceleration_change(d.mass, d.force @ point.along, d.bias @ point.along)
+        return np.vstack([d.rate @ point.along, accelerated])
+
+    def projected(self, point: Point) -> Point:
+        """Return a point brought back to unit quaternions and to the constraints, positions and velocities."""
+        point = self._normalized(point)
+        system, c = self.system, self.columns
+        if not system.nc:
+            return point
+        x, along = point.x.copy(), point.along.copy()
+        nh = system.nh
+        if nh:  # the first correction; those that follow are as small as its square
+            rows = RankedRows(self._jacobian(x)[:nh], self.holonomic_rank)
+            s = -rows.inverse @ system.compiled.function("position_residual")(x)
+            mu = np.zeros(system.nc)
+            mu[:nh] = rows.inverse.T @ s
+            d = row_terms(system, x, s, mu)
+            change = rows.correction_change(d.position @ along, d.forward[:nh] @ along, d.backward @ along)
+            along[c.q] += d.basis @ change + d.turning @ along
+            x[c.q] += d.basis @ s
+            point = self._normalized(Point(x, along))
+            x, along = point.x.copy(), point.along.copy()
+        before = x.copy()
+        if system.project(x) < 0:
+            raise SolveError(f"{system.name}: a stage ends too far from the constraints; take a smaller dt")
+        before[c.q] = x[c.q]
+        along = self._tangent(Point(x, along), velocities=False).along
+        rows = RankedRows(self._jacobian(before), self.rank)
+        s = -rows.inverse @ system.compiled.function("velocity_residual")(before)
+        d = row_terms(system, before, s, rows.inverse.T @ s)
+        along[c.v] += rows.correction_change(d.velocity @ along, d.forward @ along, d.backward @ along)
+        # Holonomic rows are linear in v, so that one correction is all; others may need more.
+        return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
+
+    def _tangent(self, point: Point, velocities: bool = True) -> Point:
+        """Return a point on the constraints with its directions projected on them."""
+        system, c = self.system, self.columns
+        along, nh = point.along.copy(), system.nh
+        d = self._rows(point.x)
+        if nh:
+            rows = RankedRows(d.jacobian[:nh], self.holonomic_rank)
+            along[c.q] -= d.basis @ (rows.inverse @ (d.position @ along))
+        if velocities and system.nc:
+            rows = RankedRows(d.jacobian, self.rank)
+            along[c.v] -= rows.inverse @ (d.velocity @ along)
+        return Point(point.x, along)
+
+    def _rows(self, x: Array) -> RowTerms:
+        return row_terms(self.system, x, np.zeros(self.system.nv), np.zeros(self.system.nc))
+
+    def _jacobian(self, x: Array) -> Array:
+        return self.system.compiled.function("jacobian")(x).reshape(self.system.nc, self.system.nv)
+
+    def _normalized(self, point: Point) -> Point:
+        """Return a point with unit quaternions."""
+        x, along = point.x.copy(), point.along.copy()
+        for start in self.system.equations.quaternions:
+            part = slice(start, start + 4)
+            size = np.linalg.norm(x[part])
+            unit = x[part] / size
+            along[part] = (along[part] - np.outer(unit, unit @ along[part])) / size
+        normalize(x[self.columns.q], self.system._quaternions)
+        return Point(x, along)
+
+    def _is_near(self, d: Terms, h: float) -> bool:
+        """Tell whether `simulate` projects the stages of a step: by the pivots at its start, in the metric of M."""
+        system = self.system
+        if not system.nc or not self.rank:
+            return False
+        rows = d.jacobian
+        if not system.compiled.mass_is_singular:
+            rows = solve_triangular(np.linalg.cholesky(d.mass), rows.T, lower=True).T
+        pivots = np.abs(np.diag(qr(rows.T, mode="r", pivoting=True)[0]))
+        smallest = float(pivots[self.rank - 1])
+        self._largest = max(self._largest, smallest)
+        size = smallest / self._largest
+        speed = 0.0 if self._last is None else (self._last[0] - size) / self._last[1]
+        self._last = size, h
+        return self.split or size < system.options.near_singular or size < 2.0 * speed * h

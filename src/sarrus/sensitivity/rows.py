@@ -1,0 +1,47 @@
+"""The constraint matrix at its rank, and how the solves with it change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.errors import SolveError
+from sarrus.mechanism.pose import Array
+
+
+class RankedRows:
+    """A cut to its rank: A⁺, and an orthonormal basis Z of the motions that it leaves."""
+
+    def __init__(self, jacobian: Array, rank: int) -> None:
+        m, n = jacobian.shape
+        if rank == 0:
+            self.inverse, self.motions, self.spare = np.zeros((n, m)), np.eye(n), np.eye(m)
+            return
+        left, sigma, right = np.linalg.svd(jacobian)
+        self.inverse = (right[:rank].T / sigma[:rank]) @ left[:, :rank].T
+        self.motions, self.spare = right[rank:].T, left[:, rank:]
+
+    def acceleration_change(self, mass: Array, force: Array, bias: Array) -> Array:
+        """Return δa for changes δF and δG (columns): M δa − Aᵀδλ = −δF, A δa = −δG, in the null space of A.
+
+        M need only be positive definite on the motions; δλ does not enter.
+        """
+        z, particular = self.motions, -self.inverse @ bias
+        reduced = z.T @ mass @ z
+        return np.asarray(particular - z @ np.linalg.solve(reduced, z.T @ (force + mass @ particular)))
+
+    def correction_change(self, residual: Array, forward: Array, backward: Array) -> Array:
+        """Return δs of s = −A⁺r for changes of r, of A s and of Aᵀμ (columns), with μ = A⁺ᵀs.
+
+        The derivative of a pseudoinverse of constant rank (Golub and Pereyra 1973) for an r that lies in the range of
+        A, which residuals of consistent constraints do.
+        """
+        return np.asarray(-self.inverse @ (residual + forward) + self.motions @ (self.motions.T @ backward))
+
+
+def require_rank(name: str, rank: int, generic: int) -> None:
+    """Raise `SolveError` where the rank is below that nearby."""
+    if rank < generic:
+        raise SolveError(
+            f"{name}: no derivatives at a singular configuration: the constraints have rank {rank} here and {generic} "
+            "nearby"
+        )

@@ -1,0 +1,117 @@
+"""`step_derivatives`: how the state after one step of `simulate` depends on state, inputs and parameters, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.linear.outputs import rate_name
+from sarrus.linear.taylor import on_constraints
+from sarrus.mechanism.pose import Array
+from sarrus.sensitivity.flow import Flow
+from sarrus.sensitivity.terms import chosen_parameters
+from sarrus.solves import read_only
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+def change_names(system: System) -> tuple[str, ...]:
+    """Return the names of the entries of a change of state (ϑ, δv): velocities, then these with ".rate"."""
+    return (*system.velocity_names, *map(rate_name, system.velocity_names))
+
+
+@dataclass(frozen=True, eq=False)
+class StepDerivatives:
+    """One step and its derivatives: δ⁺ = F δ + G δu + P δp.
+
+    Changes of state are δ = (ϑ, δv) (2 nv,) with q ⊕ ϑ = `System.move` (q, ϑ), as in MuJoCo's mjd_transitionFD, and
+    ``names`` are those of their entries: velocities, then these with ".rate".
+
+    Attributes
+    ----------
+    F, G, P : (2 nv × 2 nv), (2 nv × nu), (2 nv × np).
+    q, v : (nq,), (nv,) the state at the end of the step.
+    t, dt : where the step began, and its length [s].
+    rank : rank of A.
+    """
+
+    F: Array
+    G: Array
+    P: Array
+    q: Array
+    v: Array
+    t: float
+    dt: float
+    rank: int
+    names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+
+
+def step_derivatives(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    *,
+    dt: float = 1e-3,
+    tau: ArrayLike | None = None,
+    parameters: Sequence[str] | None = None,
+) -> StepDerivatives:
+    """Return the derivatives of one step of `sr.simulate` with method "rk4" and stabilization "projection".
+
+    The step is a map: the start is projected on the constraints, four stages, projection of position and velocity. Its
+    derivatives are chained from exact ones (automatic differentiation of the equations, implicit differentiation of
+    the solves and of the projections); no differences are taken. So F maps every change to one that the constraints
+    allow at the end, and changes that they do not allow at the start act as their projections. P is the derivative
+    where q and v are given and the start is projected on constraints that move with p.
+
+    Parameters
+    ----------
+    q, v, u : (nq,), (nv,), (nu,) state and inputs, which are held during the step and not clipped; v and u are zero by
+        default. t : time [s]; dt : length of the step [s].
+    tau : (nv,) applied generalized force, held constant.
+    parameters : names from ``system.parameters``; all that are no switches by default.
+
+    Redundant rows are cut to the generic rank, as the simulator cuts them. Where they are dependent on the constraints
+    alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
+    its own error, dt⁵; elsewhere they are exact. Near singular configurations (`Options.near_singular`) stages
+    are projected as `simulate` projects them; where it splits a step there, the derivatives are those of the whole
+    step. Massless bodies are ordinary. Contacts and closures are held as they are.
+
+    Raises
+    ------
+    ArgumentError
+        q or v violate the constraints by more than 1e-5, or a name is unknown.
+    SolveError
+        A stage has no acceleration, the rank drops there, or the constraints contradict each other.
+    """
+    if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
+        raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
+    names, places = chosen_parameters(system, parameters)
+    x = on_constraints(system, q, v, u, t)
+    if tau is not None:
+        x[system._tau_part] = system.checked(tau, system.nv, "tau")
+    flow = Flow(system, x, places, inputs=range(system.nu))
+    end = flow.step(flow.start(x), float(dt))
+    f, g, p = np.split(flow.in_tangent(end), [2 * system.nv, 2 * system.nv + system.nu], axis=1)
+    return StepDerivatives(
+        F=read_only(f.copy()),
+        G=read_only(g.copy()),
+        P=read_only(p.copy()),
+        q=read_only(end.x[system._q_part].copy()),
+        v=read_only(end.x[system._v_part].copy()),
+        t=float(t),
+        dt=float(dt),
+        rank=flow.rank,
+        names=change_names(system),
+        input_names=tuple(system.actuator_names),
+        parameter_names=names,
+    )
