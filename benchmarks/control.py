@@ -33,6 +33,7 @@ def laws(c: Case) -> dict[str, control.Law]:
         coordinates, body, axes = ["platform.x", "platform.y", "platform.angle"], "platform", "xy"
         tasks = [control.Task(control.point(body, axes=axis), _swing(1)) for axis in axes]
         motors = s.actuator_names
+        held, forces = coordinates[:2], {"leg1.p1": 5.0}
     else:
         coordinates = ["FL_roll", "FL_pitch", "FL_knee", "FR_pitch", "FR_knee", "RL_knee"]
         body, axes, motors = "trunk", "xyz", coordinates
@@ -40,11 +41,13 @@ def laws(c: Case) -> dict[str, control.Law]:
             control.Task(control.point(body), _swing(3)),
             control.Task(control.orientation(body, "z"), _swing(1)),
         ]
+        held, forces = coordinates, {"FL_foot.x": 5.0, "FL_foot.z": 40.0}
     size = len(coordinates)
     place = control.point(body, axes=axes)
     return {
         "ProjectedInverseDynamics": control.ProjectedInverseDynamics(s, coordinates, _swing(size)),
         "OperationalSpaceTracking": control.OperationalSpaceTracking(s, place, _swing(len(axes))),
+        "HybridMotionForce": control.HybridMotionForce(s, held, _swing(len(held)), forces),
         "ServoConstraint": control.ServoConstraint(
             s, lambda q, t: _pick(s, q, coordinates) - _swing(size)(t)
         ),

@@ -47,8 +47,12 @@ class NumpyLaw:
         right = basis.T @ np.column_stack([push, force - mass @ bound])
         motion = np.linalg.solve(inertia, right)
         gain = basis @ motion[:, :nu]
-        table = terms["demands"] @ gain
-        wanted = terms["wanted"][:, 0] - terms["demands"] @ (bound + basis @ motion[:, nu])
+        alone = bound + basis @ motion[:, nu]
+        table, wanted = terms["demands"] @ gain, terms["wanted"][:, 0] - terms["demands"] @ alone
+        if "couplings" in terms:
+            load = mass @ np.column_stack([gain, alone]) - np.column_stack([push, force])
+            reaction = terms["couplings"] @ np.linalg.solve(triangle[:nc], full[:, :nc].T @ load)
+            table, wanted = table + reaction[:, :nu], wanted - reaction[:, nu]
         if not self._rest:
             return self._roots * _least_norm(table, wanted)
         u, left = np.zeros(nu), np.eye(nu)
@@ -57,8 +61,8 @@ class NumpyLaw:
             u += left @ _least_norm(part, wanted[level] - table[level] @ u)
             turned, _ = np.linalg.qr(part.T, mode="complete")
             left = left @ turned[:, len(part) :]
-        alone = np.linalg.solve(np.linalg.cholesky(inertia), right[:, :nu])
-        u -= left @ np.linalg.lstsq(alone @ left, alone @ u, rcond=1e-8)[0]
+        scaled = np.linalg.solve(np.linalg.cholesky(inertia), right[:, :nu])
+        u -= left @ np.linalg.lstsq(scaled @ left, scaled @ u, rcond=1e-8)[0]
         return self._roots * u
 
 
