@@ -6,9 +6,13 @@ from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
+from numba import njit
 
 import sarrus as sr
+from sarrus import control
+from sarrus.kernels.c_function import command
 from sarrus.kernels.forward import forward_many
+from sarrus.kernels.law_layout import ANSWER_ONLY
 from sarrus.linear.loop import StraightLine
 from sarrus.mechanism.pose import Array
 
@@ -27,6 +31,28 @@ def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callabl
     if not np.allclose(out[: system.nv], expected, rtol=1e-12, atol=1e-12):
         raise RuntimeError(f"{system.name}: the kernel and forward_dynamics differ")
     return run
+
+
+def law_batch(law: control.Law, q: Array, v: Array, t: float, repeats: int) -> Callable[[], float]:
+    """Return a function that evaluates a control law ``repeats`` times in the kernel: seconds per evaluation."""
+    expected = law(q, v, t)
+    table, state = law.table, np.concatenate([q, v, np.zeros(law.system.nu), [t]])
+
+    def run() -> float:
+        began = perf_counter()
+        _call_many(command.entry, table, state, repeats)
+        return (perf_counter() - began) / repeats
+
+    run()
+    if not np.array_equal(law._answer[: law.system.nu], expected):
+        raise RuntimeError(f"{law.name}: the kernel and the call from Python differ")
+    return run
+
+
+@njit
+def _call_many(function: Callable[..., int], table: Array, state: Array, repeats: int) -> None:
+    for _ in range(repeats):
+        function(table.ctypes, state.ctypes, ANSWER_ONLY)
 
 
 def linear_batch(system: sr.System, q: Array, v: Array, states: int) -> Callable[[], float]:

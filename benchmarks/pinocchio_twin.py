@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -58,10 +59,15 @@ class PinocchioTwin:
         for closure in mechanism.closures.values():
             self.constraints.append(self._contact(closure))
         self.data = self.model.createData()
-        self.constraint_data = pin.StdVec_RigidConstraintData()
+
+    @cached_property
+    def constraint_data(self) -> pin.StdVec_RigidConstraintData:
+        """Pinocchio's data of the constraints; ``data`` is prepared for them."""
+        found = pin.StdVec_RigidConstraintData()
         for constraint in self.constraints:
-            self.constraint_data.append(constraint.createData())
-        pin.initConstraintDynamics(self.model, self.data, self.constraints, self.constraint_data)
+            found.append(constraint.createData())
+        pin.initConstraintDynamics(self.model, self.data, self.constraints, found)
+        return found
 
     @property
     def n_rows(self) -> int:

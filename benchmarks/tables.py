@@ -33,12 +33,13 @@ def verdict(row: Row) -> str:
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """Return the tables that have lines: speed against peers, accuracy, cost of a new model, start-up."""
+    """Return the tables that have lines: speed against peers, control laws, accuracy, cost of a new model, start-up."""
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
-    speed = [r for r in rows if r.peer is not None and r not in accuracy]
-    start = [r for r in rows if r.peer is None and r not in cost]
-    tables = (_speed(speed), _accuracy(accuracy), _cost(cost), _start(start))
+    laws = [r for r in rows if "kernel_us" in r.extra]
+    speed = [r for r in rows if r.peer is not None and r not in accuracy and r not in laws]
+    start = [r for r in rows if r.peer is None and r not in cost and r not in laws]
+    tables = (_speed(speed), _laws(laws), _accuracy(accuracy), _cost(cost), _start(start))
     return [table for table in tables if table[2]]
 
 
@@ -48,6 +49,30 @@ def _speed(rows: Sequence[Row]) -> Section:
         peer = (r.peer or "", duration(r.peer_us or 0.0), f"{r.ratio:.2f}")
         lines.append((r.name, r.model, duration(r.ours_us), *peer, verdict(r)))
     return "Speed", ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"), lines
+
+
+def _laws(rows: Sequence[Row]) -> Section:
+    header = (
+        "law",
+        "model",
+        "from Python",
+        "in the kernel",
+        "peer",
+        "time of peer",
+        "ratio",
+        "of kernel",
+        "target",
+    )
+    lines: list[Cells] = []
+    for r in rows:
+        peer: Cells = ("", "", "", "")
+        if r.peer is not None:
+            ratios = f"{r.ratio:.2f}", f"{r.extra['kernel_ratio']:.1f}"
+            peer = (r.peer, duration(r.peer_us or 0.0), *ratios)
+        lines.append(
+            (r.name, r.model, duration(r.ours_us), duration(r.extra["kernel_us"]), *peer, verdict(r))
+        )
+    return "Control laws", header, lines
 
 
 def _accuracy(rows: Sequence[Row]) -> Section:

@@ -36,7 +36,7 @@ def build() -> sr.Mechanism:
         ):
             body, joint = f"{part}{leg + 1}", f"q{2 * leg + k + 1}"
             moment = mass * length**2 / 12
-            mechanism.add_body(body, mass, com=(length / 2, 0, 0), inertia=(0.0, moment, moment))
+            mechanism.add_body(body, mass, com=(length / 2, 0, 0), inertia=(0.1 * moment, moment, moment))
             mechanism.add_joint(joint, "revolute", parent, body, parent_pose=at)
             parent = body
         mechanism.add_actuator(f"elbow{leg + 1}", joint)

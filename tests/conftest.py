@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+sys.path.append(str(EXAMPLES))  # examples import each other
 
 
 def load_example(name: str) -> ModuleType:

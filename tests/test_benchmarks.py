@@ -16,6 +16,17 @@ from benchmarks.timing import batch, interleave, summarize
 
 SPEED = Row("step", "five_bar", 2.0, "a machine; a version; once", "peer", 9.0, 4.5, at_least=4.0)
 SLOW = Row("call", "platform", 4.0, "a machine; a version; once", "peer", 3.0, 0.75, at_least=1.0)
+LAW = Row(
+    "Regulator",
+    "arm",
+    2.0,
+    "a machine; a version; once",
+    "peer",
+    9.0,
+    4.5,
+    extra={"kernel_us": 1.0, "kernel_ratio": 9.0},
+)
+SECOND = Row("second", "arm", 5e3, "a machine; a version; once", within_us=1e4, extra={"kernel_us": 4e3})
 COSTLY = Row(
     "model", "leg", 6.0, "a machine; a version; once", "solve", 2.0, 0.33, at_most=4.0, extra={"cost": 3.1}
 )
@@ -87,6 +98,15 @@ def test_markdown_says_what_was_missed() -> None:
     assert "| model | leg | 6 µs | solve | 2 µs | 0.33 | 3.1 of them, at most 4: met |" in text
     assert "| import | 300 ms | < 0.7 s: met |" in text
     assert "a machine; a version." in text
+
+
+def test_laws_have_a_table_of_their_own() -> None:
+    (section,) = tables.sections([LAW, SECOND])
+    assert section[0] == "Control laws"
+    assert section[2] == [
+        ("Regulator", "arm", "2 µs", "1 µs", "peer", "9 µs", "4.50", "9.0", ""),
+        ("second", "arm", "5 ms", "4 ms", "", "", "", "", "< 0.01 s: met"),
+    ]
 
 
 @pytest.mark.parametrize(

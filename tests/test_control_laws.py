@@ -7,14 +7,13 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 import pytest
-import sympy
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 import sarrus as sr
 from mechanisms import random_loop
 from sarrus import control, trajectories
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 
@@ -368,52 +367,6 @@ def test_orientation_task_turns_a_free_body() -> None:
     _, rotations = system.body_placements(motion.q[-1])
     turned = Rotation.from_matrix(rotations[list(mechanism.bodies).index("base")]).as_rotvec()
     assert_allclose(turned, goal, atol=1e-5)
-
-
-def test_controllability_of_ten_choices_of_actuators() -> None:
-    """Five-bar: which joints drive its two degrees of freedom, against the rank of Zᵀ S in exact arithmetic."""
-    mechanism = sr.load("models/five_bar.xml")
-    q = sr.System(mechanism).assemble(mechanism.keyframes["symmetric"]).q
-    joints = ["left", "left_elbow", "right", "right_elbow"]
-    jacobian = sr.System(mechanism).constraint_jacobian(q)
-    exact = sympy.Matrix(np.round(jacobian, 6).tolist()).applyfunc(sympy.nsimplify)
-    basis = sympy.Matrix.hstack(*exact.nullspace())
-    choices = [(a,) for a in joints] + [(a, b) for i, a in enumerate(joints) for b in joints[i + 1 :]]
-    for chosen in choices:
-        bare = sr.load("models/five_bar.xml")
-        bare.actuators.clear()
-        for joint in chosen:
-            bare.add_actuator(f"m_{joint}", joint)
-        system = sr.System(bare)
-        selection = sympy.zeros(4, len(chosen))
-        for k, joint in enumerate(chosen):
-            selection[joints.index(joint), k] = 1
-        expected = (basis.T * selection).rank()
-        found = control.controllability(system, q)
-        assert found.dof == 2
-        assert found.rank == expected
-        assert found.controllable == (expected == 2)
-        assert len(found.names) == 2 - expected
-
-
-def test_uncontrollable_motions_are_named() -> None:
-    mechanism = sr.Mechanism("pendulum", gravity=(0, -9.81, 0))
-    parent = "world"
-    for k in (1, 2):
-        mechanism.add_body(f"link{k}", 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
-        mechanism.add_joint(f"q{k}", "revolute", parent, f"link{k}", parent_pose=(float(k > 1), 0, 0))
-        parent = f"link{k}"
-    mechanism.add_actuator("motor", "q1")
-    system = sr.System(mechanism)
-    found = control.controllability(system, [0.3, 0.4])
-    assert not found.controllable
-    assert found.names == ("q2",)
-    law = control.ProjectedInverseDynamics(system, ["q1", "q2"], [0.0, 0.0])
-    with pytest.raises(SolveError, match="'motion' misses"):
-        law.solve([0.3, 0.4], [0.0, 0.0])
-    result = law.solve([0.3, 0.4], [0.0, 0.0], throw=False)
-    assert result.status is Status.NOT_ACHIEVABLE
-    assert result.missed == ("motion",)
 
 
 @pytest.mark.parametrize(

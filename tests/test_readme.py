@@ -1,4 +1,4 @@
-"""Every block of Python in README.md and docs/tour.md runs, in order, in a folder of its own."""
+"""Every block of Python in README.md, docs/tour.md and docs/control.md runs, in order, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ PAGES = (
     "docs/tour.md",
     "docs/notation.md",
     "docs/importers.md",
+    "docs/control.md",
     "docs/linear_models.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md", "docs/control.md"])
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "models", tmp_path / "models")
     monkeypatch.chdir(tmp_path)
@@ -36,7 +37,8 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     for block in blocks:
         above = "\n" * text[: block.start(1)].count("\n")  # a traceback then has the line of the page
         exec(compile(above + block.group(1), page, "exec"), names)
-    assert sr.Trajectory.load("fall.nc").status is sr.Status.OK
+    if "fall.nc" in text:
+        assert sr.Trajectory.load("fall.nc").status is sr.Status.OK
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -6,6 +6,8 @@ Each returns a function of t that gives a column. Laws differentiate it themselv
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import factorial
 from typing import Any
 
 import casadi as ca
@@ -32,6 +34,7 @@ def minimum_jerk(start: ArrayLike, end: ArrayLike, duration: float, t0: float = 
     """
     a, b = _vector(start, "start"), _vector(end, "end")
     _same_length(a, b)
+    duration, t0 = _number(duration, "duration"), _number(t0, "t0")
     if not duration > 0.0:
         raise ArgumentError(f"duration must be positive [s], got {duration!r}", element="duration")
 
@@ -47,31 +50,30 @@ def via_points(times: Sequence[float], points: ArrayLike) -> Path:
 
     Four times continuously differentiable between the ends; before and after, the path stays where it begins and ends.
     """
-    knots, rows = np.asarray(times, dtype=float), np.asarray(points, dtype=float)
+    knots, rows = _array(times, "times"), _array(points, "points")
     rows = rows[:, None] if rows.ndim == 1 else rows
     if knots.ndim != 1 or len(knots) < 2 or rows.ndim != 2 or len(rows) != len(knots):
         raise ArgumentError(
             f"via_points needs as many times as rows of points, at least two; got {knots.shape} and {rows.shape}",
             element="points",
         )
-    if not (np.isfinite(knots).all() and np.isfinite(rows).all() and np.all(np.diff(knots) > 0.0)):
-        raise ArgumentError("via_points needs finite points at increasing times", element="times")
+    if not np.all(np.diff(knots) > 0.0):
+        raise ArgumentError(f"via_points needs increasing times, got {times!r}", element="times")
     rest = [(1, np.zeros(rows.shape[1])), (2, np.zeros(rows.shape[1]))]
     spline = make_interp_spline(knots, rows, k=5, bc_type=(rest, rest))
-    derivatives = [
-        spline.derivative(k)(knots[:-1]) / factorial for k, factorial in enumerate((1, 1, 2, 6, 24, 120)) if k
-    ]
-    coefficients = [rows[:-1], *derivatives]
+    # of each piece, in a column: the knot where it begins, and its Taylor coefficients there
+    pieces = [spline.derivative(k)(knots[:-1]).T / factorial(k) for k in range(1, 6)]
+    columns = ca.DM(np.vstack([knots[:-1], rows[:-1].T, *pieces]))
+    size = rows.shape[1]
 
     def path(t: Any) -> Any:
         clipped = ca.fmin(ca.fmax(t, knots[0]), knots[-1])
-        value = None
-        for k in range(len(knots) - 2, -1, -1):
-            s = clipped - knots[k]
-            piece = ca.DM(coefficients[5][k])
-            for power in range(4, -1, -1):
-                piece = ca.DM(coefficients[power][k]) + s * piece
-            value = piece if value is None else ca.if_else(clipped < knots[k + 1], piece, value)
+        begun = [1, *(1.0 * (clipped >= knot) for knot in knots[1:-1]), 0]
+        # choosing among the coefficients, not among the values, keeps derivatives short
+        chosen = columns @ ca.vertcat(*[this - following for this, following in pairwise(begun)])
+        s, value = clipped - chosen[0], 0
+        for power in range(5, -1, -1):
+            value = chosen[1 + power * size : 1 + (power + 1) * size] + s * value
         return value
 
     return path
@@ -93,6 +95,13 @@ def circle(
     middle, a, b = _vector(centre, "centre"), _vector(first, "first"), _vector(second, "second")
     _same_length(middle, a)
     _same_length(middle, b)
+    radius, phase = _number(radius, "radius"), _number(phase, "phase")
+    angular_velocity = _number(angular_velocity, "angular_velocity")
+    if not np.allclose([a @ a, b @ b, a @ b], [1.0, 1.0, 0.0], rtol=0.0, atol=1e-9):
+        raise ArgumentError(
+            f"a circle needs directions first and second of length one at right angles, got {first!r}, {second!r}",
+            element="first",
+        )
 
     def path(t: Any) -> Any:
         angle = phase + angular_velocity * t
@@ -108,14 +117,32 @@ def sample(path: Path, times: ArrayLike, derivative: int = 0) -> Array:
     for _ in range(derivative):
         value = ca.jtimes(value, t, ca.SX(1))
     function = ca.Function("path", [t], [value])
-    return np.array(function(np.asarray(times, dtype=float)[None, :])).T
+    return np.array(function(_vector(times, "times")[None, :])).T
+
+
+def _array(value: ArrayLike, what: str) -> Array:
+    """Return an array of finite numbers."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{what} must be finite numbers, got {value!r}", element=what)
+    return array
 
 
 def _vector(value: ArrayLike, what: str) -> Array:
-    vector = np.atleast_1d(np.asarray(value, dtype=float))
-    if vector.ndim != 1 or not np.isfinite(vector).all():
-        raise ArgumentError(f"{what} must be a vector of finite numbers, got {value!r}", element=what)
+    vector = np.atleast_1d(_array(value, what))
+    if vector.ndim != 1:
+        raise ArgumentError(f"{what} must be a vector of numbers, got {value!r}", element=what)
     return vector
+
+
+def _number(value: float, what: str) -> float:
+    number = _array(value, what)
+    if number.ndim:
+        raise ArgumentError(f"{what} must be one number, got {value!r}", element=what)
+    return float(number)
 
 
 def _same_length(a: Array, b: Array) -> None:

@@ -49,7 +49,7 @@ def inverse_dynamics(
     needed -= non_ideal
     if tau is not None:
         needed -= system.checked(tau, system.nv, "tau")
-    rank = _rank(system, q, np.asarray(v, dtype=float), t, jacobian)
+    rank = constraint_rank(system, q, np.asarray(v, dtype=float), t, jacobian)
     _, _, right = np.linalg.svd(jacobian) if system.nc else (None, None, np.eye(system.nv))
     free = right[rank:]
     actuation = system.actuation_matrix(q)
@@ -86,7 +86,7 @@ def inverse_dynamics(
     return result
 
 
-def _rank(system: System, q: Array, v: Array, t: float, jacobian: Array) -> int:
+def constraint_rank(system: System, q: Array, v: Array, t: float, jacobian: Array) -> int:
     """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
     generic, cut = system.ensure_generic_rank(q, t, v), system.options.singular_cut
     scale = system.settings()[la.SCALE_OF_ROWS]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.assembly import numerical_rank
+from sarrus.analysis.inverse import constraint_rank
 from sarrus.mechanism.pose import Array
 from sarrus.solves import read_only
 
@@ -55,11 +55,11 @@ def controllability(
     q = system.normalized(q)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
     jacobian = system.constraint_jacobian(q, t, velocity)
-    rank = numerical_rank(jacobian, system.options.singular_cut) if system.nc else 0
+    rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = np.linalg.svd(jacobian)[2][rank:].T if system.nc else np.eye(system.nv)
-    reach = basis.T @ system.actuation_matrix(q)
-    left, sigma, _ = np.linalg.svd(reach)
-    found = int((sigma > _CUT * max(1.0, sigma.max(initial=0.0))).sum()) if sigma.size else 0
+    actuation = system.actuation_matrix(q)
+    left, sigma, _ = np.linalg.svd(basis.T @ actuation)
+    found = int((sigma > _CUT * np.linalg.norm(actuation)).sum())
     lost = basis @ left[:, found:]
     dof = basis.shape[1]
     return Controllability(
