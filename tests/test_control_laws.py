@@ -239,6 +239,7 @@ def test_critically_damped_position_and_free_orientation(example) -> None:
     system, q, _ = platform(example)
     task = control.Task(control.point("platform", axes="xy"), [0.0, 0.06], 100.0, 20.0, name="place")
     law = control.TaskHierarchy(system, [task])
+    assert law.solve(q, np.zeros(9)).missed == ()
     motion = sr.simulate(system, q, duration=1.0, dt=1e-3, control=law)
     e = motion.q[:, 6:8] - [0.0, 0.06]
     exact = (1 + 10 * motion.t[:, None]) * np.exp(-10 * motion.t[:, None]) * e[0]

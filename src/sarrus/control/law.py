@@ -46,26 +46,32 @@ class Demand:
 class ForceDemand:
     """One level: S u acts on the motions as the generalized force g (nv,) does; None asks for none at all.
 
-    Where the actuators cannot do that, the accelerations come as close as they can in the kinetic metric.
+    ``wish`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
+    do that, the accelerations come as close as they can in the kinetic metric.
     """
 
     name: str
     force: ca.SX | None = None
+    wish: bool = False
 
 
 @dataclass(frozen=True)
 class Level:
-    """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded."""
+    """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded.
+
+    A ``wish`` counts as achieved however much of it is left.
+    """
 
     name: str
     rank: int
     residual: float
     demanded: float
+    wish: bool = False
 
     @property
     def achieved(self) -> bool:
         """Whether the demand is fulfilled."""
-        return self.residual <= ACHIEVED * (1.0 + self.demanded)
+        return self.wish or self.residual <= ACHIEVED * (1.0 + self.demanded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +245,13 @@ class Law:
         n = len(u)
         parts = self._answer[n + 1 :].reshape(-1, ll.PER_LEVEL)
         levels = tuple(
-            Level(level.name, int(rank), float(rest), float(demanded))
+            Level(
+                level.name,
+                int(rank),
+                float(rest),
+                float(demanded),
+                isinstance(level, ForceDemand) and level.wish,
+            )
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
