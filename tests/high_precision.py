@@ -18,7 +18,6 @@ from scipy.linalg import qr
 from sarrus.codegen.program import read_program
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.mechanism.pose import Array
-from sarrus.system import System
 
 DIGITS = 60
 STEP = Decimal("1e-18")  # of the differences, whose errors are of the order of its square
@@ -33,18 +32,18 @@ def exact(values: object) -> Exact:
     return np.array([Decimal(float(x)) for x in flat.flat], dtype=object).reshape(flat.shape)
 
 
-def elementary(name: str) -> Callable[..., Decimal]:
-    """Return a function of mpmath on decimal numbers."""
+def elementary(function: Callable[[Any], Any]) -> Callable[[Decimal, Decimal], Decimal]:
+    """Return a function of mpmath as one of decimal numbers."""
 
-    def value(a: Decimal, b: Decimal) -> Decimal:
+    def value(a: Decimal, _: Decimal) -> Decimal:
         with mpmath.workdps(DIGITS + 5):
-            arguments = [mpmath.mpf(str(x)) for x in ((a, b) if name in ("atan2", "power", "hypot") else (a,))]
-            return Decimal(mpmath.nstr(getattr(mpmath, name)(*arguments), DIGITS + 3))
+            return Decimal(mpmath.nstr(function(mpmath.mpf(str(a))), DIGITS + 3))
 
     return value
 
 
-OPERATIONS: dict[int, Callable[..., Decimal]] = {
+# What the shipped models need.
+OPERATIONS: dict[int, Callable[[Decimal, Decimal], Decimal]] = {
     ca.OP_ADD: lambda a, b: a + b,
     ca.OP_SUB: lambda a, b: a - b,
     ca.OP_MUL: lambda a, b: a * b,
@@ -54,44 +53,32 @@ OPERATIONS: dict[int, Callable[..., Decimal]] = {
     ca.OP_TWICE: lambda a, _: a + a,
     ca.OP_INV: lambda a, _: 1 / a,
     ca.OP_SQRT: lambda a, _: a.sqrt(),
-    ca.OP_FABS: lambda a, _: abs(a),
-    ca.OP_SIN: elementary("sin"),
-    ca.OP_COS: elementary("cos"),
-    ca.OP_TAN: elementary("tan"),
-    ca.OP_ASIN: elementary("asin"),
-    ca.OP_ACOS: elementary("acos"),
-    ca.OP_ATAN: elementary("atan"),
-    ca.OP_ATAN2: elementary("atan2"),
-    ca.OP_EXP: elementary("exp"),
-    ca.OP_LOG: elementary("log"),
-    ca.OP_POW: elementary("power"),
-    ca.OP_CONSTPOW: elementary("power"),
+    ca.OP_SIN: elementary(mpmath.sin),
+    ca.OP_COS: elementary(mpmath.cos),
     ca.OP_LT: lambda a, b: Decimal(a < b),
-    ca.OP_LE: lambda a, b: Decimal(a <= b),
-    ca.OP_EQ: lambda a, b: Decimal(a == b),
-    ca.OP_NE: lambda a, b: Decimal(a != b),
     ca.OP_NOT: lambda a, _: Decimal(a == 0),
-    ca.OP_AND: lambda a, b: Decimal(a != 0 and b != 0),
-    ca.OP_OR: lambda a, b: Decimal(a != 0 or b != 0),
     ca.OP_IF_ELSE_ZERO: lambda a, b: b if a != 0 else Decimal(0),
 }
 
 
 class ExactFunction:
-    """Expressions over the inputs of a system, evaluated one scalar operation after the other."""
+    """Expressions over a column of inputs, evaluated one scalar operation after the other.
 
-    def __init__(self, system: System, **outputs: ca.SX) -> None:
+    Outputs with a capital name are matrices, the others vectors.
+    """
+
+    def __init__(self, inputs: ca.SX, **outputs: ca.SX) -> None:
         column = ca.vertcat(*(ca.vec(ca.densify(value)) for value in outputs.values()))
-        function = ca.Function("exact", [ca.vertcat(*system.compiled.inputs)], [column])
+        function = ca.Function("exact", [inputs], [column])
         self._instructions = [
             (op, Decimal(a) if op == ca.OP_CONST else int(a), b)
-            for op, a, b in read_program(function, system.name).instructions
+            for op, a, b in read_program(function, "exact").instructions
         ]
         self._shapes = {name: value.shape for name, value in outputs.items()}
         self._size = column.shape[0]
 
     def __call__(self, x: Exact) -> dict[str, Exact]:
-        """Return the outputs by their names; columns as vectors."""
+        """Return the outputs by their names."""
         values: list[Any] = []
         flat = np.full(self._size, Decimal(0), dtype=object)
         for op, a, b in self._instructions:
@@ -107,7 +94,7 @@ class ExactFunction:
         out, start = {}, 0
         for name, (rows, columns) in self._shapes.items():
             part = flat[start : start + rows * columns].reshape((rows, columns), order="F")
-            out[name] = part[:, 0] if columns == 1 and name.islower() else part
+            out[name] = part if name.isupper() else part[:, 0]
             start += rows * columns
         return out
 
@@ -143,15 +130,14 @@ class ReducedMotion:
         s = self.system = model.system
         e = s.equations
         self._x = exact(s.pack(q, v, u, t))
-        self._x[s._q_part] = exact(q)  # as given
         self._rows = exact(model.coordinate_rows)
         self._own = None if model.velocity_rows is None else exact(model.velocity_rows)
-        basis = ca.jacobian(e.rate, e.v)
-        self._position = ExactFunction(s, residual=e.position_residual)
-        self._velocity = ExactFunction(s, residual=e.velocity_residual, rate=e.rate)
-        self._jacobian = ExactFunction(s, A=e.jacobian, N=basis)
+        inputs, basis = ca.vertcat(*s.compiled.inputs), ca.jacobian(e.rate, e.v)
+        self._position = ExactFunction(inputs, residual=e.position_residual)
+        self._velocity = ExactFunction(inputs, residual=e.velocity_residual, rate=e.rate)
+        self._jacobian = ExactFunction(inputs, A=e.jacobian, N=basis)
         self._dynamics = ExactFunction(
-            s, M=e.mass_matrix, A=e.jacobian, force=s.compiled.force, bias=e.constraint_bias, N=basis,
+            inputs, M=e.mass_matrix, A=e.jacobian, force=s.compiled.force, bias=e.constraint_bias, N=basis,
             spin=ca.jtimes(e.rate, e.q, e.rate),
         )  # fmt: skip
         jacobian = s.constraint_jacobian(q, t, v)
@@ -162,7 +148,9 @@ class ReducedMotion:
             along = self._rows @ here["N"]
             one = exact(np.eye(s.nv))
             self._to_q = solve(np.vstack([here["A"][self._holonomic], along]), one)
-            self._to_v = solve(np.vstack([here["A"][self._chosen], along if self._own is None else self._own]), one)
+            self._to_v = solve(
+                np.vstack([here["A"][self._chosen], along if self._own is None else self._own]), one
+            )
             self._eta = along @ exact(v) if self._own is None else self._own @ exact(v)
 
     def __call__(self, dy: Exact, deta: Exact, du: Exact, dt: Decimal) -> Exact:
@@ -206,8 +194,11 @@ class ReducedMotion:
             return np.concatenate([ydot, self._own @ a])
         return np.concatenate([ydot, self._rows @ (at["N"] @ a + at["spin"])])
 
-    def derivatives(self) -> tuple[Array, Array]:
-        """Return ∂ẋ/∂(x, u, t) by central differences, columns in this order, and ẋ, rounded to doubles."""
+    def derivatives(self, every: int = 1) -> Array:
+        """Return [A | B | E | affine], rounded to doubles: ∂ẋ/∂(x, u, t) by central differences, and ẋ.
+
+        With ``every`` = k it is each k-th column alone, counted back from the last.
+        """
         s, ny, neta = self.system, len(self._rows), len(self._eta)
         ends = np.cumsum([ny, neta, s.nu])
         zero = exact(np.zeros(ends[-1] + 1))
@@ -217,12 +208,12 @@ class ReducedMotion:
                 dy, deta, du, dt = np.split(shift, ends)
                 return self(dy, deta, du, dt[0])
 
-            columns = []
-            for k in range(len(zero)):
+            columns = [at(zero)]
+            for k in range(len(zero) - every, -1, -every):
                 step = zero.copy()
                 step[k] = STEP
                 columns.append((at(step) - at(-step)) / (2 * STEP))
-            return np.array(columns).T.astype(float), at(zero).astype(float)
+            return np.array(columns[::-1]).T.astype(float)
 
 
 def newton(inverse: Exact, gap: Callable[[], Exact], move: Callable[[Exact], None]) -> None:

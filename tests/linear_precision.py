@@ -18,6 +18,7 @@ import numpy as np
 from conftest import load_example
 from high_precision import ReducedMotion
 from sarrus.activity import switch_on
+from sarrus.coordinates.choices import PARTITION
 from sarrus.coordinates.parametrization import parametrize
 from sarrus.errors import ArgumentError
 from sarrus.linear.along import linearize_along
@@ -34,6 +35,7 @@ KICK = 0.5  # of the configuration, along velocities, before it is closed
 WELL_CONDITIONED = 100.0  # states beyond are drawn again
 TIME = 0.3
 STATES = 20
+ZERO = 1e-12  # a block below, relative to the largest entry, is rounding
 STEP = 1e-3  # of differences in double precision, extrapolated once
 
 State = tuple[System, Array, Array, Array, float]
@@ -114,49 +116,64 @@ def draws(name: str, seed: int = 0) -> Iterator[State | None]:
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of one linear model relative to the largest entry of each block, the worst of Â₂₁, Â₂₂, B̂₂ and E, affine.
+    """The largest errors of a linear model, each relative to the largest entry of its block: Â₂₁, Â₂₂, B̂₂, E, affine.
 
-    ``taylor`` and ``along`` are those of the two functions against many digits, ``differences`` those
-    of central differences of the compiled dynamics in double precision.
+    ``taylor`` and ``along`` are those of the two functions against many digits, ``differences`` those of central
+    differences of the compiled dynamics in double precision against the model. ``condition`` is that of the
+    coordinates.
     """
 
     taylor: float
     along: float
     differences: float
+    condition: float
 
 
-def errors(state: State) -> Errors:
-    """Compare the linear models at a state, in the coordinates that the library chooses there."""
+def errors(state: State, every: int = 1) -> Errors:
+    """Compare the linear models at a state, in the coordinates that the library chooses there.
+
+    With ``every`` = k each k-th column alone is compared with many digits.
+    """
     system, q, v, u, t = state
     model = first_order_taylor(system, q, v, u, t=t)
-    names = model.coordinates if system.nc == system.nh else "partition"  # by name: equal pivots leave it to rounding
-    derivatives, rates = ReducedMotion(model, q, v, u, t).derivatives()
-    right = np.column_stack([derivatives, rates])
-    whole = np.column_stack([model.A, model.B, model.E, model.affine])
+    names = (
+        model.coordinates if system.nc == system.nh else PARTITION
+    )  # by name: equal pivots leave it to rounding
+    right = np.column_stack([model.A, model.B, model.E, model.affine])
+    scales = block_scales(model, right)[:, ::-every][:, ::-1]
+    exact = ReducedMotion(model, q, v, u, t).derivatives(every)
+
+    def worst(found: Array) -> float:
+        return float(np.abs((found[:, ::-every][:, ::-1] - exact) / scales).max())
+
     along = 0.0
     if system.nc == system.nh:  # `linearize_along` has no nonholonomic rows
         m = linearize_along(system, q[None], v[None], u[None], t=[t], coordinates=names)
-        along = worst(model, np.column_stack([m.A[0], m.B[0], m.E[0], m.affine[0]]), right)
+        along = worst(np.column_stack([m.A[0], m.B[0], m.E[0], m.affine[0]]))
     differences = Nonlinear(state, model, names).extrapolated(STEP)
-    return Errors(worst(model, whole, right), along, worst(model, differences, right[:, :-1]))
+    of_differences = np.abs((differences - right[:, :-1]) / block_scales(model, right)[:, :-1]).max()
+    return Errors(worst(right), along, float(of_differences), model.condition)
 
 
-def worst(model: LinearSystem, found: Array, right: Array) -> float:
-    """Return the largest error relative to its block; blocks that are zero are measured by the largest entry of all."""
+def block_scales(model: LinearSystem, matrix: Array) -> Array:
+    """Return the largest entry of the block that each entry of [A | B | E | affine] is in.
+
+    Blocks that are zero but for rounding are measured by the largest entry of all.
+    """
     ny, n, nu = len(model.coordinates), len(model.names), len(model.input_names)
-    out = 0.0
+    scales = np.full(matrix.shape, np.abs(matrix).max())
     for rows in (slice(0, ny), slice(ny, n)):
-        for part in np.split(np.arange(found.shape[1]), np.cumsum([ny, n - ny, nu])):
-            size = np.abs(right[rows][:, part]).max(initial=0.0)
-            gap = np.abs(found[rows][:, part] - right[rows][:, part]).max(initial=0.0)
-            scale = size if size > 1e-20 * np.abs(right).max() else np.abs(right).max()
-            out = max(out, float(gap / scale))
-    return out
+        for columns in np.split(np.arange(matrix.shape[1]), np.cumsum([ny, n - ny, nu, 1])):
+            size = np.abs(matrix[rows][:, columns]).max(initial=0.0)
+            if size > ZERO * scales.max():
+                scales[rows, columns] = size
+    return scales
 
 
 def main() -> None:
-    """Print the worst errors of twenty states of each model."""
-    print("model                     states  drawn again   taylor    along  differences  seconds")
+    """Print the worst of twenty states of each model, and how many were drawn again."""
+    kinds = "taylor", "along", "differences", "condition"
+    print(f"{'model':24} states again" + "".join(f"{kind:>12}" for kind in kinds) + "  seconds")
     for name in sys.argv[1:] or SHIPPED:
         began, drawn, found = perf_counter(), 0, []
         for state in draws(name):
@@ -165,12 +182,9 @@ def main() -> None:
                 found.append(errors(state))
             if len(found) == STATES:
                 break
-        largest = [max(getattr(e, kind) for e in found) for kind in ("taylor", "along", "differences")]
-        print(
-            f"{name:24} {len(found):7} {drawn - len(found):12} {largest[0]:8.1e} {largest[1]:8.1e}"
-            f" {largest[2]:12.1e} {perf_counter() - began:8.1f}",
-            flush=True,
-        )
+        worst = [max(getattr(each, kind) for each in found) for kind in kinds]
+        figures = "".join(f"{value:12.1e}" for value in worst[:-1]) + f"{worst[-1]:12.1f}"
+        print(f"{name:24} {STATES:6} {drawn - STATES:5}{figures} {perf_counter() - began:8.1f}", flush=True)
 
 
 if __name__ == "__main__":
