@@ -89,6 +89,7 @@ class System(Evaluations):
         self._describe(e, mechanism, driven)
         self.options = Options(on_change=self._renew_settings)
         self._generic_known, self._switched = self.nc == 0, 0
+        self._surveyed: tuple[Any, assembly.Neighbourhood] | None = None
         self._non_ideal = not e.non_ideal.is_zero()
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
         self.table = self.compiled.table()
@@ -159,7 +160,7 @@ class System(Evaluations):
     ) -> int:
         """Find, once, the rank that A has at generic closed configurations near q, the kernels' most."""
         if not self._generic_known or renew or self._switched != self.parameters.switched:
-            near = assembly.survey(self, q, t, v)
+            near = self._survey(q, t, v)
             self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
             self.table[la.GENERIC_RANK] = near.rank
             self._scales = near.scale, near.weighted_scale
@@ -168,6 +169,15 @@ class System(Evaluations):
             self._generic_known, self._switched = True, self.parameters.switched
             self._ready = False
         return int(self.table[la.GENERIC_RANK])
+
+    def _survey(self, q: Array, t: float, v: Array | None) -> assembly.Neighbourhood:
+        """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
+        options = tuple(value for name, value in vars(self.options).items() if name != "on_change")
+        values = tuple(self.parameters.values())
+        place = q.tobytes(), t, None if v is None else v.tobytes(), values, options
+        if self._surveyed is None or self._surveyed[0] != place:
+            self._surveyed = place, assembly.survey(self, q, t, v)
+        return self._surveyed[1]
 
     # --- solves ------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ from sarrus.kernels.run_state import (
     TRIES,
     UNRECORDED,
 )  # fmt: skip
-from sarrus.kernels.sampling import is_due, next_sample, take_sample
+from sarrus.kernels.sampling import is_due, measures, next_sample, take_sample
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
 
 # Direction of an event that is switched off.
@@ -280,6 +280,9 @@ def _advance(table, x, state, room):
                 state[UNRECORDED] = 0.0
         for i in range(la.input_size(table)):
             x[i] = new[i]
+        due = x[time] < end and is_due(state, x[time])
+        if due and not measures(table) and not take_sample(table, x, state, False, work, ws):
+            return CONTROL_FAILED, rows
         rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         size, speed = _approach(work, ws, state)
@@ -288,12 +291,12 @@ def _advance(table, x, state, room):
             state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
-        if x[time] < end and is_due(state, x[time]):
+        if due and measures(table):
             if not take_sample(table, x, state, True, work, ws):
                 return CONTROL_FAILED, rows
             rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
-            if not adaptive:
-                _realign(state, x[time])
+        if due and not adaptive:
+            _realign(state, x[time])
         if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
             record(table, x, rank, rows, work, ws)
             rows += 1

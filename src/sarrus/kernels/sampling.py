@@ -25,6 +25,12 @@ def is_due(state, time):
 
 
 @internal
+def measures(table):
+    """Tell whether the law measures multipliers, which are only known after an acceleration."""
+    return integers_at(table[la.LAW])[ll.N_MEASURED] > 0
+
+
+@internal
 def take_sample(table, x, state, known, s, ws):
     """Have the law see x, with noise, and hold what it asks for, after its delay; False where it has no answer.
 
