@@ -134,3 +134,27 @@ def test_wrong_rows_are_named(example) -> None:
     law = control.HybridMotionForce(twice, MOTION, [0, 0, 0], {ROWS[0]: 1.0})
     with pytest.raises(ArgumentError, match="not determined"):
         law(q, v)
+
+
+def test_where_multipliers_are_not_determined_their_force_is(example) -> None:
+    """The closure twice: λ is not unique, Aᵀλ is, and follows what is asked of it."""
+    _, module = arms(example)
+    doubled = module.build()
+    closure = doubled.closures["base2"]
+    doubled.add_closure(
+        "again",
+        closure.kind,
+        closure.body1,
+        closure.body2,
+        pose1=closure.pose1,
+        pose2=closure.pose2,
+        axis=(0, 0, 1),
+    )
+    twice = sr.System(doubled)
+    q, v, _ = module.lift(0.3)
+    wanted = twice.constraint_jacobian(q).T @ np.array([3.0, -2.0, 3.0, -2.0])
+    law = control.HybridMotionForce(twice, MOTION, [float(x) for x in q[:3]], constraint_force=wanted)
+    result = law.solve(q, v)
+    assert_allclose(twice.forward_dynamics(q, v, result.u).constraint_force, wanted, atol=1e-9)
+    with pytest.raises(ArgumentError, match="constraint_force="):
+        control.HybridMotionForce(twice, MOTION, [0, 0, 0])

@@ -34,6 +34,8 @@ class HybridMotionForce(Law):
     coordinates, reference, stiffness, damping : of the motion, as in `sarrus.control.Task`.
     forces : λ_d by name of constraint row, such as {"grip.x": 20.0} or {"grip.x": lambda t: ...} [N, N m]; signs and
         axes are those of ``system.forward_dynamics(...).closure_force``.
+    constraint_force : (Aᵀλ)_d (nv,) instead, the generalized force of all constraints, which is unique where λ is not.
+        What of it no λ can produce is missed (least squares).
     proportional, integral : G_F (below one) and G_I [1/s], numbers or one for each force. The integral is a memory of
         the law, so these need samples: ``sr.simulate(..., sample_time=...)``, or `sample` with the measured λ.
         Both zero (the default) is feed-forward, which is exact where the model is.
@@ -49,17 +51,21 @@ class HybridMotionForce(Law):
         system: System,
         coordinates: Any,
         reference: Reference,
-        forces: Mapping[str, Reference],
+        forces: Mapping[str, Reference] | None = None,
         *,
+        constraint_force: Reference | None = None,
         stiffness: ArrayLike = 100.0,
         damping: ArrayLike = 20.0,
         proportional: ArrayLike = 0.0,
         integral: ArrayLike = 0.0,
         weights: ArrayLike | None = None,
     ) -> None:
-        settings, names = Settings(), tuple(forces)
-        if not names:
-            raise ArgumentError(f"{system.name}: forces= names no constraint row", element="forces")
+        settings, names = Settings(), tuple(forces or {})
+        if bool(names) == (constraint_force is not None):
+            raise ArgumentError(
+                f"{system.name}: give forces= by constraint row, or constraint_force= for Aᵀλ as a whole",
+                element="forces",
+            )
         for name in names:
             if name not in system.constraint_names:
                 raise ArgumentError(
@@ -69,25 +75,34 @@ class HybridMotionForce(Law):
                 )
         self._rows = tuple(system.constraint_names.index(name) for name in names)
         motion = Task(coordinates, reference, stiffness, damping).demand(system, settings, "motion")
-        wanted = ca.vertcat(
-            *[trace_reference(system, forces[name], 1, settings, f"force.{name}")[0] for name in names]
-        )
+        if constraint_force is not None:
+            names, measured_rows = system.velocity_names, tuple(range(system.nc))
+            wanted = trace_reference(system, constraint_force, system.nv, settings, "force")[0]
+            select = system.equations.jacobian.T
+        else:
+            measured_rows, select = self._rows, ca.SX.zeros(len(names), system.nc)
+            for row, k in enumerate(self._rows):
+                select[row, k] = 1
+            wanted = ca.vertcat(
+                *[
+                    trace_reference(system, (forces or {})[name], 1, settings, f"force.{name}")[0]
+                    for name in names
+                ]
+            )
         size = len(names)
         p = settings.add("force.proportional", proportional, size, "force")
         i = settings.add("force.integral", integral, size, "force")
         measured_at = settings.count
         known = settings.add("force.known", 0.0, 1, "force")
-        measured = settings.add("force.measured", 0.0, size, "force")
+        measured = settings.add("force.measured", 0.0, len(measured_rows), "force")
+        seen = measured if constraint_force is None else select @ measured
         state_at = settings.count
         total = settings.add("force.memory", 0.0, size, "force")
-        error = known * (wanted - measured)
-        select = ca.SX(size, system.nc)
-        for row, k in enumerate(self._rows):
-            select[row, k] = 1
+        error = known * (wanted - seen)
         demand = Demand(
             "force", names, ca.SX.zeros(size, system.nv), wanted + p * error + i * total, ca.densify(select)
         )
-        memory = Memory(self._rows, measured_at, state_at, error)
+        memory = Memory(measured_rows, measured_at, state_at, error)
         super().__init__(system, [motion, demand], settings, weights=weights, memory=memory)
         self.needs_samples = bool(np.any(proportional) or np.any(integral))
 
@@ -101,8 +116,8 @@ class HybridMotionForce(Law):
                     name = self.system.constraint_names[row]
                     raise ArgumentError(
                         f"{self.name}: the multiplier of {name!r} is not determined, because the closures are "
-                        f"redundant; choose among {', '.join(self._determined(sure)) or 'none'}, or leave closures "
-                        "out",
+                        f"redundant; choose among {', '.join(self._determined(sure)) or 'none'}, or control Aᵀλ with "
+                        "constraint_force=",
                         element=name,
                     )
         super().prepare(q, v, t)
