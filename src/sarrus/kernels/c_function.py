@@ -39,14 +39,14 @@ class Kernel:
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
-        self._helper: subprocess.Popen[bytes] | None = None
+        self._builder: subprocess.Popen[bytes] | None = None
 
     def prefetch(self) -> None:
         """Have another process compile this kernel meanwhile, if it is not in the cache."""
-        if self._helper is None and "_code" not in self.__dict__ and not cache.has(self._key):
+        if self._builder is None and "_code" not in self.__dict__ and not cache.has(self._key):
             command = [sys.executable, "-m", "sarrus.kernels.build", self.module, self.name]
             with suppress(OSError):
-                self._helper = subprocess.Popen(
+                self._builder = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
                 )
 
@@ -64,9 +64,9 @@ class Kernel:
 
     @cached_property
     def _code(self) -> LoadedCode:
-        if self._helper is not None:
+        if self._builder is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._helper.wait(_PATIENCE)
+                self._builder.wait(_PATIENCE)
         entry = cache.load(self._key)
         if entry is not None:
             with suppress(CompilationError):
