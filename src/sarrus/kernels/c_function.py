@@ -42,8 +42,9 @@ class Kernel:
         self._builder: subprocess.Popen[bytes] | None = None
 
     def prefetch(self) -> None:
-        """Have another process compile this kernel meanwhile, if it is not in the cache."""
-        if self._builder is None and "_code" not in self.__dict__ and not cache.has(self._key):
+        """Have another process compile this kernel meanwhile, if there is a cache and it is not in it."""
+        known = self._builder is not None or "_code" in self.__dict__ or cache.directory() is None
+        if not known and not cache.has(self._key):
             command = [sys.executable, "-m", "sarrus.kernels.build", self.module, self.name]
             with suppress(OSError):
                 self._builder = subprocess.Popen(
