@@ -18,7 +18,7 @@ demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
