@@ -23,6 +23,14 @@ def arms(example) -> tuple[sr.System, object]:
     return system, module
 
 
+def closed_twice(module) -> sr.System:
+    """The arms with their closure written twice, so that multipliers are not unique."""
+    mechanism = module.build()
+    c = mechanism.closures["base2"]
+    mechanism.add_closure("again", c.kind, c.body1, c.body2, pose1=c.pose1, pose2=c.pose2, axis=(0, 0, 1))
+    return sr.System(mechanism)
+
+
 def target(t):
     y = 0.5 * (1 - ca.cos(t))
     reach = ca.sqrt(1.0 + y * y)
@@ -118,18 +126,7 @@ def test_wrong_rows_are_named(example) -> None:
     system, module = arms(example)
     with pytest.raises(ArgumentError, match=r"base2\.p1"):
         control.HybridMotionForce(system, MOTION, [0, 0, 0], {"base2": 1.0})
-    redundant = module.build()
-    closure = redundant.closures["base2"]
-    redundant.add_closure(
-        "again",
-        closure.kind,
-        closure.body1,
-        closure.body2,
-        pose1=closure.pose1,
-        pose2=closure.pose2,
-        axis=(0, 0, 1),
-    )
-    twice = sr.System(redundant)
+    twice = closed_twice(module)
     q, v, _ = module.lift(0.3)
     law = control.HybridMotionForce(twice, MOTION, [0, 0, 0], {ROWS[0]: 1.0})
     with pytest.raises(ArgumentError, match="not determined"):
@@ -139,18 +136,7 @@ def test_wrong_rows_are_named(example) -> None:
 def test_where_multipliers_are_not_determined_their_force_is(example) -> None:
     """The closure twice: λ is not unique, Aᵀλ is, and follows what is asked of it."""
     _, module = arms(example)
-    doubled = module.build()
-    closure = doubled.closures["base2"]
-    doubled.add_closure(
-        "again",
-        closure.kind,
-        closure.body1,
-        closure.body2,
-        pose1=closure.pose1,
-        pose2=closure.pose2,
-        axis=(0, 0, 1),
-    )
-    twice = sr.System(doubled)
+    twice = closed_twice(module)
     q, v, _ = module.lift(0.3)
     wanted = twice.constraint_jacobian(q).T @ np.array([3.0, -2.0, 3.0, -2.0])
     law = control.HybridMotionForce(twice, MOTION, [float(x) for x in q[:3]], constraint_force=wanted)

@@ -20,14 +20,14 @@ from sarrus.status import Status
 State = tuple[sr.System, Array, Array]
 
 
-def driven(kind: str, actuators: str = "all", seed: int = 5) -> State:
-    """A random loop with a motor on every velocity of a joint with one degree of freedom, or on all of them."""
+def driven(kind: str) -> State:
+    """A random loop with a motor on every joint of one degree of freedom."""
     mechanism, q = random_loop(kind)
     for joint in mechanism.joints():
         if joint.nv == 1:
             mechanism.add_actuator(f"{joint.name}_motor", joint.name)
     system = sr.System(mechanism)
-    v = system.project_velocity(q, np.random.default_rng(seed).standard_normal(system.nv))
+    v = system.project_velocity(q, np.random.default_rng(5).standard_normal(system.nv))
     return system, q, v
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from sarrus.codegen import NativeFunction
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
-from sarrus.symbolic import holds_nan, stacked
+from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -48,24 +48,8 @@ class Event:
 def trace_function(system: System, function: InputFunction, size: int, what: str) -> ca.SX:
     """Return function(q, v, t) as an SX column of ``size`` entries over the system's symbols."""
     e = system.equations
-    try:
-        value = ca.SX(ca.densify(stacked(function(e.q, e.v, e.t))))
-    except Exception as error:
-        raise ArgumentError(
-            f"{what}: the function could not be traced over CasADi symbols "
-            f"({type(error).__name__}: {error}). Write it with CasADi operations, "
-            "or give sample_time= to call it as plain Python",
-            element=what,
-        ) from error
-    if value.numel() != size:
-        raise ArgumentError(f"{what}: must return {size} entries, got {value.numel()}", element=what)
-    if holds_nan(value):
-        raise ArgumentError(
-            f"{what}: the function gives NaN over CasADi symbols, as float(q[0]) does. Write it with CasADi "
-            "operations, or give sample_time= to call it as plain Python",
-            element=what,
-        )
-    return ca.reshape(value, size, 1)
+    remedy = "Write it with CasADi operations, or give sample_time= to call it as plain Python"
+    return traced(function, (e.q, e.v, e.t), what, remedy, size)
 
 
 def compile_control(system: System, control: InputFunction) -> NativeFunction:

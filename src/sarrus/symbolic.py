@@ -250,6 +250,30 @@ def holds_nan(expression: ca.SX) -> bool:
     )
 
 
+def traced(
+    function: Callable[..., Any], symbols: Sequence[ca.SX], what: str, remedy: str, size: int | None = None
+) -> ca.SX:
+    """Return function(*symbols) as an SX column, of ``size`` entries where that is given.
+
+    Every failure is an `ArgumentError` about ``what``; ``remedy`` says what to do where tracing fails.
+    """
+    try:
+        value = ca.SX(ca.densify(stacked(function(*symbols))))
+    except Exception as error:
+        raise ArgumentError(
+            f"{what}: the function could not be traced over CasADi symbols "
+            f"({type(error).__name__}: {error}). {remedy}",
+            element=what,
+        ) from error
+    if size is not None and value.numel() != size:
+        raise ArgumentError(f"{what}: must return {size} entries, got {value.numel()}", element=what)
+    if holds_nan(value):
+        raise ArgumentError(
+            f"{what}: the function gives NaN over CasADi symbols, as float(q[0]) does. {remedy}", element=what
+        )
+    return ca.reshape(value, value.numel(), 1)
+
+
 def stacked(value: Any) -> ca.SX:
     """Return numbers, arrays and nested lists as one SX matrix; NumPy object arrays go entry by entry."""
     if isinstance(value, np.ndarray):

@@ -376,11 +376,3 @@ class Law:
 
     def __repr__(self) -> str:
         return f"{self.name}({self.system.name!r}: {', '.join(level.name for level in self.levels)})"
-
-
-def rates(system: System, value: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return ẋ, ∂ẋ/∂v and the part of ẍ without accelerations, of x(q, t)."""
-    e = system.equations
-    rate = ca.jtimes(value, e.q, e.rate) + ca.jtimes(value, e.t, ca.SX(1))
-    bias = ca.jtimes(rate, e.q, e.rate) + ca.jtimes(rate, e.t, ca.SX(1))
-    return rate, ca.jacobian(rate, e.v), bias

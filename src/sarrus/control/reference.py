@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from sarrus.errors import ArgumentError
-from sarrus.symbolic import holds_nan, stacked
+from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
     from sarrus.control.law import Settings
@@ -31,20 +30,7 @@ def trace_reference(
         zero = ca.SX.zeros(size)
         return settings.add(what, np.squeeze(np.asarray(reference, dtype=float)), size, what), zero, zero
     t = system.equations.t
-    try:
-        value = ca.SX(ca.densify(stacked(reference(t))))
-    except Exception as error:
-        raise ArgumentError(
-            f"{what}: the reference could not be traced over the symbol t ({type(error).__name__}: {error}). "
-            "Write it with CasADi operations; sarrus.trajectories has ready ones",
-            element=what,
-        ) from error
-    if value.numel() != size:
-        raise ArgumentError(
-            f"{what}: the reference must have {size} entries, has {value.numel()}", element=what
-        )
-    if holds_nan(value):
-        raise ArgumentError(f"{what}: the reference gives NaN over the symbol t", element=what)
-    value = ca.reshape(value, size, 1)
+    remedy = "Write it with CasADi operations of t; sarrus.trajectories has ready ones"
+    value = traced(reference, (t,), what, remedy, size)
     rate = ca.jtimes(value, t, ca.SX(1))
     return value, rate, ca.jtimes(rate, t, ca.SX(1))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.control.law import Demand, Law, Settings
 from sarrus.errors import ArgumentError
-from sarrus.symbolic import holds_nan, stacked
+from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -96,14 +96,4 @@ def _trace(
 ) -> ca.SX:
     if function is None:
         return ca.SX(0, 1)
-    try:
-        value = ca.SX(ca.densify(stacked(function(*symbols))))
-    except Exception as error:
-        raise ArgumentError(
-            f"{system.name}: {what} could not be traced over CasADi symbols ({type(error).__name__}: {error}). "
-            "Write it with CasADi operations",
-            element=what,
-        ) from error
-    if holds_nan(value):
-        raise ArgumentError(f"{system.name}: {what} gives NaN over CasADi symbols", element=what)
-    return ca.reshape(value, value.numel(), 1)
+    return traced(function, symbols, f"{system.name}: {what}", "Write it with CasADi operations")

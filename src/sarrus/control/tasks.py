@@ -17,7 +17,7 @@ from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
-from sarrus.symbolic import holds_nan, stacked
+from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -106,17 +106,9 @@ def _coordinates(system: System, names: Sequence[str]) -> Quantity:
 
 def _function(system: System, function: Callable[..., Any]) -> Quantity:
     e, name = system.equations, getattr(function, "__name__", "function")
-    try:
-        value = ca.SX(ca.densify(stacked(function(e.q, e.t))))
-    except Exception as error:
-        raise ArgumentError(
-            f"{system.name}: the task {name} could not be traced over the symbols (q, t) "
-            f"({type(error).__name__}: {error}). Write it with CasADi operations",
-            element=name,
-        ) from error
-    if holds_nan(value):
-        raise ArgumentError(f"{system.name}: the task {name} gives NaN over the symbols (q, t)", element=name)
-    value = ca.reshape(value, value.numel(), 1)
+    value = traced(
+        function, (e.q, e.t), f"{system.name}: task {name}", "Write it with CasADi operations of (q, t)"
+    )
     return along(system, value, tuple(f"{name}[{k}]" for k in range(value.numel())))
 
 
