@@ -25,6 +25,9 @@ class Status(IntEnum):
     CONTROL_FAILED = 11
     SWITCHING_FAILED = 13
     COORDINATES_FAILED = 12
+    INFEASIBLE = 14
+    UNBOUNDED = 15
+    NOT_CONVERGED = 16
 
     @property
     def ok(self) -> bool:
@@ -93,6 +96,18 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.SWITCHING_FAILED: (
         "a constraint that comes or goes left the run without a state to go on from",
         "See the message for its name; the motion up to then is kept",
+    ),
+    Status.INFEASIBLE: (
+        "no point satisfies all constraints",
+        "Loosen the constraints that the certificate names: they contradict each other whatever the cost",
+    ),
+    Status.UNBOUNDED: (
+        "the cost falls without bound along a direction that the constraints leave free",
+        "Give that direction a cost or a limit",
+    ),
+    Status.NOT_CONVERGED: (
+        "the iterations ended before residuals and gap were small",
+        "Look at the residuals of the result; scale the problem, or allow more iterations",
     ),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",

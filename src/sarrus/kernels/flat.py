@@ -15,10 +15,17 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
 
-from sarrus.kernels import law_layout, layout
+from sarrus.kernels import cone_layout, law_layout, layout
 
 # Functions that Python calls too.
-for _shared in (layout.workspace, layout.input_size, layout.local_array, law_layout.law_workspace):
+for _shared in (
+    layout.workspace,
+    layout.input_size,
+    layout.local_array,
+    law_layout.law_workspace,
+    cone_layout.cone_workspace,
+    cone_layout.equality_workspace,
+):
     register_jitable(_shared)
 
 

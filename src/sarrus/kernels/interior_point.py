@@ -1,0 +1,392 @@
+"""A primal-dual interior-point method for small cone programs: minimise ½ xᵀP x + qᵀx with h − G x = s ∈ K.
+
+The program is embedded in a homogeneous one with two more variables τ, κ ≥ 0, which always has a solution: with τ > 0
+it is x/τ, s/τ, z/τ; with κ > 0 there is no solution, and the iterates tend to a proof of that, z with Gᵀz = 0 and hᵀz <
+0 (no x) or x with P x = 0, G x + s = 0, qᵀx < 0 (no bound). So no feasible start is needed. Quadratic costs need no
+second cone (Goulart and Chen, Clarabel: an interior-point solver for conic programs with quadratic objectives, 2024,
+whose embedding this is). Directions are Mehrotra's, predictor and corrector, in the scaling of Nesterov and Todd.
+
+Each direction solves with P + GᵀW⁻²G, of the size of x: few variables, any number of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import cone_layout as cl
+from sarrus.kernels import cones as co
+from sarrus.kernels.cones import dot
+from sarrus.kernels.factor import cholesky_ltl, fast, solve_l, solve_l_transposed
+from sarrus.kernels.flat import internal
+
+# Fraction of the way to the boundary that a step may go.
+_BACK = 0.99
+# A direction of infeasibility is a proof when it is one to this.
+_PROOF = 1e-9
+# Scaled numbers are of size one: smallest pivot of the normal matrix, relative to its largest entry.
+_RIDGE = 1e-15
+# Iterations without progress after which rounding is the reason.
+_PATIENCE = 3
+
+
+@internal
+def interior_point(s, ws, n, linear, count, sizes, limits, warm):
+    """Solve the program at ws; write x, s, z and the facts there. Returns one of `cone_layout`'s answers.
+
+    ``warm`` says that x, s and z are near the solution of this program.
+    """
+    m = linear
+    for c in range(count):
+        m += sizes[c]
+    size, cost = _equilibrate(s, ws, n, linear, count, sizes)
+    degree = linear + count + 1.0
+    tau = kappa = 1.0
+    if warm:
+        kappa = _warm_start(s, ws, n, m, linear, count, sizes, size, cost, limits[cl.WARM_SHIFT])
+    elif not _cold_start(s, ws, n, m, linear, count, sizes):
+        return cl.NOT_FINITE
+    best, waiting, answer, iterations = np.inf, 0, cl.STALLED, 0
+    while True:
+        tau_residual, mu, error, verdict = _residuals(s, ws, n, m, tau, kappa, degree, limits[cl.TARGET])
+        if not np.isfinite(error):
+            break
+        if verdict == cl.STALLED and error < best:
+            waiting = 0 if error < 0.5 * best else waiting + 1
+            best = error
+            _keep(s, ws, n, m, tau)
+        elif kappa < tau:
+            waiting += 1
+        if verdict != cl.STALLED:
+            answer = verdict
+            _keep(s, ws, n, m, 1.0)
+            break
+        if best <= limits[cl.TARGET] or waiting > _PATIENCE or iterations >= limits[cl.ITERATIONS]:
+            break
+        if not co.scale(s, ws, linear, count, sizes):
+            break
+        co.scale_rows(s, ws, n, linear, count, sizes)
+        if not _factor_normal(s, ws, n, m):
+            break
+        tau, kappa, step = _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu)
+        iterations += 1
+        if not step > 1e-10:
+            break
+    if answer == cl.STALLED and best <= limits[cl.ACCEPTED]:
+        answer = cl.SOLVED
+    if answer == cl.STALLED and not np.isfinite(best):
+        return cl.NOT_FINITE
+    _unscale(s, ws, n, m, size, cost)
+    s[ws.facts + cl.COUNT] = iterations
+    _certify(s, ws, n, m)
+    return answer
+
+
+@fast
+def _equilibrate(s, ws, n, linear, count, sizes):
+    """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
+    the cost."""
+    m = linear
+    for c in range(count):
+        m += sizes[c]
+    for c in range(n):
+        s[ws.columns + c] = 1.0
+    for i in range(m):
+        s[ws.weights + i] = 1.0
+    for _ in range(2):
+        _row_weights(s, ws, n, linear, count, sizes)
+        for c in range(n):
+            most = 0.0
+            for i in range(m):
+                most = max(most, abs(s[ws.weights + i] * s[ws.rows + i * n + c]))
+            s[ws.columns + c] = 1.0 / most if most > 0.0 else 1.0
+    _row_weights(s, ws, n, linear, count, sizes)
+    size = 0.0
+    for i in range(m):
+        value = s[ws.weights + i] * s[ws.limits + i]
+        s[ws.h + i] = value
+        size = max(size, abs(value))
+    if size == 0.0:
+        size = 1.0
+    for i in range(m):
+        s[ws.h + i] /= size
+        for c in range(n):
+            s[ws.g + i * n + c] = s[ws.weights + i] * s[ws.rows + i * n + c] * s[ws.columns + c]
+    cost = 0.0
+    for a in range(n):
+        s[ws.q + a] = size * s[ws.columns + a] * s[ws.linear + a]
+        cost = max(cost, abs(s[ws.q + a]))
+        for b in range(n):
+            value = size * size * s[ws.columns + a] * s[ws.quadratic + a * n + b] * s[ws.columns + b]
+            s[ws.p + a * n + b] = value
+            cost = max(cost, abs(value))
+    cost = 1.0 / cost if cost > 0.0 else 1.0
+    for a in range(n):
+        s[ws.q + a] *= cost
+        for b in range(n):
+            s[ws.p + a * n + b] *= cost
+    return size, cost
+
+
+@fast
+def _row_weights(s, ws, n, linear, count, sizes):
+    """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns."""
+    at = 0
+    for k in range(linear + count):
+        size = 1 if k < linear else sizes[k - linear]
+        most = 0.0
+        for i in range(at, at + size):
+            for c in range(n):
+                most = max(most, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
+        if most == 0.0:
+            for i in range(at, at + size):
+                most = max(most, abs(s[ws.limits + i]))
+        for i in range(at, at + size):
+            s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
+        at += size
+
+
+@fast
+def _times(s, matrix, rows, n, x, out):
+    """Write the product of a rows × n matrix with a vector."""
+    for i in range(rows):
+        total = 0.0
+        for c in range(n):
+            total += s[matrix + i * n + c] * s[x + c]
+        s[out + i] = total
+
+
+@fast
+def _add_transposed(s, matrix, rows, n, z, out):
+    """Add the product of a transposed rows × n matrix with a vector."""
+    for i in range(rows):
+        weight = s[z + i]
+        for c in range(n):
+            s[out + c] += weight * s[matrix + i * n + c]
+
+
+@fast
+def _factor_normal(s, ws, n, m):
+    """Factor P + GᵀW⁻²G; False where it is not finite."""
+    largest = 0.0
+    for a in range(n):
+        for b in range(a + 1):
+            s[ws.normal + a * n + b] = s[ws.p + a * n + b]
+    for i in range(m):
+        row = ws.turned + i * n
+        for a in range(n):
+            weight = s[row + a]
+            for b in range(a + 1):
+                s[ws.normal + a * n + b] += weight * s[row + b]
+    for a in range(n):
+        largest = max(largest, s[ws.normal + a * n + a])
+    for a in range(n):
+        s[ws.normal + a * n + a] += _RIDGE * largest
+    return cholesky_ltl(s, ws.normal, n)
+
+
+@fast
+def _solve(s, ws, n, m, rhs_x, rhs_z, x, z):
+    """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
+    for c in range(n):
+        s[x + c] = s[rhs_x + c]
+    _add_transposed(s, ws.turned, m, n, rhs_z, x)
+    solve_l_transposed(s, ws.normal, n, x)
+    solve_l(s, ws.normal, n, x)
+    _times(s, ws.turned, m, n, x, z)
+    for i in range(m):
+        s[z + i] -= s[rhs_z + i]
+    rest = ws.rest
+    for c in range(n):
+        s[rest + c] = dot(s, ws.p + c * n, x, n) - s[rhs_x + c]
+    _add_transposed(s, ws.turned, m, n, z, rest)
+    solve_l_transposed(s, ws.normal, n, rest)
+    solve_l(s, ws.normal, n, rest)
+    for c in range(n):
+        s[x + c] -= s[rest + c]
+    for i in range(m):
+        s[z + i] -= dot(s, ws.turned + i * n, rest, n)
+
+
+@internal
+def _cold_start(s, ws, n, m, linear, count, sizes):
+    """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
+    for i in range(m * n):
+        s[ws.turned + i] = s[ws.g + i]
+    if not _factor_normal(s, ws, n, m):
+        return False
+    for c in range(n):
+        s[ws.x2 + c] = -s[ws.q + c]
+    _solve(s, ws, n, m, ws.x2, ws.h, ws.xx, ws.zz)
+    for i in range(m):
+        s[ws.ss + i] = -s[ws.zz + i]
+    for a in (ws.ss, ws.zz):
+        inside = co.depth(s, a, linear, count, sizes)
+        if inside < 1e-8:
+            co.shift(s, a, linear, count, sizes, 1.0 - inside)
+    return True
+
+
+@internal
+def _warm_start(s, ws, n, m, linear, count, sizes, size, cost, by):
+    """Begin at the solution there is, moved into the cone by ``by``; return κ."""
+    for c in range(n):
+        s[ws.xx + c] = s[ws.x + c] / (size * s[ws.columns + c])
+    for i in range(m):
+        s[ws.ss + i] = s[ws.s + i] * s[ws.weights + i] / size
+        s[ws.zz + i] = s[ws.z + i] * (cost * size) / s[ws.weights + i]
+    for a in (ws.ss, ws.zz):
+        inside = co.depth(s, a, linear, count, sizes)
+        co.shift(s, a, linear, count, sizes, max(by, by - inside))
+    return dot(s, ws.ss, ws.zz, m) / max(1.0, linear + count)
+
+
+@internal
+def _residuals(s, ws, n, m, tau, kappa, degree, target):
+    """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
+    _times(s, ws.p, n, n, ws.xx, ws.px)
+    for c in range(n):
+        s[ws.dual + c] = 0.0
+    _add_transposed(s, ws.g, m, n, ws.zz, ws.dual)
+    _times(s, ws.g, m, n, ws.xx, ws.primal)
+    flat = pushed = 1e-300
+    still = opened = 0.0
+    for c in range(n):
+        still = max(still, abs(s[ws.dual + c]))
+        flat = max(flat, abs(s[ws.px + c]))
+        s[ws.dual + c] += s[ws.px + c] + s[ws.q + c] * tau
+    for i in range(m):
+        s[ws.primal + i] += s[ws.ss + i]
+        opened = max(opened, abs(s[ws.primal + i]))
+        pushed = max(pushed, abs(s[ws.ss + i]))
+        s[ws.primal + i] -= s[ws.h + i] * tau
+    curve = dot(s, ws.xx, ws.px, n)
+    along, across = dot(s, ws.q, ws.xx, n), dot(s, ws.h, ws.zz, m)
+    tau_residual = kappa + along + across + curve / tau
+    mu = (dot(s, ws.ss, ws.zz, m) + tau * kappa) / degree
+    if across < 0.0 and still <= -_PROOF * across:
+        return tau_residual, mu, 0.0, cl.INFEASIBLE
+    if along < 0.0 and flat <= -_PROOF * along and opened <= -_PROOF * along:
+        return tau_residual, mu, 0.0, cl.UNBOUNDED
+    wrong = missed = 0.0
+    for c in range(n):
+        wrong = max(wrong, abs(s[ws.dual + c]))
+    for i in range(m):
+        missed = max(missed, abs(s[ws.primal + i]))
+    primal, dual = 0.5 * curve / tau**2 + along / tau, -0.5 * curve / tau**2 - across / tau
+    wrong /= tau + max(flat, still)
+    missed /= tau + pushed
+    gap = abs(primal - dual) / (min(1.0, abs(primal)) + 1e-3)
+    return tau_residual, mu, max(wrong, max(missed, gap)), cl.STALLED
+
+
+@internal
+def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
+    """Take a predictor and corrector step; return τ, κ and how far the step went."""
+    rx, rz, ds = ws.rhs_x, ws.rhs_z, ws.ds
+    # how the solution changes with τ, and the slope of the last equation in it
+    for c in range(n):
+        s[rx + c] = -s[ws.q + c]
+    co.over_scaling(s, ws, linear, count, sizes, ws.h, ws.offset)
+    _solve(s, ws, n, m, rx, ws.offset, ws.x2, ws.z2)
+    for c in range(n):
+        s[rx + c] = s[ws.x2 + c] - s[ws.xx + c] / tau
+    slope = kappa / tau + dot(s, ws.z2, ws.z2, m)
+    for c in range(n):
+        slope += s[rx + c] * dot(s, ws.p + c * n, rx, n)
+    co.over_scaling(s, ws, linear, count, sizes, ws.primal, ws.missed)
+    for i in range(m):
+        s[ws.centred + i] = s[ws.lam + i]
+    tau_step = _direction(s, ws, n, m, tau, tau_residual, kappa * tau, 1.0, slope)
+    for i in range(m):
+        s[ds + i] = -s[ws.centred + i] - s[ws.z1 + i]
+    kappa_step = -kappa - kappa / tau * tau_step
+    step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, 1.0)
+    sigma = (1.0 - step) ** 3
+    co.centre(s, ws, linear, count, sizes, ds, ws.z1, sigma * mu, ws.centred)
+    product = kappa * tau + kappa_step * tau_step - sigma * mu
+    tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
+    kappa_step = -(product + kappa * tau_step) / tau
+    # s from the primal equations themselves: by way of W its rounding would grow as W does
+    for i in range(m):
+        change = s[ws.h + i] * tau_step - (1.0 - sigma) * s[ws.primal + i]
+        s[ws.change + i] = change - dot(s, ws.g + i * n, ws.x1, n)
+    co.over_scaling(s, ws, linear, count, sizes, ws.change, ds)
+    step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, _BACK)
+    for i in range(m):
+        s[ws.ss + i] += step * s[ws.change + i]
+    co.over_scaling(s, ws, linear, count, sizes, ws.z1, rz)
+    for i in range(m):
+        s[ws.zz + i] += step * s[rz + i]
+    for c in range(n):
+        s[ws.xx + c] += step * s[ws.x1 + c]
+    return tau + step * tau_step, kappa + step * kappa_step, step
+
+
+@internal
+def _direction(s, ws, n, m, tau, tau_residual, product, share, slope):
+    """Write the direction to x1 and z1 for the complementarity at ws.centred; return that of τ."""
+    for c in range(n):
+        s[ws.rhs_x + c] = -share * s[ws.dual + c]
+    for i in range(m):
+        s[ws.rhs_z + i] = s[ws.centred + i] - share * s[ws.missed + i]
+    _solve(s, ws, n, m, ws.rhs_x, ws.rhs_z, ws.x1, ws.z1)
+    top = share * tau_residual - product / tau + dot(s, ws.offset, ws.z1, m)
+    for c in range(n):
+        top += (s[ws.q + c] + 2.0 / tau * s[ws.px + c]) * s[ws.x1 + c]
+    tau_step = top / slope
+    for c in range(n):
+        s[ws.x1 + c] += tau_step * s[ws.x2 + c]
+    for i in range(m):
+        s[ws.z1 + i] += tau_step * s[ws.z2 + i]
+    return tau_step
+
+
+@internal
+def _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, back):
+    """Return how far the direction may be followed, at most 1."""
+    most = max(-tau_step / tau, -kappa_step / kappa)
+    most = max(most, co.longest_step(s, ws, linear, count, sizes, ws.ds))
+    most = max(most, co.longest_step(s, ws, linear, count, sizes, ws.z1))
+    return min(1.0, back / most) if most > 0.0 else 1.0
+
+
+@fast
+def _keep(s, ws, n, m, tau):
+    """Remember the iterate as the best so far."""
+    for c in range(n):
+        s[ws.best + c] = s[ws.xx + c] / tau
+    for i in range(m):
+        s[ws.best + n + i] = s[ws.ss + i] / tau
+        s[ws.best + n + m + i] = s[ws.zz + i] / tau
+
+
+@fast
+def _unscale(s, ws, n, m, size, cost):
+    """Write the best iterate in the units of the program."""
+    for c in range(n):
+        s[ws.x + c] = size * s[ws.columns + c] * s[ws.best + c]
+    for i in range(m):
+        s[ws.s + i] = size / s[ws.weights + i] * s[ws.best + n + i]
+        s[ws.z + i] = s[ws.weights + i] / (cost * size) * s[ws.best + n + m + i]
+
+
+@internal
+def _certify(s, ws, n, m):
+    """Write to the facts, from the program itself, the residuals of x, s, z, the costs and their gap."""
+    curve = cost = bound = dual = primal = 0.0
+    for c in range(n):
+        slope = dot(s, ws.quadratic + c * n, ws.x, n)
+        curve += s[ws.x + c] * slope
+        cost += s[ws.linear + c] * s[ws.x + c]
+        slope += s[ws.linear + c]
+        for i in range(m):
+            slope += s[ws.rows + i * n + c] * s[ws.z + i]
+        dual = max(dual, abs(slope))
+    for i in range(m):
+        bound -= s[ws.limits + i] * s[ws.z + i]
+        missed = s[ws.limits + i] - s[ws.s + i] - dot(s, ws.rows + i * n, ws.x, n)
+        primal = max(primal, abs(missed))
+    facts = ws.facts
+    s[facts + cl.PRIMAL], s[facts + cl.DUAL] = primal, dual
+    s[facts + cl.COST], s[facts + cl.DUAL_COST] = 0.5 * curve + cost, bound - 0.5 * curve
+    s[facts + cl.GAP] = 0.5 * curve + cost - bound + 0.5 * curve

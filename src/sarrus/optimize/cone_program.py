@@ -1,0 +1,246 @@
+"""`solve_cone_program`: quadratic costs, equalities, half-lines and second-order cones, with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.kernels import cone_layout as cl
+from sarrus.kernels.c_function import cone_program
+from sarrus.mechanism.pose import Array
+from sarrus.solves import read_only
+from sarrus.status import Status
+
+# Relative gap and residuals that the iterations aim at, and those that are accepted where rounding ends them.
+TARGET, ACCEPTED = 1e-13, 1e-8
+ITERATIONS = 60
+# How far inside the cone, in units of the program, a warm start begins.
+WARM_SHIFT = 1e-3
+
+_STATUS = {
+    cl.SOLVED: Status.OK,
+    cl.INFEASIBLE: Status.INFEASIBLE,
+    cl.UNBOUNDED: Status.UNBOUNDED,
+    cl.STALLED: Status.NOT_CONVERGED,
+    cl.CONTRADICTING: Status.INFEASIBLE,
+    cl.NOT_FINITE: Status.NOT_FINITE,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ConeSolution:
+    """The answer to a cone program, with what proves it.
+
+    Attributes
+    ----------
+    x : (n,) the variables; where infeasible the last iterate, where unbounded the direction.
+    slack : (m,) s = h − G x ∈ K.
+    dual : (m,) z ∈ K, the multipliers of the rows: P x + q + Gᵀz + Aᵀy = 0, sᵀz = 0. Where infeasible a proof of that:
+        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy < 0; its large entries name the rows in conflict.
+    multipliers : (e,) y of the equalities, of minimum norm where these are redundant.
+    cost, dual_cost : ½ xᵀP x + qᵀx, and the lower bound that z and y prove.
+    gap : cost − dual_cost.
+    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of the slope above.
+    rank : of A.
+    iterations : of the interior-point method.
+    status : OK, INFEASIBLE, UNBOUNDED, NOT_CONVERGED or NOT_FINITE.
+    """
+
+    x: Array
+    slack: Array
+    dual: Array
+    multipliers: Array
+    cost: float
+    dual_cost: float
+    gap: float
+    primal_residual: float
+    dual_residual: float
+    rank: int
+    iterations: int
+    status: Status
+
+    def __repr__(self) -> str:
+        return (
+            f"ConeSolution({self.status}, cost {self.cost:.9g}, gap {self.gap:.2g}, "
+            f"residuals {self.primal_residual:.2g}, {self.dual_residual:.2g}, {self.iterations} iterations)"
+        )
+
+
+class ConeProgram:
+    """Minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K, for programs of the same sizes one after the other.
+
+    K is the product of ``linear`` half-lines s ≥ 0 and then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes
+    ``cones``. Redundant equalities are found and count once; contradicting ones are INFEASIBLE. A cost that is not
+    strictly convex is allowed: then the minimum is unique, x need not be.
+
+    Parameters
+    ----------
+    variables, equalities : n and e.
+    linear, cones : what K consists of.
+    target : relative gap and residuals at which the iterations end; they end before where rounding allows no more, with
+        OK if 1e-8 is reached.
+    """
+
+    def __init__(
+        self,
+        variables: int,
+        *,
+        equalities: int = 0,
+        linear: int = 0,
+        cones: Sequence[int] = (),
+        target: float = TARGET,
+        iterations: int = ITERATIONS,
+    ) -> None:
+        sizes = [int(size) for size in cones]
+        if variables < 1 or equalities < 0 or linear < 0 or any(size < 1 for size in sizes):
+            raise ArgumentError(
+                f"a cone program needs variables ≥ 1, equalities and linear ≥ 0 and cones of 1 row or more, got "
+                f"{variables}, {equalities}, {linear}, {sizes}",
+                element="cones",
+            )
+        # a cone of one row is a half-line all the same
+        n, e, m = int(variables), int(equalities), int(linear) + sum(sizes)
+        self.variables, self.equalities, self.rows = n, e, m
+        self._table = np.zeros(cl.SIZES + len(sizes) + e + 1, np.int64)
+        self._table[[cl.VARIABLES, cl.EQUALITIES, cl.LINEAR, cl.CONES]] = n, e, linear, len(sizes)
+        self._table[cl.SIZES : cl.SIZES + len(sizes)] = sizes
+        data, work, answer = cl.program_storage(self._table)
+        self._data, self._work, self._answer = np.zeros(data), np.zeros(work), np.zeros(answer)
+        self._limits = np.zeros(cl.N_LIMITS)
+        self._limits[[cl.TARGET, cl.ACCEPTED, cl.ITERATIONS, cl.WARM_SHIFT]] = (
+            target,
+            max(ACCEPTED, target),
+            iterations,
+            WARM_SHIFT,
+        )
+        for entry, array in (
+            (cl.DATA, self._data),
+            (cl.WORK, self._work),
+            (cl.ANSWER, self._answer),
+            (cl.LIMITS, self._limits),
+        ):
+            self._table[entry] = array.ctypes.data
+        parts = np.cumsum([n * n, n, e * n, e, m * n])
+        flat = np.split(self._data, parts)
+        self._parts = {
+            "P": flat[0].reshape(n, n),
+            "q": flat[1],
+            "A": flat[2].reshape(e, n),
+            "b": flat[3],
+            "G": flat[4].reshape(m, n),
+            "h": flat[5],
+        }
+        self._addresses = self._table.ctypes.data, self._data.ctypes.data
+        self._solved = False
+
+    def solve(
+        self,
+        P: ArrayLike,
+        q: ArrayLike,
+        G: ArrayLike | None = None,
+        h: ArrayLike | None = None,
+        A: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        *,
+        warm: bool = False,
+        throw: bool = True,
+    ) -> ConeSolution:
+        """Solve for the data; ``warm`` begins at the last solution, which pays where the data change little.
+
+        Raises `ArgumentError` for data of the wrong shape or not finite, `SolveError` where there is no solution
+        unless ``throw`` is False; its ``result`` is the `ConeSolution`.
+        """
+        for name, value in (("P", P), ("q", q), ("G", G), ("h", h), ("A", A), ("b", b)):
+            part = self._parts[name]
+            if value is None:
+                if part.size:
+                    raise ArgumentError(f"{name} must have the shape {part.shape}, got None", element=name)
+                continue
+            array = np.asarray(value, dtype=float)
+            if array.shape != part.shape and not (array.size == part.size == 0):
+                raise ArgumentError(
+                    f"{name} must have the shape {part.shape}, got {array.shape}", element=name
+                )
+            if part.size:
+                part[:] = array
+        if not np.isfinite(self._data).all():
+            name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
+            raise ArgumentError(f"{name} must be finite", element=name)
+        verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
+        self._solved = verdict == cl.SOLVED
+        solution = self._solution(_STATUS[int(verdict)])
+        if throw and not solution.status.ok:
+            raise SolveError(
+                f"cone program: {solution.status.diagnosis}. {solution.status.remedy}", result=solution
+            )
+        return solution
+
+    def _solution(self, status: Status) -> ConeSolution:
+        n, m, e = self.variables, self.rows, self.equalities
+        answer = read_only(self._answer.copy())
+        facts = answer[n + 2 * m + e :].tolist()
+        return ConeSolution(
+            answer[:n],
+            answer[n : n + m],
+            answer[n + m : n + 2 * m],
+            answer[n + 2 * m : n + 2 * m + e],
+            facts[cl.COST],
+            facts[cl.DUAL_COST],
+            facts[cl.GAP],
+            facts[cl.PRIMAL],
+            facts[cl.DUAL],
+            int(facts[cl.RANK]),
+            int(facts[cl.COUNT]),
+            status,
+        )
+
+
+def solve_cone_program(
+    P: ArrayLike,
+    q: ArrayLike,
+    G: ArrayLike | None = None,
+    h: ArrayLike | None = None,
+    A: ArrayLike | None = None,
+    b: ArrayLike | None = None,
+    *,
+    linear: int | None = None,
+    cones: Sequence[int] = (),
+    target: float = TARGET,
+    throw: bool = True,
+) -> ConeSolution:
+    """Minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K.
+
+    Parameters
+    ----------
+    P, q : (n, n) symmetric positive semidefinite, (n,).
+    G, h : (m, n), (m,): the rows, first ``linear`` half-lines h − G x ≥ 0 (by default all rows that are in no cone),
+        then second-order cones ‖(s₁, s₂, …)‖ ≤ s₀ of the sizes ``cones``. `sarrus.optimize.stack` puts them together.
+    A, b : (e, n), (e,): equalities, which may be redundant.
+    target : relative gap and residuals to reach.
+    throw : raise `SolveError` where there is no solution, instead of returning the status.
+
+    Returns
+    -------
+    ConeSolution
+        With residuals, gap and dual: the certificate of the answer, or of there being none.
+
+    Source: a homogeneous embedding for quadratic costs (Goulart and Chen, 2024); see
+    `sarrus.kernels.interior_point`. Made for some tens of variables: dense, without a factorisation of more than n × n.
+    """
+    q = np.asarray(q, dtype=float)
+    if q.ndim != 1 or q.size == 0:
+        raise ArgumentError(f"q must be a vector, got shape {q.shape}", element="q")
+    rows = 0 if h is None else np.asarray(h, dtype=float).size
+    equalities = 0 if b is None else np.asarray(b, dtype=float).size
+    rest = rows - sum(cones)
+    if (rest if linear is None else linear) != rest or rest < 0:
+        raise ArgumentError(
+            f"linear and cones must add up to the {rows} rows of G, got {linear} and {tuple(cones)}",
+            element="cones",
+        )
+    program = ConeProgram(q.size, equalities=equalities, linear=rest, cones=cones, target=target)
+    return program.solve(P, q, G, h, A, b, throw=throw)
