@@ -72,7 +72,7 @@ def point_of(description: Description, name: str, label: str) -> Place:
     elif geom.kind == "box":
         remedy = f"add_contact_patch with geom={name!r} has contacts at the corners of its lower face"
     raise ModelError(
-        f"{label}: geom {name!r} is a {geom.kind}, and only a sphere touches with one point in all poses: {remedy}",
+        f"{label}: geom {name!r} ({geom.kind}): only a sphere touches with one point in all poses; {remedy}",
         element=name,
     )
 
@@ -88,7 +88,7 @@ def lower_face(
     geom = geom_named(description, name, label)
     if geom.kind != "box":
         raise ModelError(
-            f"{label}: geom {name!r} is a {geom.kind}, and only a box has a face to stand on: give body={geom.body!r}, "
+            f"{label}: geom {name!r} ({geom.kind}): only a box has a face to stand on; give body={geom.body!r}, "
             "the pose of the patch on it, and extent",
             element=name,
         )
