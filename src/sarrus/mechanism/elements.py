@@ -46,6 +46,7 @@ CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
 CLOSURE_KINDS: tuple[str, ...] = tuple(CLOSURE_ROWS)
 # What a contact does along its plane, and the rows that it has.
 CONTACT_ROWS: dict[str, tuple[str, ...]] = {"stick": ("n", "t1", "t2"), "frictionless": ("n",)}
+_SAME_PLANE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +212,14 @@ class Contact:
     def row_names(self) -> tuple[str, ...]:
         """Names of the constraint rows, as ``contact.row``: n, and where it sticks t1 and t2."""
         return tuple(f"{self.name}.{row}" for row in CONTACT_ROWS[self.friction])
+
+    def same_plane(self, other: Contact) -> bool:
+        """Tell whether the other contact has the same plane, to 1e-9 m and rad."""
+        return (
+            self.ground == other.ground
+            and np.abs(self.normal - other.normal).max() < _SAME_PLANE
+            and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ CHOICES = ("refuse", "ignore", "geoms")
 
 # MuJoCo's own coefficients: of sliding where a contact sticks with any force, of torsion and of rolling.
 _SLIDING, _TORSION, _ROLLING = 1.0, 0.005, 0.0001
-_SAME = 1e-9  # planes closer than this are one [m, rad]
 _TOUCHES_NOTHING = {"mass": "0", "contype": "0", "conaffinity": "0"}
 
 
@@ -48,7 +47,7 @@ def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) 
                 "the ground only",
                 element=contact.name,
             )
-        plane = next((name for name, other in planes.items() if _same_plane(contact, other)), None)
+        plane = next((name for name, other in planes.items() if contact.same_plane(other)), None)
         if plane is None:
             plane = unique(f"{contact.name}.plane", (*planes, *mechanism.contacts))
             planes[plane] = contact
@@ -58,14 +57,6 @@ def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) 
         pair = {"geom1": contact.name, "geom2": plane, "condim": "3" if sliding > 0.0 else "1"}
         friction = numbers([sliding, sliding, _TORSION, _ROLLING, _ROLLING])
         SubElement(document.section("contact"), "pair", pair | {"friction": friction})
-
-
-def _same_plane(one: Contact, other: Contact) -> bool:
-    return (
-        one.ground == other.ground
-        and np.allclose(one.normal, other.normal, rtol=0.0, atol=_SAME)
-        and abs(float(one.normal @ (one.origin - other.origin))) < _SAME
-    )
 
 
 def _add_plane(document: Document, contact: Contact, name: str) -> None:
