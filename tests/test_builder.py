@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mechanisms import random_pose
 from sarrus.errors import ArgumentError, ModelError
 from sarrus.mechanism.elements import CLOSURE_ROWS, JOINT_KINDS
 from sarrus.mechanism.mechanism import Mechanism
@@ -161,3 +162,29 @@ def test_incomplete_mechanisms() -> None:
     refused(lambda: System(Mechanism("empty")), "mechanism 'empty' has no movable joint")
     with pytest.raises(ArgumentError, match="System needs a Mechanism, got str"):
         System("arm")  # type: ignore[arg-type]
+
+
+def test_reference_poses_are_where_bodies_are_in_the_reference_pose():
+    rng = np.random.default_rng(3)
+    mechanism = Mechanism("chain")
+    kinds = ("free", "revolute", "spherical", "fixed", "cylindrical", "universal", "planar", "screw", "free")
+    for k, kind in enumerate(kinds):
+        mechanism.add_body(f"b{k}", 1.0, inertia=(1, 1, 1))
+        count = {"free": 7, "spherical": 4, "fixed": 0, "cylindrical": 2, "universal": 2, "planar": 3}.get(
+            kind, 1
+        )
+        mechanism.add_joint(
+            f"j{k}", kind, f"b{k - 1}" if k else "world", f"b{k}", parent_pose=random_pose(rng), pitch=0.1,
+            child_pose=random_pose(rng), reference=rng.normal(size=count) if count else 0.0,
+        )  # fmt: skip
+    mechanism.add_joint(
+        "more", "spherical", "b0", "b1", child_pose=random_pose(rng), reference=rng.normal(size=4)
+    )
+    system = System(mechanism)
+    for name, position, rotation in zip(
+        mechanism.bodies, *system.body_placements(system.neutral()), strict=True
+    ):
+        pose = mechanism.reference_pose(name)
+        np.testing.assert_allclose(pose.position, position, atol=1e-12)
+        np.testing.assert_allclose(pose.rotation, rotation, atol=1e-12)
+    assert not mechanism.reference_pose("world").position.any()

@@ -86,6 +86,21 @@ def test_info_of_a_model_that_does_not_close(capsys: pytest.CaptureFixture[str])
     assert "degrees of freedom" not in rows
 
 
+def test_info_lists_contacts(capsys: pytest.CaptureFixture[str]) -> None:
+    mechanism = sr.Mechanism("foot")
+    mechanism.add_body("foot", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("foot", "free", "world", "foot")
+    mechanism.add_contact_patch("sole", "foot", (0, 0, -0.1), extent=0.25, friction_coefficient=0.6)
+    mechanism.add_contact("heel", "foot", friction="frictionless")
+    mechanism.add_contact("toe", "foot")
+    rows = info_rows(mechanism, capsys)
+    assert rows["contact"].split() == ["body", "point", "[m]", "on", "friction", "coefficient", "patch"]
+    assert rows["sole.1"].split() == ["foot", "0.25,", "0,", "-0.1", "world", "0.6", "sole"]
+    assert rows["sole.2"].split() == ["foot", "-0.25,", "0,", "-0.1", "world", "0.6", "sole"]
+    assert rows["heel"].split()[-1] == "frictionless"
+    assert rows["toe"].split()[-1] == "sticks"
+
+
 def test_simulate_writes_all_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"--output": "r.nc", "--csv": "r.csv", "--plot": "p.png", "--draw": "d.png", "--animate": "a.gif"}
     outputs = [text for option, name in names.items() for text in (option, str(tmp_path / name))]

@@ -11,7 +11,9 @@ import pytest
 from PIL import Image
 
 import sarrus as sr
+from sarrus import activity
 from sarrus.errors import ArgumentError
+from sarrus.plotting.contacts import contact_marks
 from sarrus.plotting.projection import choose_view
 from sarrus.plotting.skeleton import build_skeleton
 from sarrus.trajectory import Trajectory
@@ -110,6 +112,63 @@ def test_skeleton_of_sliders_rods_and_springs(spatial: Trajectory) -> None:
     rod = skeleton.outlines[1]
     placed = skeleton.place(spatial.system, spatial.q)
     np.testing.assert_allclose(np.linalg.norm(placed[:, rod[0]] - placed[:, rod[1]], axis=1), 0.5, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def block() -> Trajectory:
+    """A block that falls on a slope along x, a line with friction and a point without, in the plane y = 0."""
+    mechanism = sr.Mechanism("block")
+    mechanism.add_body("block", 1.0, inertia=(0.01, 0.01, 0.01))
+    mechanism.add_joint(
+        "block", "planar", "world", "block", axis=(0, 1, 0), axis2=(1, 0, 0), parent_pose=(0, 0, 0.6)
+    )
+    slope = {"normal": (0.6, 0, 0.8), "offset": 0.1}
+    mechanism.add_contact_patch("line", "block", (0, 0, -0.1), extent=0.2, friction_coefficient=0.75, **slope)
+    mechanism.add_contact("tip", "block", (0, 0, 0.1), friction="frictionless", **slope)
+    system = sr.System(mechanism)
+    return sr.simulate(system, system.neutral(), duration=0.4, dt=5e-3)
+
+
+def test_marks_of_contacts_lie_on_the_plane_and_open_at_the_angle_of_friction(block: Trajectory) -> None:
+    system, view = block.system, choose_view(np.zeros((1, 1, 3)), "xz", np.array([0, 0, -9.81]))
+    marks = contact_marks(system.mechanism, system, block.q, view)
+    assert marks.points.shape == (len(block.t), 3, 2)
+    gaps = np.array([list(activity.gaps(system, q).values()) for q in block.q])
+    np.testing.assert_allclose(marks.points @ (0.6, 0.8) - 0.1, gaps, atol=1e-12)
+    # From the side a plane is a line under all points that come near, with strokes below it.
+    line, strokes = marks.lines[0, 0], marks.lines[0, 1:]
+    np.testing.assert_allclose(line @ (0.6, 0.8), 0.1, atol=1e-12)
+    np.testing.assert_allclose(strokes[:, 0] @ (0.6, 0.8), 0.1, atol=1e-12)
+    assert (strokes[:, 1] @ (0.6, 0.8) < 0.1).all()
+    ends = np.sort(line @ (0.8, -0.6))
+    landed = marks.points[gaps < 1e-6] @ (0.8, -0.6)
+    assert ends[0] < landed.min()
+    assert ends[1] > landed.max()
+    # A cone at each end of the line where it is down, none at the frictionless tip.
+    assert marks.cones.shape[:2] == (len(block.t), 2)
+    assert not marks.touching[0].any()
+    assert marks.touching[-1].any()
+    (outline, *_), k = marks.outlines(-1), int(np.argmax(marks.touching[-1]))
+    arms = outline - marks.points[-1, k]
+    arms = arms[np.linalg.norm(arms, axis=1) > 1e-9]
+    angles = np.arctan2(arms @ (0.8, -0.6), arms @ (0.6, 0.8))
+    assert (angles.min(), angles.max()) == pytest.approx((-np.arctan(0.75), np.arctan(0.75)), abs=1e-9)
+
+
+def test_a_plane_seen_from_above_is_a_mesh(block: Trajectory) -> None:
+    system, view = block.system, choose_view(np.zeros((1, 1, 3)), "xy", np.array([0, 0, -9.81]))
+    marks = contact_marks(system.mechanism, system, block.q, view)
+    ways = np.diff(marks.lines[0], axis=1)[:, 0]
+    assert {tuple(np.abs(way) > 1e-9) for way in ways} == {(True, False), (False, True)}
+
+
+def test_contacts_are_drawn(block: Trajectory, tmp_path: Path) -> None:
+    axes = block.draw(frames=3).axes[0]
+    planes, cones = (c for c in axes.collections if c.get_zorder() in (0.9, 1.4))
+    assert len(planes.get_segments()) > 5
+    assert len(cones.get_paths()) >= 1
+    with Image.open(block.animate(tmp_path / "run.gif", fps=10)) as film:
+        assert film.n_frames == 5
 
 
 def turning(normal: np.ndarray) -> np.ndarray:

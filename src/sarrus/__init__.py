@@ -4,7 +4,8 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
-Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`; `coordinates`, `parametrize` (local state space)
+Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
+             (local state space)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
+    from sarrus.wrenches import contact_wrench
 
 __version__ = "0.1.0"
 
@@ -58,6 +60,7 @@ _HOME = {
     "System": "sarrus.system",
     "simulate": "sarrus.simulation",
     "impact": "sarrus.impacts",
+    "contact_wrench": "sarrus.wrenches",
     "Switching": "sarrus.switching",
     "Event": "sarrus.inputs",
     "Trajectory": "sarrus.trajectory",
@@ -98,6 +101,7 @@ __all__ = [
     "Trajectory",
     "assembly_modes",
     "compare",
+    "contact_wrench",
     "control",
     "coordinates",
     "distance_to_singularity",

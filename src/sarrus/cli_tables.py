@@ -69,7 +69,7 @@ def _passages(trajectory: Trajectory, most: int = 8) -> str:
 
 
 def print_info(system: System, path: Path) -> None:
-    """Print bodies, joints, closures, mobility at the reference pose, and the import report."""
+    """Print bodies, joints, closures, contacts, mobility at the reference pose, and the import report."""
     out = console()
     mechanism = system.mechanism
     assert mechanism is not None
@@ -77,6 +77,8 @@ def print_info(system: System, path: Path) -> None:
     tables = [_bodies(mechanism), _joints(mechanism)]
     if mechanism.closures or mechanism.couplings:
         tables.append(_closures(mechanism))
+    if mechanism.contacts:
+        tables.append(_contacts(mechanism))
     for table in (*tables, _mobility(system)):
         out.print()
         out.print(table)
@@ -129,6 +131,23 @@ def _closures(mechanism: Mechanism) -> Table:
     for coupling in mechanism.couplings.values():
         between = escape(", ".join(term.coordinate for term in coupling.terms))
         table.add_row(escape(coupling.name), "coupling", between, str(len(coupling.row_names)))
+    return table
+
+
+def _contacts(mechanism: Mechanism) -> Table:
+    table = _table("contact", "body", "point [m]", "on", "friction coefficient", "patch")
+    patch_of = {name: patch.name for patch in mechanism.patches.values() for name in patch.contacts}
+    for contact in mechanism.contacts.values():
+        coefficient = contact.friction_coefficient
+        sticks = "sticks" if contact.friction == "stick" else contact.friction
+        table.add_row(
+            escape(contact.name),
+            escape(contact.body),
+            ", ".join(f"{x:.4g}" for x in contact.point),
+            escape(contact.ground),
+            sticks if coefficient is None else f"{coefficient:.4g}",
+            escape(patch_of.get(contact.name, "")),
+        )
     return table
 
 

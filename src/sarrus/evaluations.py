@@ -165,9 +165,12 @@ class Evaluations:
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
         """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
         controls = self.actuator_names
-        names = {"q": self.coordinate_names, "u": controls, "weights": controls}.get(
-            what, self.velocity_names
-        )
+        names = {
+            "q": self.coordinate_names,
+            "u": controls,
+            "weights": controls,
+            "multipliers": self.constraint_names,
+        }.get(what, self.velocity_names)
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):

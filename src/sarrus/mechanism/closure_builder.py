@@ -52,7 +52,7 @@ class ClosureBuilder(Description):
         directions of the other kinds are fixed to body 1; see `sarrus.multibody.closures`.
         """
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
-        self._fresh(name, "closure", (c.name for c in self.constraints()))
+        self._fresh_constraint(name, "closure")
         label = f"closure {name!r}"
         if kind not in CLOSURE_KINDS:
             raise ModelError(
@@ -108,7 +108,7 @@ class ClosureBuilder(Description):
         ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
         brake, on or off at the start; see `sarrus.activity`.
         """
-        self._fresh(name, "closure", (c.name for c in self.constraints()))
+        self._fresh_constraint(name, "closure")
         label = f"coupling {name!r}"
         checks.mapping(terms, "terms", label)
         for coordinate in set(references or ()) - set(terms):

@@ -1,26 +1,44 @@
-"""Adding unilateral contacts to a mechanism."""
+"""Adding unilateral contacts to a mechanism: points, lines and flat feet on planes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
+from sarrus.mechanism.contact_places import Place, Plane, at_site, lower_face, only_one, point_of
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import CONTACT_ROWS, WORLD, Contact
-from sarrus.mechanism.pose import clean, perpendicular_to, scalar, unit_vector, vector
+from sarrus.mechanism.elements import CONTACT_ROWS, WORLD, Contact, ContactPatch
+from sarrus.mechanism.pose import (
+    Pose,
+    PoseLike,
+    as_pose,
+    clean,
+    perpendicular_to,
+    scalar,
+    unit_vector,
+    vector,
+)
+
+# Signs of the half sizes at the ends of a line and at the corners of a foot, in order around it.
+_ENDS = ((1.0,), (-1.0,))
+_CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 
 
 class ContactBuilder(Description):
-    """The method of a mechanism that adds contacts."""
+    """The methods of a mechanism that add contacts."""
 
     def add_contact(
         self,
         name: str,
-        body: str,
-        point: ArrayLike = (0.0, 0.0, 0.0),
+        body: str | None = None,
+        point: ArrayLike | None = None,
         *,
+        site: str | None = None,
+        geom: str | None = None,
         ground: str = WORLD,
         normal: ArrayLike = (0.0, 0.0, 1.0),
         offset: float = 0.0,
@@ -30,17 +48,23 @@ class ContactBuilder(Description):
         restitution: float = 0.0,
         active: bool = False,
     ) -> Contact:
-        """Let a point of ``body`` touch a plane of another body; the plane only pushes.
+        """Let a point of a body touch a plane of another body; the plane only pushes.
 
         Parameters
         ----------
-        point : the point in axes of the body [m].
+        body, point : the body and the point in its axes [m], by default its origin; instead of them one of
+
+            - site : a frame by its name in the file (``mechanism.frames``), or a body: its origin is the point;
+            - geom : a sphere by its name in the file (``mechanism.geoms``): the point is its centre, with the plane
+              raised by its radius, so that the gap is right in all poses. Friction then acts at the centre, not at
+              the surface: where it sticks the sphere does not roll.
         ground : the body that carries the plane normal · r = ``offset`` [m], both in its axes; ``normal`` points to
             the side on which the point may be.
         tangent : direction of the first tangential row, perpendicular to ``normal``; by default the projection of
             the ground's x axis (of y where that is the normal). The second is normal × tangent.
         friction : "stick" holds the point where it touched down, with any force; "frictionless" lets it slide.
-        friction_coefficient : recorded for laws with friction cones, ≥ 0; it limits nothing here.
+        friction_coefficient : recorded for laws with friction cones, ≥ 0; it limits nothing here. By default that of
+            the geom, if there is one.
         restitution : Newton's coefficient of the normal velocity at an impact, from 0 to 1.
         active : whether the contact is closed at the start. Its tangential rows then hold the point where it is in
             the reference pose; `sarrus.activity.switch_on` anchors it elsewhere.
@@ -49,43 +73,153 @@ class ContactBuilder(Description):
         also "t1" and "t2". While the contact is open its rows are zero. `sarrus.activity` switches it and
         measures the gap, `sarrus.impacts.impact` gives the velocities after a touchdown. Redundant contacts are
         ordinary.
+
+        Raises `ModelError` for a geom that does not touch with one point, and says what to do instead.
         """
-        self._fresh(name, "contact", (c.name for c in self.constraints()))
         label = f"contact {name!r}"
+        self._fresh_constraint(name, "contact")
+        only_one(body, point, site, geom, name, label)
+        if geom is not None:
+            place = point_of(self, geom, label)
+        else:
+            own = Pose(vector((0.0, 0.0, 0.0) if point is None else point, 3, "point", label))
+            place = self._place(body, own, site, label)
+        plane = self._plane(ground, normal, offset, tangent, name, label).raised(place.radius)
+        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, name, label)
+        contact = Contact(name, place.body, place.pose.position, **vars(plane), **surface)
+        self.contacts[name] = contact
+        return contact
+
+    def add_contact_patch(
+        self,
+        name: str,
+        body: str | None = None,
+        pose: PoseLike = None,
+        *,
+        extent: float | tuple[float, float] | None = None,
+        site: str | None = None,
+        geom: str | None = None,
+        ground: str = WORLD,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        offset: float = 0.0,
+        tangent: ArrayLike | None = None,
+        friction: str = "stick",
+        friction_coefficient: float | None = None,
+        restitution: float = 0.0,
+        active: bool = False,
+    ) -> ContactPatch:
+        """Let a line or a flat foot of a body touch a plane of another body, by contacts at its ends or corners.
+
+        Parameters
+        ----------
+        body, pose : the body, and the patch on it: a `Pose` whose x axis is along, y across, and z the direction that
+            the normal of the plane has where the patch lies flat; or its centre alone [m], with the axes of the body.
+            Instead of them one of
+
+            - site : a frame by its name in the file, with its axes;
+            - geom : a box by its name in the file, without ``extent``: the patch is the face whose outward normal
+              points most against that of the plane in the reference pose, along its edge nearest to the tangent.
+        extent : half length along [m], of a line with the contacts NAME.1 (+) and NAME.2 (−); or half length along and
+            half width across [m], of a foot with NAME.1 … NAME.4 at the corners + +, − +, − −, + −.
+        ground, normal, offset, tangent, friction, friction_coefficient, restitution, active : of every contact, as in
+            `add_contact`.
+
+        The ends and corners are ordinary contacts: those that push decide whether the patch lies, rocks on an edge or
+        stands on a corner, and that they push and stay in their friction cones is what limits the centre of pressure
+        and the torsion. The load is shared by the minimum-norm multipliers, because a rigid body does not determine
+        it: a line with friction has 6 rows of rank 5, a foot 12 of rank 6. `sarrus.contact_wrench` turns them into
+        the wrench of the patch and its centre of pressure.
+        """
+        label = f"contact patch {name!r}"
+        self._fresh_constraint(name, "contact patch")
+        only_one(body, pose, site, geom, name, label)
+        if (extent is None) == (geom is None):
+            wrong = "a box has its own" if geom is not None else "give a half length, or two half sizes"
+            raise ModelError(f"{label}: extent: {wrong}", element=name)
+        plane = self._plane(ground, normal, offset, tangent, name, label)
+        if geom is not None:
+            place, half = lower_face(self, geom, plane, label)
+        else:
+            half = _half_sizes(extent, name, label)
+            place = self._place(body, as_pose(pose, "pose", label), site, label)
+        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, name, label)
+        signs = _ENDS if len(half) == 1 else _CORNERS
+        names = tuple(f"{name}.{k}" for k in range(1, len(signs) + 1))
+        for own in names:
+            self._fresh_constraint(own, "contact")
+        for own, sign in zip(names, signs):
+            at = np.zeros(3)
+            at[: len(half)] = np.multiply(half, sign)
+            self.contacts[own] = Contact(own, place.body, place.pose.apply(at), **vars(plane), **surface)
+        patch = ContactPatch(name, place.body, ground, place.pose, half, names)
+        self.patches[name] = patch
+        return patch
+
+    def _place(self, body: Any, pose: Pose, site: str | None, label: str) -> Place:
+        """Return the place that a site, or a body and a pose on it, say."""
+        if site is not None:
+            return at_site(self, site, label)
         self._body_or_world(body, label)
+        return Place(body, pose)
+
+    def _plane(
+        self,
+        ground: str,
+        normal: ArrayLike,
+        offset: float,
+        tangent: ArrayLike | None,
+        name: str,
+        label: str,
+    ) -> Plane:
         self._body_or_world(ground, label)
-        if body == ground:
-            raise ModelError(f"{label}: needs two different bodies, got {body!r} twice", element=name)
-        if friction not in CONTACT_ROWS:
-            raise ModelError(
-                f"{label}: " + unknown_name("friction", friction, CONTACT_ROWS),
-                element=name,
-                valid=CONTACT_ROWS,
-            )
-        if friction_coefficient is not None:
-            friction_coefficient = checks.nonnegative(friction_coefficient, "friction_coefficient", label)
-            if friction == "frictionless" and friction_coefficient > 0.0:
-                raise ModelError(
-                    f"{label}: a frictionless contact has no friction_coefficient; give friction='stick'",
-                    element=name,
-                )
         n = unit_vector(normal, "normal", label)
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
         if abs(float(n @ along)) > 1e-9:
             raise ModelError(f"{label}: tangent must be perpendicular to normal", element=name)
-        contact = Contact(
-            name=name,
-            body=body,
-            point=vector(point, 3, "point", label),
-            ground=ground,
-            origin=scalar(offset, "offset", label) * n,
-            normal=n,
-            tangent1=along,
-            tangent2=clean(np.cross(n, along)),
-            friction=friction,
-            restitution=checks.fraction(restitution, "restitution", label),
-            friction_coefficient=friction_coefficient,
-            active=bool(checks.activity(active, label)),
+        return Plane(ground, scalar(offset, "offset", label) * n, n, along, clean(np.cross(n, along)))
+
+
+def _surface(
+    place: Place,
+    ground: str,
+    friction: str,
+    friction_coefficient: float | None,
+    restitution: float,
+    active: bool,
+    name: str,
+    label: str,
+) -> dict[str, Any]:
+    """Return the checked attributes of a contact that say how the two bodies touch."""
+    if place.body == ground:
+        raise ModelError(f"{label}: needs two different bodies, got {ground!r} twice", element=name)
+    if friction not in CONTACT_ROWS:
+        raise ModelError(
+            f"{label}: " + unknown_name("friction", friction, CONTACT_ROWS), element=name, valid=CONTACT_ROWS
         )
-        self.contacts[name] = contact
-        return contact
+    if friction_coefficient is None and friction == "stick":
+        friction_coefficient = place.friction
+    if friction_coefficient is not None:
+        friction_coefficient = checks.nonnegative(friction_coefficient, "friction_coefficient", label)
+        if friction == "frictionless" and friction_coefficient > 0.0:
+            raise ModelError(
+                f"{label}: a frictionless contact has no friction_coefficient; give friction='stick'",
+                element=name,
+            )
+    return {
+        "friction": friction,
+        "friction_coefficient": friction_coefficient,
+        "restitution": checks.fraction(restitution, "restitution", label),
+        "active": bool(checks.activity(active, label)),
+    }
+
+
+def _half_sizes(extent: Any, name: str, label: str) -> tuple[float, ...]:
+    """Return one half length or two half sizes, > 0."""
+    values = (extent,) if np.isscalar(extent) else tuple(extent) if np.iterable(extent) else ()
+    half = tuple(scalar(value, "extent", label) for value in values)
+    if len(half) not in (1, 2) or min(half) <= 0.0:
+        raise ModelError(
+            f"{label}: extent must be a positive half length [m], or a half length and a half width, got {extent!r}",
+            element=name,
+        )
+    return half

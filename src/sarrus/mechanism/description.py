@@ -15,19 +15,25 @@ from sarrus.mechanism.elements import (
     Body,
     Closure,
     Contact,
+    ContactPatch,
     CoordinateSpring,
     Coupling,
+    Geom,
     Joint,
     Shape,
     SpringDamper,
     UserForce,
 )
-from sarrus.mechanism.pose import Array, vector
+from sarrus.mechanism.pose import Array, Pose, vector
 from sarrus.mechanism.report import ImportReport
 
 
 class Description:
-    """Elements by name. The builders of `sarrus.mechanism.mechanism.Mechanism` fill it."""
+    """Elements by name. The builders of `sarrus.mechanism.mechanism.Mechanism` fill it.
+
+    ``frames`` (body and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
+    file, ``geoms`` the shapes that collide in a file: places for contacts, which are no part of the motion.
+    """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = str(name)
@@ -35,12 +41,15 @@ class Description:
         self.closures: dict[str, Closure] = {}
         self.couplings: dict[str, Coupling] = {}
         self.contacts: dict[str, Contact] = {}
+        self.patches: dict[str, ContactPatch] = {}
         self.springs: dict[str, SpringDamper] = {}
         self.coordinate_springs: dict[str, CoordinateSpring] = {}
         self.actuators: dict[str, Actuator] = {}
         self.forces: dict[str, UserForce] = {}
         self.world_shapes: tuple[Shape, ...] = ()
         self.keyframes: dict[str, Array] = {}
+        self.frames: dict[str, tuple[str, Pose]] = {}
+        self.geoms: dict[str, Geom] = {}
         self.report = ImportReport()
         self._bodies: dict[str, Body] = {}
 
@@ -103,7 +112,19 @@ class Description:
             + (f", {len(self.contacts)} contacts)" if self.contacts else ")")
         )
 
+    def reference_pose(self, body: str) -> Pose:
+        """Return where a body, or "world", is in the world with all coordinates at their reference."""
+        pose = Pose()
+        while body != WORLD:
+            element = self._bodies[body]
+            pose, body = element.reference_pose @ pose, element.parent
+        return pose
+
     # --- checks of names ----------------------------------------------------------------------------
+
+    def _fresh_constraint(self, name: str, kind: str) -> None:
+        """Raise unless no closure, coupling, contact or contact patch has the name."""
+        self._fresh(name, kind, (*(c.name for c in self.constraints()), *self.patches))
 
     def _fresh(self, name: str, kind: str, taken: Any) -> None:
         if not isinstance(name, str) or not name:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.mechanism.pose import Array, Pose, rotation_of_quaternion
 
 WORLD = "world"
 
@@ -46,6 +46,7 @@ CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
 CLOSURE_KINDS: tuple[str, ...] = tuple(CLOSURE_ROWS)
 # What a contact does along its plane, and the rows that it has.
 CONTACT_ROWS: dict[str, tuple[str, ...]] = {"stick": ("n", "t1", "t2"), "frictionless": ("n",)}
+_SAME_PLANE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,22 @@ class Shape:
     rgba: tuple[float, float, float, float] = (0.5, 0.6, 0.7, 1.0)
     file: str | None = None
     points: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Geom:
+    """A shape that collides in the file from which a mechanism was loaded: where contacts may be.
+
+    ``kind`` and ``size`` are those of a `Shape`, ``pose`` is in axes of the body; ``friction`` is the coefficient of
+    sliding friction, None where the file has none.
+    """
+
+    name: str
+    body: str
+    kind: str
+    size: Array
+    pose: Pose = field(default_factory=Pose)
+    friction: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +143,19 @@ class Body:
     joints: tuple[Joint, ...] = ()
     attached: bool = False
 
+    @property
+    def reference_pose(self) -> Pose:
+        """Body frame in the parent's with all coordinates at their reference, quaternions too."""
+        pose = self.placement
+        for number, joint in enumerate(self.joints):
+            if joint.kind == "free":
+                own = Pose.of(joint.reference[:3], quaternion=joint.reference[3:])
+                pose = pose @ own if number else own
+            elif joint.kind == "spherical":
+                turn = rotation_of_quaternion(joint.reference)
+                pose = pose @ Pose(joint.anchor - turn @ joint.anchor, turn)
+        return pose
+
 
 @dataclass(frozen=True, eq=False)
 class Closure:
@@ -182,6 +212,51 @@ class Contact:
     def row_names(self) -> tuple[str, ...]:
         """Names of the constraint rows, as ``contact.row``: n, and where it sticks t1 and t2."""
         return tuple(f"{self.name}.{row}" for row in CONTACT_ROWS[self.friction])
+
+    def same_plane(self, other: Contact) -> bool:
+        """Tell whether the other contact has the same plane, to 1e-9 m and rad."""
+        return (
+            self.ground == other.ground
+            and np.abs(self.normal - other.normal).max() < _SAME_PLANE
+            and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPatch:
+    """A line or a flat foot of ``body`` that touches a plane of ``ground``, by contacts at its ends or corners.
+
+    ``pose`` is the patch on the body: its origin the centre, its axes along, across, and the normal of the plane
+    where the patch lies flat. ``half_sizes`` [m] are those along and, of a foot, across; ``contacts`` names the
+    contacts, in the order of the ends +, − or of the corners + +, − +, − −, + −.
+    """
+
+    name: str
+    body: str
+    ground: str
+    pose: Pose
+    half_sizes: tuple[float, ...]
+    contacts: tuple[str, ...]
+
+    @property
+    def centre(self) -> Array:
+        """Centre in axes of the body [m]."""
+        return self.pose.position
+
+    @property
+    def along(self) -> Array:
+        """Direction of the line, or of the first half size, in axes of the body."""
+        return self.pose.rotation[:, 0]
+
+    @property
+    def across(self) -> Array:
+        """Normal × along, in axes of the body."""
+        return self.pose.rotation[:, 1]
+
+    @property
+    def normal(self) -> Array:
+        """Normal of the patch in axes of the body, that of the plane where the patch lies flat on it."""
+        return self.pose.rotation[:, 2]
 
 
 @dataclass(frozen=True)

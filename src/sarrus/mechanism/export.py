@@ -1,7 +1,7 @@
 """Write a mechanism as MJCF, so that a model built here opens in MuJoCo with the same coordinates.
 
 Bodies and shapes are written here, joints by `export_joints`, closures and couplings by
-`export_equalities`, springs and actuators by `export_forces`.
+`export_equalities`, springs and actuators by `export_forces`, contacts by `export_contacts`.
 """
 
 from __future__ import annotations
@@ -14,22 +14,35 @@ from xml.etree.ElementTree import Comment, Element, ElementTree, SubElement, ind
 
 import numpy as np
 
-from sarrus.errors import ModelError, UnsupportedElementError
+from sarrus.errors import ArgumentError, ModelError, UnsupportedElementError, unknown_name
 from sarrus.mechanism.elements import WORLD, Body, Shape
+from sarrus.mechanism.export_contacts import CHOICES, add_contacts, refuse_contacts
 from sarrus.mechanism.export_document import Document, numbers, place
 from sarrus.mechanism.export_equalities import add_closures, add_couplings
 from sarrus.mechanism.export_forces import add_actuators, add_springs
 from sarrus.mechanism.export_joints import exported_joints
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, quaternion_of_rotation
+from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, quaternion_of_rotation, scalar
 
 # MuJoCo refuses moving bodies with less mass [kg] or smaller moments of inertia [kg m²].
 _SMALLEST = 1e-15
 _LINE_RADIUS = 0.005
 
 
-def write_mjcf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
+def write_mjcf(
+    mechanism: Mechanism, path: str | PathLike[str], contacts: str = "refuse", contact_radius: float = 0.01
+) -> None:
     """Write ``mechanism`` as a MuJoCo model to ``path``.
+
+    Parameters
+    ----------
+    contacts : what becomes of contacts, which MJCF has between geoms only, and soft: "refuse" raises an error,
+        "ignore" leaves them out, "geoms" writes a sphere for each one and a plane geom for each of their planes, which
+        must be on a body that does not move. In the reference pose the lowest point of the sphere is the contact's
+        point; in others the sphere rolls. A sphere touches its own plane and nothing else (``<pair>``), in elliptic
+        friction cones with the contact's coefficient (MuJoCo's default of 1 where there is none; frictionless ones
+        have condim 1). Restitution, and whether a contact is closed, have no counterpart.
+    contact_radius : of these spheres [m].
 
     ``qpos`` and ``qvel`` of the model are the mechanism's q and v: same order, same values. Composite
     joints become MuJoCo joints in series, named after the coordinates (``j.translation``, ``j.angle``).
@@ -40,17 +53,18 @@ def write_mjcf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     file exists.
 
     Errors: `UnsupportedElementError`, naming the element, for what MJCF cannot say: a screw joint, other
-    kinds of closure, most couplings of three coordinates, contacts, user forces, moving bodies without
-    mass or without a positive moment of inertia about every axis. `ModelError` if the mechanism is not
-    complete, or if MuJoCo's compiler refuses the model.
+    kinds of closure, most couplings of three coordinates, contacts as said above, user forces, moving bodies
+    without mass or without a positive moment of inertia about every axis. `ModelError` if the mechanism is not
+    complete, or if MuJoCo's compiler refuses the model. `ArgumentError` for another word for contacts.
     """
     mechanism.check()
-    if mechanism.contacts:
-        name = next(iter(mechanism.contacts))
-        raise UnsupportedElementError(
-            f"contact {name!r}: MJCF has no contact of a point with a plane; its contacts are between geoms and soft",
-            element=name,
-        )
+    if contacts not in CHOICES:
+        raise ArgumentError(unknown_name("contacts", contacts, CHOICES), element="contacts", valid=CHOICES)
+    radius = scalar(contact_radius, "contact_radius", f"mechanism {mechanism.name!r}")
+    if radius <= 0.0:
+        raise ArgumentError(f"contact_radius must be positive, got {radius}", element="contact_radius")
+    if contacts == "refuse":
+        refuse_contacts(mechanism)
     if mechanism.forces:
         name = next(iter(mechanism.forces))
         raise UnsupportedElementError(f"force {name!r}: MJCF cannot hold a user's force", element=name)
@@ -69,6 +83,8 @@ def write_mjcf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
     add_couplings(document)
     add_springs(document)
     add_actuators(document)
+    if contacts == "geoms":
+        add_contacts(document, moving, radius)
     for name, q in mechanism.keyframes.items():
         SubElement(document.section("keyframe"), "key", {"name": name, "qpos": numbers(q)})
     _check_with_mujoco(mechanism, root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from sarrus.errors import ModelFileError, UnsupportedElementError
@@ -12,24 +12,30 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.report import ImportReport
 
+# what the reports say of shapes that collide
+CONTACTS = (
+    "contacts are added after loading: mechanism.add_contact(name, geom=…) or (name, site=…), and for box feet "
+    "mechanism.add_contact_patch(name, geom=…), with the names in mechanism.geoms and mechanism.frames"
+)
+
 
 @dataclass
 class Import:
-    """One import in progress.
-
-    ``frames`` maps the names that a loop file may use (bodies, URDF joints, MJCF sites) to the body that
-    carries the frame and its pose in it.
-    """
+    """One import in progress."""
 
     path: Path
     mechanism: Mechanism
     strict: bool = True
-    frames: dict[str, tuple[str, Pose]] = field(default_factory=dict)
 
     @property
     def report(self) -> ImportReport:
         """The report of the mechanism."""
         return self.mechanism.report
+
+    @property
+    def frames(self) -> dict[str, tuple[str, Pose]]:
+        """The frames that a loop file may name: bodies, and the frames of the file whose names no body has."""
+        return self.mechanism.frames | {name: (name, Pose()) for name in self.mechanism.bodies}
 
     def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
         """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as refused.

@@ -98,10 +98,11 @@ def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
     """Return the body and pose of a frame by name; an unknown name lists the known ones."""
     if name == WORLD:
         return WORLD, Pose()
-    if name not in load.frames:
-        valid = tuple(load.frames)
+    frames = load.frames
+    if name not in frames:
+        valid = tuple(frames)
         raise ModelFileError(f"{label}: " + unknown_name("frame", name, valid), element=name, valid=valid)
-    return load.frames[name]
+    return frames[name]
 
 
 def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -> None:

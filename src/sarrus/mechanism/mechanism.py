@@ -173,11 +173,14 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         )
         return joint
 
-    def to_mjcf(self, path: Any) -> None:
-        """Write the mechanism as a MuJoCo model; what MJCF cannot say is an error. See `mechanism.export`."""
+    def to_mjcf(self, path: Any, *, contacts: str = "refuse", contact_radius: float = 0.01) -> None:
+        """Write the mechanism as a MuJoCo model; what MJCF cannot say is an error. See `mechanism.export`.
+
+        ``contacts`` "ignore" leaves contacts out, "geoms" writes spheres of ``contact_radius`` [m] on planes.
+        """
         from sarrus.mechanism.export import write_mjcf
 
-        write_mjcf(self, path)
+        write_mjcf(self, path, contacts, contact_radius)
 
     def _no_cycle(self, parent: str, child: str, label: str) -> None:
         ancestor = parent

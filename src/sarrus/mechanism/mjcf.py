@@ -18,7 +18,7 @@ from sarrus.mechanism.mjcf_actuators import add_actuators
 from sarrus.mechanism.mjcf_equalities import add_equalities
 from sarrus.mechanism.mjcf_forces import add_forces
 from sarrus.mechanism.mjcf_names import Names
-from sarrus.mechanism.mjcf_shapes import shapes_of_bodies
+from sarrus.mechanism.mjcf_shapes import add_geoms, shapes_of_bodies
 from sarrus.mechanism.mjcf_survey import disabled, survey
 from sarrus.mechanism.mjcf_tendons import add_tendons
 from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec, message_of
@@ -85,7 +85,6 @@ def build(
         mass, com, inertia = compiled.inertia_of(body)
         mechanism.add_body(names.bodies[body], mass, com, inertia, shapes=shapes.get(body, ()))
         _attach(load, model, names, body, (extra_joints or {}).get(names.bodies[body], ()))
-        load.frames[names.bodies[body]] = (names.bodies[body], Pose())
         if mass == 0.0:
             load.report.keep("body", names.bodies[body], "massless; legal where its motion is constrained")
         else:
@@ -97,7 +96,8 @@ def build(
     for site in range(model.nsite):
         body_name = names.bodies[model.site_bodyid[site]]
         pose = Pose.of(model.site_pos[site], quaternion=model.site_quat[site])
-        load.frames.setdefault(names.sites[site], (body_name, pose))
+        mechanism.frames[names.sites[site]] = (body_name, pose)
+    add_geoms(mechanism, model, names)
     add_equalities(load, model, names)
     add_tendons(load, model, names)
     add_actuators(load, model, names)

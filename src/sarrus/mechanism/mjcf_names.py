@@ -9,11 +9,12 @@ from sarrus.mechanism.importing import unique
 
 
 class Names:
-    """The names of bodies, joints, sites, equalities, tendons and actuators by index.
+    """The names of bodies, joints, sites, geoms, equalities, tendons and actuators by index.
 
     An unnamed body is ``body3`` (its MuJoCo index), an unnamed joint ``<body>_joint`` (``_joint1``,
-    ``_joint2`` … if there are several), an unnamed equality ``connect_0`` (counted by kind), tendon
-    ``tendon_0``, actuator ``<target>_actuator``; a number makes it unique where the name is taken.
+    ``_joint2`` … if there are several), an unnamed geom likewise ``<body>_geom``, an unnamed equality
+    ``connect_0`` (counted by kind), tendon ``tendon_0``, actuator ``<target>_actuator``; a number makes it
+    unique where the name is taken.
     """
 
     def __init__(self, model: Any) -> None:
@@ -23,8 +24,13 @@ class Names:
         self._model = model
         self._id2name = mujoco.mj_id2name
         self.bodies = [WORLD, *self._fill(kinds.mjOBJ_BODY, [f"body{i}" for i in range(model.nbody)])[1:]]
-        self.joints = self._fill(kinds.mjOBJ_JOINT, [self._joint(i) for i in range(model.njnt)])
+        self.joints = self._fill(
+            kinds.mjOBJ_JOINT, [self._of_body("jnt", "joint", i) for i in range(model.njnt)]
+        )
         self.sites = self._fill(kinds.mjOBJ_SITE, [f"site_{i}" for i in range(model.nsite)])
+        self.geoms = self._fill(
+            kinds.mjOBJ_GEOM, [self._of_body("geom", "geom", i) for i in range(model.ngeom)]
+        )
         self.tendons = self._fill(kinds.mjOBJ_TENDON, [f"tendon_{i}" for i in range(model.ntendon)])
         self.equalities = self._fill(kinds.mjOBJ_EQUALITY, self._equalities())
         self.keyframes = self._fill(kinds.mjOBJ_KEY, [f"key_{i}" for i in range(model.nkey)])
@@ -40,11 +46,13 @@ class Names:
                 taken.add(given[i])
         return given
 
-    def _joint(self, index: int) -> str:
-        body = int(self._model.jnt_bodyid[index])
-        several = int(self._model.body_jntnum[body]) > 1
-        number = str(index - int(self._model.body_jntadr[body]) + 1) if several else ""
-        return f"{self.bodies[body]}_joint{number}"
+    def _of_body(self, prefix: str, label: str, index: int) -> str:
+        """Return the name of a joint or geom by its body, with a number where the body has several."""
+        model = self._model
+        body = int(getattr(model, f"{prefix}_bodyid")[index])
+        several = int(getattr(model, f"body_{prefix}num")[body]) > 1
+        number = str(index - int(getattr(model, f"body_{prefix}adr")[body]) + 1) if several else ""
+        return f"{self.bodies[body]}_{label}{number}"
 
     def _equalities(self) -> list[str]:
         counts: dict[str, int] = {}

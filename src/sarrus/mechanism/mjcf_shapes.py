@@ -1,4 +1,4 @@
-"""Geoms of a compiled MuJoCo model as shapes to draw."""
+"""Geoms of a compiled MuJoCo model: shapes to draw, and where contacts may be."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.mechanism.elements import Shape
+from sarrus.mechanism.elements import Geom, Shape
 from sarrus.mechanism.importing import Import
-from sarrus.mechanism.mjcf_names import enum_name
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.mjcf_names import Names, enum_name
 from sarrus.mechanism.mujoco_compiler import Compiled
 from sarrus.mechanism.pose import Pose
 
@@ -41,6 +42,29 @@ def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> d
     for kind, count in undrawn.items():
         load.report.ignore("geom", f"{count} {kind}", "not drawn")
     return shapes
+
+
+def add_geoms(mechanism: Mechanism, model: Any, names: Names) -> None:
+    """Note the geoms that collide, in ``mechanism.geoms``."""
+    import mujoco
+
+    for geom in colliding(model):
+        name = names.geoms[geom]
+        mechanism.geoms[name] = Geom(
+            name=name,
+            body=names.bodies[model.geom_bodyid[geom]],
+            kind=enum_name(mujoco.mjtGeom, model.geom_type[geom]),
+            size=model.geom_size[geom].copy(),
+            pose=Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom]),
+            friction=float(model.geom_friction[geom, 0]),
+        )
+
+
+def colliding(model: Any) -> list[int]:
+    """Return the geoms that may touch others, by their bits or in a contact pair."""
+    able = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    able[model.pair_geom1] = able[model.pair_geom2] = True
+    return np.flatnonzero(able).tolist()
 
 
 def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:

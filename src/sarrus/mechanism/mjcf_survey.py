@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.mechanism.importing import CONTACTS
 from sarrus.mechanism.mjcf_names import Names
+from sarrus.mechanism.mjcf_shapes import colliding
 from sarrus.mechanism.report import ImportReport
 
 # attribute that counts the group, its name in the report, why it is not needed
 _GROUPS = (
-    ("nexclude", "contact exclude", "contacts are not part of an imported mechanism"),
-    ("npair", "contact pair", "contacts are not part of an imported mechanism"),
+    ("nexclude", "contact exclude", CONTACTS),
+    ("npair", "contact pair", CONTACTS),
     ("nsensor", "sensor", "read positions and velocities from the trajectory"),
     ("ncam", "camera", "drawing only"),
     ("nlight", "light", "drawing only"),
@@ -38,11 +40,9 @@ def disabled(model: Any, flag: str) -> bool:
 
 def survey(report: ImportReport, model: Any, names: Names) -> None:
     """List contacts, sensors, drawing, limits, friction, fluid and solver options of a compiled model."""
-    contacts = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
+    contacts = len(colliding(model))
     if contacts:
-        report.ignore(
-            "contact geometry", f"{contacts} geoms", "contacts are not part of an imported mechanism"
-        )
+        report.ignore("contact geometry", f"{contacts} geoms", CONTACTS)
     for attribute, kind, reason in _GROUPS:
         count = int(getattr(model, attribute, 0))
         if count:

@@ -69,6 +69,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
             add_link(importing, inner, link)
             poses[full] = inner.origin() @ inner.frame_pose(link)
             owners[full] = inner
+    _keep_frames(importing, scope, poses)
     _connect(importing, scope, poses, owners)
     return importing.mechanism
 
@@ -92,22 +93,28 @@ def _world(root: Element, file: Path) -> tuple[Element, str]:
 
 
 def _report_scopes(importing: Import, world: Scope) -> None:
-    """List the frames and models, resolving every frame, and what is no part of the dynamics."""
+    """List the models and what is no part of the dynamics."""
     for scope in world.scopes():
         for element in scope.element:
             if element.tag not in _READ:
                 name = scope.full(element.get("name", element.tag))
                 importing.report.ignore(element.tag, name, "not part of the dynamics here")
         for frame in scope.frames.values():
-            if frame.tag == "frame":
-                label = f"frame {scope.full(frame.name)!r}"
-                scope.pose(frame.name, label)
-                carrier = scope.body(frame.name, label)
-                importing.report.keep("frame", scope.full(frame.name), f"moves with {carrier!r}")
-            elif frame.tag == "model":
+            if frame.tag == "model":
                 static = scope.nested[frame.name].static
                 reason = "static: fixed to the world" if static else ""
                 importing.report.keep("model", scope.full(frame.name), reason)
+
+
+def _keep_frames(importing: Import, world: Scope, poses: dict[str, Pose]) -> None:
+    """Keep and list the ``<frame>`` elements, each on the link with which it moves."""
+    for scope in world.scopes():
+        for frame in (frame for frame in scope.frames.values() if frame.tag == "frame"):
+            name = scope.full(frame.name)
+            carrier = scope.body(frame.name, f"frame {name!r}")
+            pose = scope.origin() @ scope.pose(frame.name, f"frame {name!r}")
+            importing.mechanism.frames[name] = (carrier, poses[carrier].inverse() @ pose)
+            importing.report.keep("frame", name, f"moves with {carrier!r}")
 
 
 def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: dict[str, Scope]) -> None:

@@ -8,11 +8,13 @@ import numpy as np
 
 from sarrus.errors import UnsupportedElementError
 from sarrus.mechanism import sdf_xml as xml
-from sarrus.mechanism.elements import Shape
-from sarrus.mechanism.importing import Import
+from sarrus.mechanism.elements import Geom, Shape
+from sarrus.mechanism.importing import CONTACTS, Import
 from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, unit_vector
 from sarrus.mechanism.sdf_frames import Frame, Scope
 
+# SDF's default coefficient of sliding friction
+_FRICTION = 1.0
 _KNOWN_TAGS = {"pose", "inertial", "visual", "collision", "gravity", "kinematic"}
 
 
@@ -74,19 +76,22 @@ def _refuse_what_moves_otherwise(importing: Import, scope: Scope, element: Eleme
 
 
 def _shapes(importing: Import, scope: Scope, link: Frame, name: str) -> tuple[Shape, ...]:
-    """Return the visuals as shapes, or the collisions of a link that has no visual."""
+    """Return the visuals as shapes, or the collisions of a link that has no visual; note the collisions as geoms."""
     visuals, collisions = link.element.findall("visual"), link.element.findall("collision")
     shapes = []
     for element in (*visuals, *collisions):
         label = f"{name}/{element.get('name', element.tag)}"
-        drawn = element.tag == "visual" or not visuals
-        shape = shape_of(element, _local_pose(scope, link.element, element, label), label) if drawn else None
-        if shape is not None:
+        shape = shape_of(element, _local_pose(scope, link.element, element, label), label)
+        drawn = shape is not None and (element.tag == "visual" or not visuals)
+        if shape is not None and drawn:
             shapes.append(shape)
         if element.tag == "collision":
-            importing.report.ignore(
-                "collision", label, "contact geometry; drawn" if shape else "contact geometry"
-            )
+            if shape is not None:
+                friction = xml.number(element, "surface/friction/ode/mu", _FRICTION, label)
+                sticky = None if np.isinf(friction) else friction
+                geom = Geom(label, name, shape.kind, shape.size, shape.pose, sticky)
+                importing.mechanism.geoms[label] = geom
+            importing.report.ignore("collision", label, ("drawn; " if drawn else "") + CONTACTS)
         elif shape is None:
             importing.report.ignore("visual", label, "its geometry cannot be drawn")
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,11 @@ def load_urdf(
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
         raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
     build(load, compile_spec(spec, path, load.report), prepared.extra_joints, prefer_visual=True)
+    for name, geom in mechanism.geoms.items():  # the friction there is MuJoCo's default, not the file's
+        mechanism.geoms[name] = replace(geom, friction=None)
     for link, joint in children.items():
-        load.frames.setdefault(joint.get("name", ""), (link, Pose()))
+        if joint.get("name") not in mechanism.bodies:
+            mechanism.frames[joint.get("name", "")] = (link, Pose())
     _add_mimics(load, prepared)
     add_urdf_plus(
         load, root, {link: (_link_of(j, "parent", path), j.get("name", "")) for link, j in children.items()}

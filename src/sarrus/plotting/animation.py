@@ -13,6 +13,7 @@ from PIL import Image
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
+from sarrus.plotting.contacts import contact_marks, draw_contacts, move_contacts
 from sarrus.plotting.projection import choose_view
 from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
@@ -109,15 +110,17 @@ def _film(
     placed = skeleton.place(system, q)
     view = choose_view(placed, plane, mechanism.gravity)
     paper = view.project(placed)
+    marks = contact_marks(mechanism, system, q, view)
 
-    figure, axes = stage(paper, view)
+    figure, axes = stage(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)
     clock = caption(axes, name, notes[-1][0])
     moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > 1e-9]
     tails = [axes.plot([], [], color=FAINT, linewidth=1.2, zorder=1.2)[0] for _ in moving]
     bodies = draw_pose(axes, skeleton, paper[0], alpha=1.0, strong=True)
     draw_ground(axes, skeleton, paper[0])
-    artists = [*tails, *sorted(bodies, key=lambda artist: artist.get_zorder()), clock]
+    contacts = draw_contacts(axes, marks, 0)
+    artists = [*tails, *sorted([*bodies, *contacts], key=lambda artist: artist.get_zorder()), clock]
     for artist in artists:
         artist.set_animated(True)
 
@@ -134,14 +137,16 @@ def _film(
         for line, k in zip(tails, moving):
             line.set_data(*paper[tail, k].T)
         move_pose(bodies, skeleton, paper[frame])
+        move_contacts(contacts, marks, frame)
         text, shade = notes[frame]
         clock.set(text=text, color=shade)
         for artist in artists:
             axes.draw_artist(artist)
         return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
-    warned = [shade == _WARNING for _, shade in notes]
-    palette = _palette(picture(int(np.argmax(warned))))
+    # The frame with most colours in it: the warning, then cones.
+    rich = [(shade == _WARNING, touching) for (_, shade), touching in zip(notes, marks.touching.sum(axis=1))]
+    palette = _palette(picture(max(range(len(rich)), key=rich.__getitem__)))
     images = [picture(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in range(len(q))]
     images[0].save(path, save_all=True, append_images=images[1:], duration=10 * ticks, loop=0, optimize=False)
 

@@ -43,16 +43,19 @@ class Skeleton:
 
     def place(self, system: System, q: Array) -> Array:
         """Return the points in world axes at each row of q: (frames, n, 3) [m]."""
-        placed = np.empty((len(q), len(self.points), 3))
-        ground = self.bodies < 0
-        for frame, row in enumerate(q):
-            positions, rotations = system.body_placements(row)
-            if len(positions):
-                placed[frame] = positions[self.bodies] + np.einsum(
-                    "nij,nj->ni", rotations[self.bodies], self.points
-                )
-            placed[frame, ground] = self.points[ground]
-        return placed
+        positions, rotations = placements(system, q)
+        turned = np.einsum("fnij,nj->fni", rotations[:, self.bodies], self.points)
+        return positions[:, self.bodies] + turned
+
+
+def placements(system: System, q: Array) -> tuple[Array, Array]:
+    """Return positions (frames, bodies + 1, 3) and rotations (…, 3, 3) at each row of q; the last is the ground."""
+    count = len(drawn_mechanism(system).bodies)
+    positions = np.zeros((len(q), count + 1, 3))
+    rotations = np.tile(np.eye(3), (len(q), count + 1, 1, 1))
+    for frame, row in enumerate(q):
+        positions[frame, :-1], rotations[frame, :-1] = system.body_placements(row)
+    return positions, rotations
 
 
 class _Builder:
@@ -102,7 +105,7 @@ def drawn_mechanism(system: System) -> Mechanism:
 
 
 def build_skeleton(mechanism: Mechanism) -> Skeleton:
-    """Return the skeleton: joint anchors, the anchors of child bodies, closure points, spring ends.
+    """Return the skeleton: joint anchors, the anchors of child bodies, points of closures and contacts, spring ends.
 
     A body with a single such point gets its centre of mass as a second one.
     """
@@ -134,6 +137,9 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
         if closure.kind == "distance":
             rods.append(ends)
     rods += [(build.add(s.body1, s.point1), build.add(s.body2, s.point2)) for s in mechanism.springs.values()]
+    for contact in mechanism.contacts.values():
+        if contact.body != WORLD:
+            build.add(contact.body, contact.point)
     outlines = []
     for number, body in enumerate(bodies.values()):
         own_points = [k for k, b in enumerate(build.bodies) if b == number]

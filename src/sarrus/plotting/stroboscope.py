@@ -13,6 +13,7 @@ from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
+from sarrus.plotting.contacts import contact_marks, draw_contacts
 from sarrus.plotting.projection import View, choose_view
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
@@ -42,8 +43,9 @@ def draw_stroboscope(
     traced = skeleton.place(system, trajectory.at(dense))
     view = choose_view(traced, plane, mechanism.gravity)
     traces, poses = view.project(traced), view.project(skeleton.place(system, trajectory.at(times)))
+    marks = contact_marks(mechanism, system, trajectory.at(dense), view)
 
-    figure, axes = stage(traces, view)
+    figure, axes = stage(marks.with_planes(traces), view)
     moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]
     axes.add_collection(
         LineCollection(
@@ -55,6 +57,7 @@ def draw_stroboscope(
         last = strength == 1.0
         draw_pose(axes, skeleton, pose, alpha=1.0 if last else 0.16 + 0.42 * strength**1.5, strong=last)
     draw_ground(axes, skeleton, poses[-1])
+    draw_contacts(axes, marks, -1)
     span = (
         f"t = {times[0]:.3g} … {times[-1]:.3g} s, {len(times)} poses"
         if len(times) > 1
