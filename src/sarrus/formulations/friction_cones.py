@@ -6,9 +6,9 @@ with λ the force on the mechanism: a contact pushes where λ_n ≥ 0, along the
 √(λ_t1² + λ_t2²) ≤ μ λ_n.
 
 Source: Aghili, Optimal control of legged robots subject to friction cone constraints, eqs. (6), (7), (27), (28). Its
-B u + τ_g − Q q̇ is our B u + τ − h + M A⁺γ. With the sign of λ above, z_i = −BᵀSᵀa_z and α_i = a_zᵀS(Q q̇ − τ_g), which
-as printed, z_i = BᵀSᵀa_z, belong to opposite signs; G_i, γ_i and β_i are even in it. In (34) and (35) A⁺Σ S has to be
-Σ A⁺ᵀ S.
+B u + τ_g − Q q̇ is our B u + τ − h + M A⁺γ. With the sign of λ above, which is that of its (6), z_i = −BᵀSᵀa_z and
+α_i = a_zᵀS(Q q̇ − τ_g), so that the last fraction of its stationary condition is z_i / (z_iᵀu + α_i); G_i, γ_i and β_i
+are even in the sign. In (34) and (35) A⁺Σ S has to be Σ A⁺ᵀ S.
 """
 
 from __future__ import annotations
