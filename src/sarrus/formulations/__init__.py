@@ -17,6 +17,9 @@ By name                             `METHODS`
 Parts of the projections            `projector`, `projector_from_pseudo_inverse`, `projector_rate`, `ProjectorRate`,
                                     `decompose_force`, `decouples`
 Inverse dynamics                    `projected_inverse_dynamics`, `ProjectedInverse`
+Friction cones                      `contact_forces`, `ContactForces`, `cone_inequalities`, `ConeInequality`;
+                                    `optimal_distribution`, `relaxed_distribution`, `Distribution`
+Convex programs                     `log_barrier`, `Cone`, `BarrierResult`
 Mixed units                         `characteristic_metric`, `actuator_metric`, `WeightedProblem`
 """
 
@@ -30,8 +33,16 @@ from sarrus.formulations.constraint_inertia import (
     projection,
     symmetric_projection,
 )
+from sarrus.formulations.force_distribution import Distribution, optimal_distribution, relaxed_distribution
+from sarrus.formulations.friction_cones import (
+    ConeInequality,
+    ContactForces,
+    cone_inequalities,
+    contact_forces,
+)
 from sarrus.formulations.kkt import kkt
 from sarrus.formulations.lagrange import lagrange
+from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
 from sarrus.formulations.mass_weighted import mass_weighted
 from sarrus.formulations.metric import WeightedProblem, actuator_metric, characteristic_metric
 from sarrus.formulations.null_space import SpikeIndicator, null_space, spike_indicator
@@ -63,6 +74,11 @@ METHODS: dict[str, Callable[..., Formulation]] = {
 
 __all__ = [
     "METHODS",
+    "BarrierResult",
+    "Cone",
+    "ConeInequality",
+    "ContactForces",
+    "Distribution",
     "Formulation",
     "Problem",
     "ProjectedInverse",
@@ -72,19 +88,24 @@ __all__ = [
     "actuator_metric",
     "augmented_lagrangian",
     "characteristic_metric",
+    "cone_inequalities",
+    "contact_forces",
     "decompose_force",
     "decouples",
     "kkt",
     "lagrange",
+    "log_barrier",
     "mass_weighted",
     "null_space",
     "oblique_projection",
+    "optimal_distribution",
     "parameterized_projection",
     "projected_inverse_dynamics",
     "projection",
     "projector",
     "projector_from_pseudo_inverse",
     "projector_rate",
+    "relaxed_distribution",
     "spike_indicator",
     "symmetric_projection",
     "udwadia_kalaba",
