@@ -10,6 +10,7 @@ Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembl
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
 Control      `control` (laws), `trajectories` (references)
+Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
 
@@ -22,7 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, sensitivity, trajectories
+    from sarrus import control, coordinates, formulations, optimize, sensitivity, trajectories
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -69,6 +70,7 @@ _HOME = {
     "formulations": "sarrus.formulations",
     "control": "sarrus.control",
     "trajectories": "sarrus.trajectories",
+    "optimize": "sarrus.optimize",
     "coordinates": "sarrus.coordinates",
     "parametrize": "sarrus.coordinates.parametrization",
     "mobility": "sarrus.analysis.mobility",
@@ -115,6 +117,7 @@ __all__ = [
     "linearize_along",
     "load",
     "mobility",
+    "optimize",
     "parametrize",
     "sensitivity",
     "simulate",

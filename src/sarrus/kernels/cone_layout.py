@@ -12,7 +12,7 @@ import numpy as np
 
 VARIABLES, EQUALITIES, LINEAR, CONES = 0, 1, 2, 3
 DATA, WORK, ANSWER, LIMITS = 4, 5, 6, 7  # addresses; DATA: P, q, A, b, G, h one after the other
-SIZES = 8  # of the second-order cones; then room for a permutation
+SIZES = 8  # of the second-order cones; then room for a permutation of equalities and rows
 
 # What is asked for: begin from the data, or from x, s and z in the answer.
 COLD, WARM = 0, 1
@@ -73,6 +73,16 @@ class ConeWorkspace(NamedTuple):
     centred: int
     missed: int
     change: int
+    root: int
+    spare: int
+    inner: int
+    kind: int
+    trial: int
+    trial_s: int
+    trial_z: int
+    along: int
+    reduced: int
+    slope: int
     best: int
     size: int
 
@@ -106,20 +116,31 @@ def cone_workspace(n, m):
     offset = px + n
     x1 = offset + m
     z1 = x1 + n
-    x2 = z1 + m
+    x2 = z1 + max(m, n)
     z2 = x2 + n
-    rest = z2 + m
+    rest = z2 + max(m, n)
     rhs_x = rest + n
     rhs_z = rhs_x + n
     ds = rhs_z + m
     centred = ds + m
     missed = centred + m
     change = missed + m
-    best = change + m
+    root = change + m
+    spare = root + n * n
+    inner = spare + m * n
+    kind = inner + n
+    trial = kind + m
+    trial_s = trial + n
+    trial_z = trial_s + m
+    along = trial_z + m
+    reduced = along + n * n
+    slope = reduced + n * n
+    best = slope + n
     return ConeWorkspace(
         0, linear, rows, limits, x, s, z, facts, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned, normal,
         dual, primal, px, offset, x1, z1, x2, z2, rest, rhs_x, rhs_z, ds, centred,
-        missed, change, best, best + n + 2 * m,
+        missed, change, root, spare, inner, kind, trial, trial_s,
+        trial_z, along, reduced, slope, best, best + n + 2 * m,
     )  # fmt: skip
 
 

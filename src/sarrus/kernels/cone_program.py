@@ -35,7 +35,9 @@ def cone_program(table_pointer, x_pointer, what):
         if what == cl.WARM:
             for i in range(n + 2 * m):
                 s[ws.x + i] = answer[i]
-        verdict = interior_point(s, ws, n, linear, count, sizes, flat_at(table[cl.LIMITS]), what == cl.WARM)
+        verdict = interior_point(
+            s, ws, n, linear, count, sizes, perm, flat_at(table[cl.LIMITS]), what == cl.WARM
+        )
         for i in range(n + 2 * m):
             answer[i] = s[ws.x + i]
         for i in range(cl.N_FACTS):
@@ -112,7 +114,15 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
         for i in range(2 * m):
             s[ws.s + i] = answer[n + i]
     verdict = interior_point(
-        s, ws, free, table[cl.LINEAR], table[cl.CONES], sizes, flat_at(table[cl.LIMITS]), what == cl.WARM
+        s,
+        ws,
+        free,
+        table[cl.LINEAR],
+        table[cl.CONES],
+        sizes,
+        perm,
+        flat_at(table[cl.LIMITS]),
+        what == cl.WARM,
     )
     fixed = offset = 0.0
     for a in range(n):

@@ -15,6 +15,7 @@ import numpy as np
 
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import cones as co
+from sarrus.kernels.active_rows import classify, optimize_active
 from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import cholesky_ltl, fast, solve_l, solve_l_transposed
 from sarrus.kernels.flat import internal
@@ -23,28 +24,41 @@ from sarrus.kernels.flat import internal
 _BACK = 0.99
 # A direction of infeasibility is a proof when it is one to this.
 _PROOF = 1e-9
-# Scaled numbers are of size one: smallest pivot of the normal matrix, relative to its largest entry.
+# What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
 _RIDGE = 1e-15
-# Iterations without progress after which rounding is the reason.
-_PATIENCE = 3
+# Mean complementarity above which the normal matrix is factored, below which its square root.
+_FAR = 1e-5
+# Relative errors below which the active rows are guessed.
+_NEAR = 1e-3
+# Iterations without progress after which rounding is the reason, near a solution and elsewhere.
+_PATIENCE, _LONG_PATIENCE = 2, 12
 
 
 @internal
-def interior_point(s, ws, n, linear, count, sizes, limits, warm):
+def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
     """Solve the program at ws; write x, s, z and the facts there. Returns one of `cone_layout`'s answers.
 
-    ``warm`` says that x, s and z are near the solution of this program.
+    ``warm`` says that x, s and z are near the solution of this program. As soon as the iterates tell which rows are
+    active, Newton's method on these finishes (`sarrus.kernels.active_rows`); at a warm start that is tried first, and
+    at a cold one without any.
     """
     m = linear
     for c in range(count):
         m += sizes[c]
     size, cost = _equilibrate(s, ws, n, linear, count, sizes)
+    if _finish_early(s, ws, n, m, linear, count, sizes, perm, size, cost, warm):
+        _unscale(s, ws, n, m, size, cost)
+        s[ws.facts + cl.COUNT] = 0.0
+        _certify(s, ws, n, m)
+        return cl.SOLVED
+    if not _square_root(s, ws, n):
+        return cl.NOT_FINITE
     degree = linear + count + 1.0
     tau = kappa = 1.0
     if warm:
         kappa = _warm_start(s, ws, n, m, linear, count, sizes, size, cost, limits[cl.WARM_SHIFT])
-    elif not _cold_start(s, ws, n, m, linear, count, sizes):
-        return cl.NOT_FINITE
+    else:
+        _cold_start(s, ws, n, m, linear, count, sizes)
     best, waiting, answer, iterations = np.inf, 0, cl.STALLED, 0
     while True:
         tau_residual, mu, error, verdict = _residuals(s, ws, n, m, tau, kappa, degree, limits[cl.TARGET])
@@ -53,20 +67,24 @@ def interior_point(s, ws, n, linear, count, sizes, limits, warm):
         if verdict == cl.STALLED and error < best:
             waiting = 0 if error < 0.5 * best else waiting + 1
             best = error
-            _keep(s, ws, n, m, tau)
+            _keep(s, ws, n, m, tau, ws.xx, ws.ss, ws.zz)
         elif kappa < tau:
             waiting += 1
         if verdict != cl.STALLED:
             answer = verdict
-            _keep(s, ws, n, m, 1.0)
+            _keep(s, ws, n, m, 1.0, ws.xx, ws.ss, ws.zz)
             break
-        if best <= limits[cl.TARGET] or waiting > _PATIENCE or iterations >= limits[cl.ITERATIONS]:
+        if best <= _NEAR and kappa < tau and _finish(s, ws, n, m, linear, count, sizes, perm, tau):
+            answer = cl.SOLVED
+            break
+        patience = _PATIENCE if best <= limits[cl.ACCEPTED] else _LONG_PATIENCE
+        if best <= limits[cl.TARGET] or waiting > patience or iterations >= limits[cl.ITERATIONS]:
             break
         if not co.scale(s, ws, linear, count, sizes):
             break
         co.scale_rows(s, ws, n, linear, count, sizes)
-        if not _factor_normal(s, ws, n, m):
-            break
+        if mu < _FAR * tau * tau or not _factor_normal(s, ws, n, m):
+            _factor_stack(s, ws, n, m)
         tau, kappa, step = _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu)
         iterations += 1
         if not step > 1e-10:
@@ -79,6 +97,39 @@ def interior_point(s, ws, n, linear, count, sizes, limits, warm):
     s[ws.facts + cl.COUNT] = iterations
     _certify(s, ws, n, m)
     return answer
+
+
+@internal
+def _finish_early(s, ws, n, m, linear, count, sizes, perm, size, cost, warm):
+    """Try Newton's method without active rows, or with those of a solution nearby."""
+    for c in range(n):
+        s[ws.trial + c] = s[ws.x + c] / (size * s[ws.columns + c]) if warm else 0.0
+    for i in range(m):
+        s[ws.ss + i] = s[ws.s + i] * s[ws.weights + i] / size if warm else 1.0
+        s[ws.zz + i] = s[ws.z + i] * (cost * size) / s[ws.weights + i] if warm else 0.0
+    if warm:
+        classify(s, ws, linear, count, sizes, ws.ss, ws.zz)
+    else:
+        for k in range(linear + count):
+            s[ws.kind + k] = 0.0
+    if not optimize_active(s, ws, n, m, linear, count, sizes, perm):
+        return False
+    _keep(s, ws, n, m, 1.0, ws.trial, ws.trial_s, ws.trial_z)
+    return True
+
+
+@internal
+def _finish(s, ws, n, m, linear, count, sizes, perm, tau):
+    """Try Newton's method with the rows that are active by the present iterate."""
+    for c in range(n):
+        s[ws.trial + c] = s[ws.xx + c] / tau
+    classify(s, ws, linear, count, sizes, ws.ss, ws.zz)
+    for i in range(m):
+        s[ws.trial_z + i] /= tau
+    if not optimize_active(s, ws, n, m, linear, count, sizes, perm):
+        return False
+    _keep(s, ws, n, m, 1.0, ws.trial, ws.trial_s, ws.trial_z)
+    return True
 
 
 @fast
@@ -165,9 +216,21 @@ def _add_transposed(s, matrix, rows, n, z, out):
 
 
 @fast
-def _factor_normal(s, ws, n, m):
-    """Factor P + GᵀW⁻²G; False where it is not finite."""
+def _square_root(s, ws, n):
+    """Write L with P = LᵀL to ws.root, up to a ridge by which it exists where P is only semidefinite."""
     largest = 0.0
+    for a in range(n):
+        largest = max(largest, s[ws.p + a * n + a])
+    for i in range(n * n):
+        s[ws.root + i] = s[ws.p + i]
+    for a in range(n):
+        s[ws.root + a * n + a] += _RIDGE * max(largest, 1e-6)
+    return cholesky_ltl(s, ws.root, n)
+
+
+@fast
+def _factor_normal(s, ws, n, m):
+    """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
     for a in range(n):
         for b in range(a + 1):
             s[ws.normal + a * n + b] = s[ws.p + a * n + b]
@@ -177,11 +240,38 @@ def _factor_normal(s, ws, n, m):
             weight = s[row + a]
             for b in range(a + 1):
                 s[ws.normal + a * n + b] += weight * s[row + b]
-    for a in range(n):
-        largest = max(largest, s[ws.normal + a * n + a])
-    for a in range(n):
-        s[ws.normal + a * n + a] += _RIDGE * largest
     return cholesky_ltl(s, ws.normal, n)
+
+
+@fast
+def _factor_stack(s, ws, n, m):
+    """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
+    for i in range(n * n):
+        s[ws.normal + i] = s[ws.root + i]
+    for i in range(m * n):
+        s[ws.spare + i] = s[ws.turned + i]
+    for k in range(n - 1, -1, -1):
+        row = ws.normal + k * n
+        head, size = s[row + k], s[row + k] ** 2
+        for i in range(m):
+            size += s[ws.spare + i * n + k] ** 2
+        size = np.sqrt(size)
+        signed = -size if head > 0.0 else size
+        weight, first = 1.0 / (size * (size + abs(head))), head - signed
+        for j in range(k):
+            s[ws.inner + j] = first * s[row + j]
+        for i in range(m):
+            other = ws.spare + i * n
+            for j in range(k):
+                s[ws.inner + j] += s[other + k] * s[other + j]
+        for j in range(k):
+            s[ws.inner + j] *= weight
+            s[row + j] -= first * s[ws.inner + j]
+        for i in range(m):
+            other = ws.spare + i * n
+            for j in range(k):
+                s[other + j] -= s[other + k] * s[ws.inner + j]
+        s[row + k] = signed
 
 
 @fast
@@ -212,8 +302,7 @@ def _cold_start(s, ws, n, m, linear, count, sizes):
     """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
     for i in range(m * n):
         s[ws.turned + i] = s[ws.g + i]
-    if not _factor_normal(s, ws, n, m):
-        return False
+    _factor_stack(s, ws, n, m)
     for c in range(n):
         s[ws.x2 + c] = -s[ws.q + c]
     _solve(s, ws, n, m, ws.x2, ws.h, ws.xx, ws.zz)
@@ -223,7 +312,6 @@ def _cold_start(s, ws, n, m, linear, count, sizes):
         inside = co.depth(s, a, linear, count, sizes)
         if inside < 1e-8:
             co.shift(s, a, linear, count, sizes, 1.0 - inside)
-    return True
 
 
 @internal
@@ -306,6 +394,7 @@ def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
     product = kappa * tau + kappa_step * tau_step - sigma * mu
     tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
     kappa_step = -(product + kappa * tau_step) / tau
+    _refine(s, ws, n, m, linear, count, sizes, tau_step, 1.0 - sigma)
     # s from the primal equations themselves: by way of W its rounding would grow as W does
     for i in range(m):
         change = s[ws.h + i] * tau_step - (1.0 - sigma) * s[ws.primal + i]
@@ -314,7 +403,6 @@ def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
     step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, _BACK)
     for i in range(m):
         s[ws.ss + i] += step * s[ws.change + i]
-    co.over_scaling(s, ws, linear, count, sizes, ws.z1, rz)
     for i in range(m):
         s[ws.zz + i] += step * s[rz + i]
     for c in range(n):
@@ -342,6 +430,23 @@ def _direction(s, ws, n, m, tau, tau_residual, product, share, slope):
 
 
 @internal
+def _refine(s, ws, n, m, linear, count, sizes, tau_step, share):
+    """Correct x1 and z1 for what rounding in the scaled space leaves of the dual equations; leave Δz at rhs_z."""
+    rest, dz = ws.rest, ws.rhs_z
+    co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
+    for c in range(n):
+        s[rest + c] = dot(s, ws.p + c * n, ws.x1, n) + s[ws.q + c] * tau_step + share * s[ws.dual + c]
+    _add_transposed(s, ws.g, m, n, dz, rest)
+    solve_l_transposed(s, ws.normal, n, rest)
+    solve_l(s, ws.normal, n, rest)
+    for c in range(n):
+        s[ws.x1 + c] -= s[rest + c]
+    for i in range(m):
+        s[ws.z1 + i] -= dot(s, ws.turned + i * n, rest, n)
+    co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
+
+
+@internal
 def _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, back):
     """Return how far the direction may be followed, at most 1."""
     most = max(-tau_step / tau, -kappa_step / kappa)
@@ -351,13 +456,13 @@ def _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, back)
 
 
 @fast
-def _keep(s, ws, n, m, tau):
-    """Remember the iterate as the best so far."""
+def _keep(s, ws, n, m, tau, x, slack, dual):
+    """Remember an iterate as the best so far."""
     for c in range(n):
-        s[ws.best + c] = s[ws.xx + c] / tau
+        s[ws.best + c] = s[x + c] / tau
     for i in range(m):
-        s[ws.best + n + i] = s[ws.ss + i] / tau
-        s[ws.best + n + m + i] = s[ws.zz + i] / tau
+        s[ws.best + n + i] = s[slack + i] / tau
+        s[ws.best + n + m + i] = s[dual + i] / tau
 
 
 @fast

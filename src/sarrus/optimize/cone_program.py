@@ -105,7 +105,7 @@ class ConeProgram:
         # a cone of one row is a half-line all the same
         n, e, m = int(variables), int(equalities), int(linear) + sum(sizes)
         self.variables, self.equalities, self.rows = n, e, m
-        self._table = np.zeros(cl.SIZES + len(sizes) + e + 1, np.int64)
+        self._table = np.zeros(cl.SIZES + len(sizes) + e + m + 1, np.int64)
         self._table[[cl.VARIABLES, cl.EQUALITIES, cl.LINEAR, cl.CONES]] = n, e, linear, len(sizes)
         self._table[cl.SIZES : cl.SIZES + len(sizes)] = sizes
         data, work, answer = cl.program_storage(self._table)

@@ -41,16 +41,18 @@ def bounds(lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> Co
         raise ArgumentError("lower and upper must be vectors of the same length", element="bounds")
     for limit, _ in sides:
         if np.isnan(limit).any() or (limit == -np.inf).any():
-            raise ArgumentError(
-                "bounds must be numbers, upper above −∞ and lower below ∞", element="bounds"
-            )
+            raise ArgumentError("bounds must be numbers, upper above −∞ and lower below ∞", element="bounds")
     G = np.vstack([sign * np.eye(limit.size)[np.isfinite(limit)] for limit, sign in sides])
     h = np.concatenate([limit[np.isfinite(limit)] for limit, _ in sides])
     return ConeRows(G, h, h.size)
 
 
 def friction_cone(
-    forces: ArrayLike, offset: ArrayLike | None = None, *, coefficient: float = 1.0, normal_limit: float = np.inf
+    forces: ArrayLike,
+    offset: ArrayLike | None = None,
+    *,
+    coefficient: float = 1.0,
+    normal_limit: float = np.inf,
 ) -> ConeRows:
     """Return √(λ_t1² + λ_t2²) ≤ μ λ_n for the force λ = forces · x + offset in the order (n, t1, t2) [N].
 
@@ -90,9 +92,7 @@ def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
     """
     Q, q = np.asarray(Q, dtype=float), np.asarray(q, dtype=float)
     if Q.shape != (q.size, q.size) or not np.allclose(Q, Q.T, rtol=0.0, atol=1e-12 * (1.0 + np.abs(Q).max())):
-        raise ArgumentError(
-            f"Q must be symmetric and fit q, got shapes {Q.shape} and {q.shape}", element="Q"
-        )
+        raise ArgumentError(f"Q must be symmetric and fit q, got shapes {Q.shape} and {q.shape}", element="Q")
     values, vectors = np.linalg.eigh(Q)
     largest = max(float(values[-1]), 0.0)
     if values[0] < -1e-9 * max(largest, 1e-300):

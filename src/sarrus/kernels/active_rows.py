@@ -1,0 +1,250 @@
+"""Newton's method on the rows that are active: a cone program to the last digit, from a guess of what they are.
+
+A cone is active in one of two ways: at its boundary, c = s₀ − ‖s₁‖ = 0 with one multiplier y and z = y (1, −s₁/‖s₁‖),
+or at its apex, s = 0 with any z in the cone. With the active rows c(x) = 0 and their slopes J, a step solves
+
+    H Δx − Jᵀy = −(P x + q),    J Δx = −c,    H = P + Σ y (−∇²c),
+
+in the null space of J, found with its rank: y is of minimum norm where active rows depend on each other. The answer
+counts only if all of the conditions of optimality hold, those of the rows left out too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import factor as fa
+from sarrus.kernels.cones import dot
+from sarrus.kernels.flat import internal
+
+# Rows of size one: relative size below which a row depends on others; what counts as zero; the ridge.
+_CUT, _ZERO, _RIDGE = 1e-10, 1e-12, 1e-12
+_STEPS = 8
+
+INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
+
+
+@internal
+def classify(s, ws, linear, count, sizes, slack, dual):
+    """Guess from a pair s, z which rows are active; write that and the pair to the trial."""
+    for i in range(linear):
+        s[ws.kind + i] = BOUNDARY if s[slack + i] < s[dual + i] else INACTIVE
+    at = linear
+    for c in range(count):
+        n = sizes[c]
+        push, pull = s[slack + at], s[dual + at]
+        inner, outer = np.sqrt(dot(s, slack + at + 1, slack + at + 1, n - 1)), 0.0
+        outer = np.sqrt(dot(s, dual + at + 1, dual + at + 1, n - 1))
+        kind = BOUNDARY
+        if pull + outer < push - inner:
+            kind = INACTIVE
+        elif push + inner < pull - outer:
+            kind = APEX
+        s[ws.kind + linear + c] = kind
+        at += n
+    for i in range(at):
+        s[ws.trial_z + i] = s[dual + i]
+
+
+@internal
+def optimize_active(s, ws, n, m, linear, count, sizes, perm):
+    """Solve for the rows marked in ws.kind from the x at ws.trial on; True where that is the solution, then there with
+    s at ws.trial_s and z at ws.trial_z."""
+    beta, beta2, norms, diagonal, way = ws.x1, ws.x2, ws.z1, ws.z2, ws.rest
+    # lengths: x1, x2, rest, rhs_x have room for n, the others for m; ranks are at most n
+    for _ in range(_STEPS):
+        rows = _active(s, ws, n, linear, count, sizes)
+        _gradient(s, ws, n, ws.slope)
+        rank = 0
+        for c in range(n):
+            s[way + c] = 0.0
+        if rows > 0:
+            rank, _ = fa.solve(
+                s,
+                ws.spare,
+                rows,
+                n,
+                n,
+                _CUT,
+                1.0,
+                perm,
+                diagonal,
+                beta,
+                beta2,
+                norms,
+                ws.centred,
+                ws.missed,
+                way,
+            )
+            if rank < 0:
+                return False
+        # the gradient after the step within the rows; then the step along them
+        for a in range(n):
+            s[ws.slope + a] += dot(s, ws.normal + a * n, way, n)
+        free = n - rank
+        if not _reduce(s, ws, n, rank, free, beta):
+            return False
+        for k in range(free):
+            s[ws.inner + k] = -dot(s, ws.along + k * n, ws.slope, n)
+        fa.solve_l_transposed(s, ws.reduced, free, ws.inner)
+        fa.solve_l(s, ws.reduced, free, ws.inner)
+        for k in range(free):
+            for a in range(n):
+                s[way + a] += s[ws.inner + k] * s[ws.along + k * n + a]
+        for a in range(n):
+            s[ws.trial + a] += s[way + a]
+        # multipliers: Jᵀ y = P x + q + H Δx
+        for k in range(free):
+            for a in range(n):
+                s[ws.slope + a] += s[ws.inner + k] * dot(s, ws.normal + a * n, ws.along + k * n, n)
+        if rows > 0:
+            fa.apply_q_transposed(s, ws.spare, n, rank, beta, ws.slope)
+            fa.multipliers(s, ws.spare, rows, n, rank, perm, diagonal, beta2, ws.slope, ws.missed, ws.centred)
+        _spread(s, ws, linear, count, sizes)
+        if _optimal(s, ws, n, m, linear, count, sizes):
+            return True
+        if rows == 0:
+            return False
+    return False
+
+
+@fa.fast
+def _gradient(s, ws, n, out):
+    """Write P x + q of the trial."""
+    for a in range(n):
+        s[out + a] = s[ws.q + a] + dot(s, ws.p + a * n, ws.trial, n)
+
+
+@internal
+def _active(s, ws, n, linear, count, sizes):
+    """Write J to ws.spare, −c to ws.centred, s to ws.trial_s and H to ws.normal; return how many rows J has."""
+    for i in range(n * n):
+        s[ws.normal + i] = s[ws.p + i]
+    m = linear
+    for c in range(count):
+        m += sizes[c]
+    for i in range(m):
+        s[ws.trial_s + i] = s[ws.h + i] - dot(s, ws.g + i * n, ws.trial, n)
+    rows = 0
+    for i in range(linear):
+        if s[ws.kind + i] == BOUNDARY:
+            for c in range(n):
+                s[ws.spare + rows * n + c] = -s[ws.g + i * n + c]
+            s[ws.centred + rows] = -s[ws.trial_s + i]
+            rows += 1
+    at = linear
+    for k in range(count):
+        size, kind = sizes[k], s[ws.kind + linear + k]
+        if kind == APEX:
+            for i in range(at, at + size):
+                for c in range(n):
+                    s[ws.spare + rows * n + c] = -s[ws.g + i * n + c]
+                s[ws.centred + rows] = -s[ws.trial_s + i]
+                rows += 1
+        elif kind == BOUNDARY:
+            _boundary(s, ws, n, at, size, rows)
+            rows += 1
+        at += size
+    return rows
+
+
+@fa.fast
+def _boundary(s, ws, n, at, size, row):
+    """Write the row of a cone at its boundary and add its curvature to H."""
+    tail = max(np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, size - 1)), 1e-300)
+    out, y = ws.spare + row * n, max(s[ws.trial_z + at], 0.0) / tail
+    for c in range(n):
+        s[out + c] = 0.0
+    for i in range(at + 1, at + size):
+        share = s[ws.trial_s + i] / tail
+        for c in range(n):
+            s[out + c] += share * s[ws.g + i * n + c]
+    for a in range(n):
+        for b in range(n):
+            total = -s[out + a] * s[out + b]
+            for i in range(at + 1, at + size):
+                total += s[ws.g + i * n + a] * s[ws.g + i * n + b]
+            s[ws.normal + a * n + b] += y * total
+    for c in range(n):
+        s[out + c] -= s[ws.g + at * n + c]
+    s[ws.centred + row] = tail - s[ws.trial_s + at]
+
+
+@fa.fast
+def _reduce(s, ws, n, rank, free, beta):
+    """Write a basis of the null space of J to ws.along and the factor of H on it, with a ridge for directions that cost
+    nothing, to ws.reduced; False where there is none."""
+    for k in range(free):
+        column = ws.along + k * n
+        for c in range(n):
+            s[column + c] = 1.0 if c == rank + k else 0.0
+        fa.apply_q(s, ws.spare, n, rank, beta, column)
+    largest = 0.0
+    for k in range(free):
+        for a in range(n):
+            s[ws.rhs_x + a] = dot(s, ws.normal + a * n, ws.along + k * n, n)
+        for j in range(free):
+            s[ws.reduced + j * free + k] = dot(s, ws.along + j * n, ws.rhs_x, n)
+        largest = max(largest, s[ws.reduced + k * free + k])
+    for k in range(free):
+        s[ws.reduced + k * free + k] += _RIDGE * (1.0 + largest)
+    return fa.cholesky_ltl(s, ws.reduced, free)
+
+
+@internal
+def _spread(s, ws, linear, count, sizes):
+    """Write the multipliers of the active rows as z to ws.trial_z."""
+    row = 0
+    for i in range(linear):
+        s[ws.trial_z + i] = 0.0
+        if s[ws.kind + i] == BOUNDARY:
+            s[ws.trial_z + i] = s[ws.centred + row]
+            row += 1
+    at = linear
+    for k in range(count):
+        size, kind = sizes[k], s[ws.kind + linear + k]
+        for i in range(at, at + size):
+            s[ws.trial_z + i] = 0.0
+        if kind == APEX:
+            for i in range(at, at + size):
+                s[ws.trial_z + i] = s[ws.centred + row]
+                row += 1
+        elif kind == BOUNDARY:
+            tail = max(np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, size - 1)), 1e-300)
+            s[ws.trial_z + at] = s[ws.centred + row]
+            for i in range(at + 1, at + size):
+                s[ws.trial_z + i] = -s[ws.centred + row] * s[ws.trial_s + i] / tail
+            row += 1
+        at += size
+
+
+@internal
+def _optimal(s, ws, n, m, linear, count, sizes):
+    """Tell whether the trial satisfies all conditions of optimality."""
+    size = 1.0
+    for i in range(m):
+        s[ws.trial_s + i] = s[ws.h + i] - dot(s, ws.g + i * n, ws.trial, n)
+        size = max(size, abs(s[ws.trial_z + i]))
+    _gradient(s, ws, n, ws.slope)
+    for c in range(n):
+        for i in range(m):
+            s[ws.slope + c] += s[ws.g + i * n + c] * s[ws.trial_z + i]
+        if not abs(s[ws.slope + c]) <= 10.0 * _ZERO * size:
+            return False
+    product = 0.0
+    for i in range(m):
+        product += s[ws.trial_s + i] * s[ws.trial_z + i]
+    if not abs(product) <= 10.0 * _ZERO * size:
+        return False
+    for i in range(linear):
+        if not (s[ws.trial_s + i] >= -_ZERO and s[ws.trial_z + i] >= -_ZERO * size):
+            return False
+    at = linear
+    for k in range(count):
+        rest, total = sizes[k] - 1, 0.0
+        inside = s[ws.trial_s + at] - np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, rest))
+        total = s[ws.trial_z + at] - np.sqrt(dot(s, ws.trial_z + at + 1, ws.trial_z + at + 1, rest))
+        if not (inside >= -_ZERO and total >= -_ZERO * size):
+            return False
+        at += sizes[k]
+    return True
