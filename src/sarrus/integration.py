@@ -16,7 +16,7 @@ from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
-from sarrus.kernels.c_function import advance, command, projection, projection_with_energy
+from sarrus.kernels.c_function import advance, projection, projection_with_energy
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
 from sarrus.kernels.tableau import Tableau
 from sarrus.mechanism.pose import Array
@@ -158,7 +158,7 @@ class Integration:
             s = self.system
             control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
             control.reset()
-            self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, command.address
+            self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
                 self._sample_law(control, sampling, duration)
             self.law: Any = control

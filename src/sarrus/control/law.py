@@ -32,7 +32,8 @@ ACHIEVED = 1e-7
 class Demand:
     """One level: rows J a + E λ = r over the symbols of a system (columns and matrices of SX).
 
-    ``jacobian`` J (m × nv), ``wanted`` r (m), ``multipliers`` E (m × nc) or None, ``rows`` names of the rows.
+    ``jacobian`` J (m × nv), ``wanted`` r (m), ``multipliers`` E (m × nc) or None, ``rows`` names of the rows. For laws
+    with contacts also F x on the left, ``unknowns`` F (m × all unknowns) or None.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Demand:
     jacobian: ca.SX
     wanted: ca.SX
     multipliers: ca.SX | None = None
+    unknowns: ca.SX | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +164,8 @@ class Law:
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
     """
 
+    kernel = command
+
     def __init__(
         self,
         system: System,
@@ -174,11 +178,12 @@ class Law:
     ) -> None:
         self.system, self.levels, self.memory = system, tuple(levels), memory
         self.name, self.needs_samples = type(self).__name__, False
+        self.unknowns, self.constraint_rows = self._dimensions()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self._native = system.compiled.compile(self.name, self._outputs(), settings.symbols)
         self.weights = (
-            np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
+            np.ones(self.unknowns) if weights is None else system.checked(weights, system.nu, "weights")
         )
         if not np.all(self.weights > 0.0):
             raise ArgumentError(
@@ -187,7 +192,7 @@ class Law:
             )
         self._roots = 1.0 / np.sqrt(self.weights)
         self._wish = (
-            np.zeros(system.nu) if wish is None else np.array(system.checked(wish, system.nu, "wish"))
+            np.zeros(self.unknowns) if wish is None else np.array(system.checked(wish, system.nu, "wish"))
         )
         self._input = np.zeros(self._native.n_in)
         own = self._input[system._tau_part.stop :]
@@ -213,7 +218,7 @@ class Law:
         state[: system.nq] = q
         state[system.nq : system.nq + system.nv] = v
         state[-1] = t
-        if command.entry(*self._addresses, what) < 0:
+        if self.kernel.entry(*self._addresses, what) < 0:
             self._fail(q, v, t)
         return self._answer[: system.nu].copy()
 
@@ -242,9 +247,22 @@ class Law:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
         False."""
         u = self(q, v, t)
-        n = len(u)
-        parts = self._answer[n + 1 :].reshape(-1, ll.PER_LEVEL)
-        levels = tuple(
+        levels = self._told()
+        status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
+        result = Command(read_only(u), int(self._answer[self.unknowns]), levels, status)
+        if throw and status is not Status.OK:
+            missed = "; ".join(
+                f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
+                for level in levels
+                if not level.achieved
+            )
+            raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
+        return result
+
+    def _told(self) -> tuple[Level, ...]:
+        """Return what became of the levels at the last solve."""
+        parts = self._answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL)
+        return tuple(
             Level(
                 level.name,
                 int(rank),
@@ -254,16 +272,6 @@ class Law:
             )
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
-        status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
-        result = Command(read_only(u), int(self._answer[n]), levels, status)
-        if throw and status is not Status.OK:
-            missed = "; ".join(
-                f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
-                for level in levels
-                if not level.achieved
-            )
-            raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
-        return result
 
     @property
     def period(self) -> float:
@@ -308,9 +316,21 @@ class Law:
             self._tolerances[ll.SINGULAR_CUT] = known[la.SINGULAR_CUT]
             self._tolerances[ll.SCALE_OF_ROWS] = known[la.SCALE_OF_ROWS]
             self._tolerances[ll.LEVEL_CUT] = LEVEL_CUT
-            self.table[ll.RANK] = system.table[la.GENERIC_RANK]
+            self.table[ll.RANK] = self._generic_rank(x, t)
             self._ready = True
         self._input[system._p_part] = list(system.parameters.values())
+
+    def _dimensions(self) -> tuple[int, int]:
+        """Return the number of unknowns and of constraint rows."""
+        return self.system.nu, self.system.nc
+
+    def _contact_count(self) -> int:
+        """Return for how many contacts the native function says what they do."""
+        return 0
+
+    def _generic_rank(self, x: Array, t: float) -> int:
+        """Return the rank of the constraint rows near a state."""
+        return int(self.system.table[la.GENERIC_RANK])
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         x = self.system.pack(q, v, None, t)
@@ -337,6 +357,12 @@ class Law:
                 for level in rows
             ]
             outputs["couplings"] = ca.vertcat(*blocks)
+        if any(level.unknowns is not None for level in rows):
+            blocks = [
+                ca.SX.zeros(level.wanted.numel(), self.unknowns) if level.unknowns is None else level.unknowns
+                for level in rows
+            ]
+            outputs["selections"] = ca.vertcat(*blocks)
         if forces:
             outputs["forces"] = ca.horzcat(*forces).T
         if self.memory is not None:
@@ -357,16 +383,19 @@ class Law:
                 force += level.force is not None
         memory = self.memory or Memory((), 0, 0, ca.SX(0, 1))
         end = ll.LEVELS + 3 * len(levels) + len(memory.measured)
-        table = np.zeros(end + system.nc + system.nv + system.nu + row + 1, np.int64)
-        table[[ll.NQ, ll.NV, ll.NU, ll.NC]] = system.nq, system.nv, system.nu, system.nc
+        table = np.zeros(end + system.nc + system.nv + self.unknowns + row + 1, np.int64)
+        table[[ll.NQ, ll.NV, ll.NU, ll.NC]] = system.nq, system.nv, self.unknowns, self.constraint_rows
+        table[ll.ACTUATORS] = system.nu
         table[[ll.N_DEMANDS, ll.N_FORCES, ll.N_LEVELS]] = row, force, len(levels)
         table[ll.ON_MULTIPLIERS] = "couplings" in self._native.outputs
+        table[ll.ON_UNKNOWNS] = "selections" in self._native.outputs
+        table[ll.N_CONTACTS] = self._contact_count()
         table[ll.LEVELS : end] = [*np.ravel(levels), *memory.measured]
         own = system._tau_part.stop
         table[[ll.N_MEASURED, ll.N_STATES]] = len(memory.measured), memory.rate.numel()
         table[[ll.MEASURED, ll.STATES]] = own + memory.measured_at, own + memory.state_at
         self._work = np.zeros(ll.law_workspace(table).size)
-        self._answer = np.zeros(system.nu + 1 + ll.PER_LEVEL * len(levels))
+        self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(levels))
         arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}
         arrays |= {ll.ROOTS: self._roots, ll.WISH: self._wish, ll.ANSWER: self._answer}
         for entry, array in arrays.items():

@@ -108,6 +108,7 @@ chart_projection = Kernel("chart", "chart_projection")
 rosenbrock = Kernel("rosenbrock", "rosenbrock")
 advance = Kernel("run", "advance")
 command = Kernel("command", "command")
+distribution = Kernel("distribution", "distribution")
 cone_program = Kernel("cone_program", "cone_program")
 
 

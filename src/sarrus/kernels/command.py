@@ -26,39 +26,58 @@ def command(table_pointer, x_pointer, what):
     """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
     none."""
     table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    rank = solve_law(table, x)
-    if rank >= 0 and what == ll.SAMPLE:
-        own, s, settings = flat_at(table[ll.INPUT]), flat_at(table[ll.WORK]), flat_at(table[ll.SETTINGS])
-        rates, states = ll.law_workspace(table).memory, table[ll.STATES]
-        for k in range(table[ll.N_STATES]):
-            own[states + k] += settings[ll.PERIOD] * s[rates + k]
+    rank, total = prepare(table, x)
+    if rank < 0:
+        return rank
+    settings, answer, s = flat_at(table[ll.SETTINGS]), flat_at(table[ll.ANSWER]), flat_at(table[ll.WORK])
+    ws, perm = ll.law_workspace(table), permutation(table)
+    nu, first, done = table[ll.NU], 0, 0
+    begin_levels(table, s, ws)
+    for level in range(table[ll.N_LEVELS]):
+        first, done = solve_level(
+            table, settings, answer, s, perm, ws, level, first, done, total, table[ll.NV] - rank
+        )
+    roots, wish = flat_at(table[ll.ROOTS]), flat_at(table[ll.WISH])
+    wrong = 0.0
+    for k in range(nu):
+        answer[k] = wish[k] + roots[k] * answer[k]
+        wrong += 0.0 * answer[k]
+    if wrong != 0.0:
+        return -1
+    if what == ll.SAMPLE:
+        remember(table)
     return rank
 
 
 @internal
-def solve_law(table, x):
-    """Do the work of `command`."""
+def prepare(table, x):
+    """Write the levels of a law at the state x; return the rank of A, −1 where there is no motion, and the number of
+    rows."""
     own, s = flat_at(table[ll.INPUT]), flat_at(table[ll.WORK])
     settings, answer = flat_at(table[ll.SETTINGS]), flat_at(table[ll.ANSWER])
-    ws, perm = (
-        ll.law_workspace(table),
-        flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED]),
-    )
-    nu, n = table[ll.NU], table[ll.NQ] + table[ll.NV]
+    ws, nu, n = ll.law_workspace(table), table[ll.ACTUATORS], table[ll.NQ] + table[ll.NV]
     for i in range(n):
         own[i] = x[i]
     own[n + nu] = x[n + nu]
     call_native(table[ll.NATIVE], own, 0, s, 0)
-    rank = _motion(table, settings, s, perm, ws)
-    answer[nu] = rank
-    if rank < 0:
-        return rank
-    total = _levels(table, s, ws, rank)
-    _solve_levels(table, settings, answer, s, perm, ws, total, table[ll.NV] - rank)
-    wrong = 0.0
-    for k in range(nu):
-        wrong += 0.0 * answer[k]
-    return rank if wrong == 0.0 else -1
+    rank = _motion(table, settings, s, permutation(table), ws)
+    answer[table[ll.NU]] = rank
+    return (rank, _levels(table, s, ws, rank)) if rank >= 0 else (rank, 0)
+
+
+@internal
+def permutation(table):
+    """Return the room for a permutation."""
+    return flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
+
+
+@internal
+def remember(table):
+    """Let the memory of the law go on by a sample."""
+    own, s, settings = flat_at(table[ll.INPUT]), flat_at(table[ll.WORK]), flat_at(table[ll.SETTINGS])
+    rates, states = ll.law_workspace(table).memory, table[ll.STATES]
+    for k in range(table[ll.N_STATES]):
+        own[states + k] += settings[ll.PERIOD] * s[rates + k]
 
 
 @internal
@@ -188,6 +207,9 @@ def _row(table, s, ws, free, demand, row):
         s[along + i] = _dot(s, jacobian, ws.basis + i * nv, nv)
     for k in range(nu):
         s[ws.table + row * nu + k] = _dot(s, along, ws.gain + k * nv, free)
+    if table[ll.ON_UNKNOWNS] == 1:
+        for k in range(nu):
+            s[ws.table + row * nu + k] += s[ws.selections + demand * nu + k]
     if table[ll.ON_MULTIPLIERS] == 1:
         coupling = ws.couplings + demand * nc
         for j in range(nc):
@@ -206,7 +228,7 @@ def _reactions(table, s, ws, rank):
     big, first = ws.big, ws.vectors
     load, force, work = first + big, first + 2 * big, first + 9 * big
     diagonal, beta, beta2 = first + 3 * big, first + 4 * big, first + 5 * big
-    perm = flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
+    perm = permutation(table)
     for k in range(-1, nu):
         for c in range(nv):
             s[force + c] = s[load + c] if k < 0 else -s[ws.actuation + k * nv + c]
@@ -219,49 +241,54 @@ def _reactions(table, s, ws, rank):
 
 
 @internal
-def _solve_levels(table, settings, answer, s, perm, ws, total, free):
-    """Solve T u = d level by level and write u and what became of each level."""
-    nu, big, first = table[ll.NU], ws.big, ws.vectors
-    roots, wish = flat_at(table[ll.ROOTS]), flat_at(table[ll.WISH])
-    diagonal, beta, beta2, norms, y, step = (
-        first + 3 * big, first + 4 * big, first + 5 * big, first + 6 * big, first + 8 * big, first + 9 * big,
-    )  # fmt: skip
+def begin_levels(table, s, ws):
+    """Begin with no level solved: the turned unknowns are the unknowns themselves."""
+    nu, answer = table[ll.NU], flat_at(table[ll.ANSWER])
     for k in range(nu):
         answer[k] = 0.0
         for c in range(nu):
             s[ws.turned + k * nu + c] = 1.0 if c == k else 0.0
-    row, done = 0, 0
-    for level in range(table[ll.N_LEVELS]):
-        _, _, count = _level(table, level, free)
-        left = nu - done
-        size = demanded = 0.0
-        for i in range(count):
-            norm = 0.0
-            for c in range(nu):
-                norm += s[ws.table + (row + i) * nu + c] ** 2
-            size = max(size, norm)
-            demanded += s[ws.right + row + i] ** 2
-            for c in range(left):
-                s[ws.panel + i * left + c] = s[ws.table + (row + i) * nu + done + c]
-        rank, rest = fa.solve(
-            s, ws.panel, count, left, left, settings[ll.LEVEL_CUT], np.sqrt(size), perm, diagonal, beta, beta2, norms,
-            ws.right + row, y, step,
-        )  # fmt: skip
-        out = nu + 1 + ll.PER_LEVEL * level
-        answer[out], answer[out + 1], answer[out + 2] = rank, rest, np.sqrt(demanded)
-        row += count
-        if rank <= 0:
-            continue
-        for k in range(nu):
-            turned = ws.turned + k * nu + done
-            for c in range(left):
-                answer[k] += s[turned + c] * s[step + c]
-            fa.apply_q_transposed(s, ws.panel, left, rank, beta, turned)
-        for i in range(row, total):
-            rows = ws.table + i * nu + done
-            for c in range(left):
-                s[ws.right + i] -= s[rows + c] * s[step + c]
-            fa.apply_q_transposed(s, ws.panel, left, rank, beta, rows)
-        done += rank
+
+
+@internal
+def solve_level(table, settings, answer, s, perm, ws, level, first, done, total, free):
+    """Solve the rows T u = d of one level in what those before it leave; write what became of it.
+
+    ``first`` is its first row, ``done`` how many turned unknowns are used up. Returns both for the next level.
+    """
+    nu, big, vectors = table[ll.NU], ws.big, ws.vectors
+    diagonal, beta, beta2, norms, y, step = (
+        vectors + 3 * big, vectors + 4 * big, vectors + 5 * big, vectors + 6 * big, vectors + 8 * big,
+        vectors + 9 * big,
+    )  # fmt: skip
+    _, _, count = _level(table, level, free)
+    left = nu - done
+    size = demanded = 0.0
+    for i in range(count):
+        norm = 0.0
+        for c in range(nu):
+            norm += s[ws.table + (first + i) * nu + c] ** 2
+        size = max(size, norm)
+        demanded += s[ws.right + first + i] ** 2
+        for c in range(left):
+            s[ws.panel + i * left + c] = s[ws.table + (first + i) * nu + done + c]
+    rank, rest = fa.solve(
+        s, ws.panel, count, left, left, settings[ll.LEVEL_CUT], np.sqrt(size), perm, diagonal, beta, beta2, norms,
+        ws.right + first, y, step,
+    )  # fmt: skip
+    out = nu + 1 + ll.PER_LEVEL * level
+    answer[out], answer[out + 1], answer[out + 2] = rank, rest, np.sqrt(demanded)
+    first += count
+    if rank <= 0:
+        return first, done
     for k in range(nu):
-        answer[k] = wish[k] + roots[k] * answer[k]
+        turned = ws.turned + k * nu + done
+        for c in range(left):
+            answer[k] += s[turned + c] * s[step + c]
+        fa.apply_q_transposed(s, ws.panel, left, rank, beta, turned)
+    for i in range(first, total):
+        rows = ws.table + i * nu + done
+        for c in range(left):
+            s[ws.right + i] -= s[rows + c] * s[step + c]
+        fa.apply_q_transposed(s, ws.panel, left, rank, beta, rows)
+    return first, done + rank

@@ -15,7 +15,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
 
-from sarrus.kernels import cone_layout, law_layout, layout
+from sarrus.kernels import cone_layout, contact_layout, law_layout, layout
 
 # Functions that Python calls too.
 for _shared in (
@@ -25,6 +25,10 @@ for _shared in (
     law_layout.law_workspace,
     cone_layout.cone_workspace,
     cone_layout.equality_workspace,
+    contact_layout.physics,
+    contact_layout.memory,
+    contact_layout.most_rows,
+    contact_layout.distribution_workspace,
 ):
     register_jitable(_shared)
 

@@ -2,7 +2,8 @@
 
 The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law] and writes M,
 f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where there
-are any) and the generalized forces that are demanded, and the rates of the law's memory.
+are any) and on the unknowns, the generalized forces that are demanded, the rates of the law's memory, and of each
+contact whether it is closed and which share of its largest force it may have.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ NATIVE, INPUT, WORK, SETTINGS, ROOTS, WISH, ANSWER = 8, 9, 10, 11, 12, 13, 14  #
 # memory: how many multipliers of the plant are measured, where they go in the input (after an entry that is 1 when they
 # are known); how many states there are, and where
 N_MEASURED, MEASURED, N_STATES, STATES = 15, 16, 17, 18
-N_LEVELS = 19
+# of laws whose unknowns are the actuators and the forces of contacts: NU counts all of them, ACTUATORS the former;
+# whether there are rows on the unknowns; how many contacts; the table of these (see `sarrus.kernels.contact_layout`)
+ACTUATORS, ON_UNKNOWNS, N_CONTACTS, CONTACTS = 19, 20, 21, 22
+N_LEVELS = 23
 # kind, first row or force, and number of rows of each level; the rows of the multipliers that are measured; then room
 # for a permutation
-LEVELS = 20
+LEVELS = 24
 
 # What a law is called for: u; u, after which its memory goes on by a period.
 ANSWER_ONLY, SAMPLE = 0, 1
@@ -47,8 +51,10 @@ class LawWorkspace(NamedTuple):
     demands: int
     wanted: int
     couplings: int
+    selections: int
     forces: int
     memory: int
+    contacts: int
     vectors: int
     big: int
     basis: int
@@ -77,9 +83,11 @@ def law_workspace(table: np.ndarray) -> LawWorkspace:
     demands = actuation + nu * nv
     wanted = demands + n_demands * nv
     couplings = wanted + n_demands
-    forces = couplings + n_demands * nc * table[ON_MULTIPLIERS]
+    selections = couplings + n_demands * nc * table[ON_MULTIPLIERS]
+    forces = selections + n_demands * nu * table[ON_UNKNOWNS]
     memory = forces + n_forces * nv
-    vectors = memory + table[N_STATES]
+    contacts = memory + table[N_STATES]
+    vectors = contacts + 2 * table[N_CONTACTS]
     big = nv + nu + nc + n_demands + 1
     basis = vectors + 10 * big
     product = basis + nv * nv
@@ -93,6 +101,6 @@ def law_workspace(table: np.ndarray) -> LawWorkspace:
     right = rows_of_levels + total * nu
     turned = right + total
     return LawWorkspace(
-        0, force, rows, bias, actuation, demands, wanted, couplings, forces, memory, vectors, big, basis, product,
-        inner, push, gain, reaction, rest, panel, rows_of_levels, right, turned, turned + nu * nu,
+        0, force, rows, bias, actuation, demands, wanted, couplings, selections, forces, memory, contacts, vectors,
+        big, basis, product, inner, push, gain, reaction, rest, panel, rows_of_levels, right, turned, turned + nu * nu,
     )  # fmt: skip

@@ -1,0 +1,426 @@
+"""`ContactLaw`: laws whose unknowns are the controls and the forces of contacts, inside friction cones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.activity import active, contact_names, switch_off, unchanged
+from sarrus.control.law import Command, Demand, Law, Memory, Settings
+from sarrus.equations import activity_parameter, stick_parameter
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.inputs import control_bounds
+from sarrus.kernels import cone_layout as cl
+from sarrus.kernels import contact_layout as cn
+from sarrus.kernels import law_layout as ll
+from sarrus.kernels import layout as la
+from sarrus.kernels.c_function import distribution
+from sarrus.mechanism.pose import Array
+from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
+from sarrus.optimize.rows import ConeRows
+from sarrus.solves import read_only
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+# Weight of the forces beside the mean weight of the controls: it chooses where the energy does not.
+FORCE_WEIGHT = 1e-9
+FRICTION = {"cone": cn.CONE, "pyramid": cn.PYRAMID, "none": cn.NO_LIMITS}
+OUTCOMES = {
+    cn.EXACT: "exact",
+    cn.RELAXED: "relaxed",
+    cn.JUMPED: "jumped",
+    cn.HELD: "held",
+    cn.FAILED: "infeasible",
+}
+# A contact with a smaller share of its force than this is open.
+LEAST_SHARE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTerms:
+    """The contacts of a system over its symbols, whatever is on or off: rows A, γ, rates and gaps.
+
+    ``rows`` (m × nv), ``bias`` and ``rate`` (m), in the order (n, t1, t2) of each contact; ``gap`` [m] of each;
+    ``places`` the slice of each among the rows.
+    """
+
+    names: tuple[str, ...]
+    rows: ca.SX
+    bias: ca.SX
+    rate: ca.SX
+    gap: ca.SX
+    places: tuple[slice, ...]
+
+    @classmethod
+    def of(cls, system: System) -> ContactTerms:
+        """Return those of a system; raises `ArgumentError` where it has none."""
+        e = system.equations
+        if not e.contacts:
+            raise ArgumentError(
+                f"{system.name}: has no contacts; add them with Mechanism.add_contact or add_contact_patch",
+                element=system.name,
+            )
+        order, places, first = [], [], 0
+        for contact in e.contacts:
+            own = [contact.normal, *contact.tangential]
+            order += own
+            places.append(slice(first, first + len(own)))
+            first += len(own)
+        on = [
+            k
+            for k, name in enumerate(e.parameter_values)
+            if name.startswith((activity_parameter(""), stick_parameter("")))
+        ]
+        gaps = [order[place.start] for place in places]
+        parts = [
+            e.jacobian[order, :],
+            e.constraint_bias[order],
+            e.velocity_residual[order],
+            e.position_residual[gaps],
+        ]
+        rows, bias, rate, gap = ca.substitute(parts, [e.p[on]], [ca.SX.ones(len(on))])
+        return cls(contact_names(system), rows, bias, rate, gap, tuple(places))
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution(Command):
+    """The controls of a law with contacts, with the forces that go with them and what proves them.
+
+    Attributes
+    ----------
+    contact_forces : by contact, the force of the ground on the robot (n, t1, t2) [N] in the contact's frame.
+    determined : by contact, which of these the motion and the controls determine; the others are chosen: at least cost,
+        and of these with the least norm.
+    outcome : "exact": all tasks as their priorities allow; "relaxed": less, for the limits; "jumped": relaxed, and the
+        rate of the controls not kept; "held": no forces inside all limits, the last controls.
+    cost : uᵀW u.
+    gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.optimize.ConeSolution`.
+    conflict : names of contacts and actuators that stand against each other where there is no solution.
+    """
+
+    contact_forces: dict[str, Array]
+    determined: dict[str, np.ndarray]
+    outcome: str
+    cost: float
+    gap: float
+    primal_residual: float
+    dual_residual: float
+    iterations: int
+    conflict: tuple[str, ...] = ()
+
+
+class ContactLaw(Law):
+    """A law with contacts: the base of `LeggedController`, and of laws of one's own.
+
+    The first level of its demands is physics: closed contacts do not accelerate, open ones have no force. Then come
+    ``tasks``, in order of priority. See `sarrus.kernels.distribution` for what is solved.
+
+    Parameters
+    ----------
+    system : the model, with contacts; its actuators' limits hold.
+    tasks : demands in order of priority.
+    closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 where it
+        is closed, and the share of its largest normal force that it may have.
+    weights : (nu,) W of the cost uᵀW u; for motors R / K_t², resistance over squared torque constant.
+    friction : "cone"; "pyramid", of four sides inside it; "none", the forces of least cost whatever the ground.
+    coefficients : by contact, where not those of the mechanism.
+    largest_force : normal force that a contact may have [N].
+    relaxation : ρ of each task, or one for all: the cost of a squared acceleration that it misses.
+    limits : (lower, upper) of the controls, where not those of the mechanism.
+    largest_rate : of the controls [1/s], from sample to sample; 0 for any.
+    constraints : further rows over (u, forces of all contacts (n, t1, t2)), such as limits of the centre of pressure.
+    hold : keep the last controls where there are none inside all limits, instead of failing.
+    contact_damping : rate at which closed contacts lose velocity [1/s].
+    """
+
+    kernel = distribution
+
+    def __init__(
+        self,
+        system: System,
+        tasks: Sequence[Demand],
+        closed: ca.SX,
+        share: ca.SX,
+        settings: Settings,
+        *,
+        terms: ContactTerms | None = None,
+        memory: Memory | None = None,
+        weights: ArrayLike | None = None,
+        friction: str = "cone",
+        coefficients: dict[str, float] | None = None,
+        largest_force: float = np.inf,
+        relaxation: ArrayLike = 1e6,
+        limits: tuple[ArrayLike, ArrayLike] | None = None,
+        largest_rate: float = 0.0,
+        constraints: ConeRows | None = None,
+        hold: bool = False,
+        contact_damping: float = 0.0,
+    ) -> None:
+        self.system, self.terms = system, terms or ContactTerms.of(system)
+        self._closed, self._share = closed, share
+        name = type(self).__name__
+        if friction not in FRICTION:
+            raise ArgumentError(
+                f"{name}: friction must be one of {', '.join(FRICTION)}, got {friction!r}",
+                element="friction",
+                valid=tuple(FRICTION),
+            )
+        damping = settings.add("contact_damping", contact_damping, 1, name)
+        super().__init__(system, [self._physics(damping), *tasks], settings, memory=memory)
+        self.cost_weights = (
+            np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
+        )
+        if not np.all(self.cost_weights > 0.0):
+            raise ArgumentError(
+                f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
+                element="weights",
+            )
+        self._limit(limits, coefficients, largest_force, relaxation, largest_rate)
+        self._connect(FRICTION[friction], constraints, hold)
+
+    # --- what is compiled -------------------------------------------------------------------------------
+
+    def _dimensions(self) -> tuple[int, int]:
+        forces = self.terms.rows.shape[0]
+        return self.system.nu + forces, self.system.nc - forces
+
+    def _contact_count(self) -> int:
+        return len(self.terms.names)
+
+    def _generic_rank(self, x: Array, t: float) -> int:
+        """Return the rank of the rows that are no contacts."""
+        s = self.system
+        with unchanged(s):
+            switch_off(s, [name for name in self.terms.names if active(s)[name]])
+            s.ensure_generic_rank(x[s._q_part], t, x[s._v_part], renew=True)
+            rank = int(s.table[la.GENERIC_RANK])
+        s.ensure_generic_rank(x[s._q_part], t, x[s._v_part], renew=True)
+        return rank
+
+    def _physics(self, damping: ca.SX) -> Demand:
+        """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""
+        terms, nu = self.terms, self.system.nu
+        unknowns = ca.SX(terms.rows.shape[0], nu + terms.rows.shape[0])
+        shut = self.per_row(self._closed)
+        for k in range(terms.rows.shape[0]):
+            unknowns[k, nu + k] = 1.0 - shut[k]
+        names = tuple(
+            f"{name}.{k}" for name, p in zip(terms.names, terms.places) for k in range(p.stop - p.start)
+        )
+        wanted = shut * (-terms.bias - damping * terms.rate)
+        return Demand("contacts", names, ca.diag(shut) @ terms.rows, wanted, unknowns=unknowns)
+
+    def per_row(self, values: ca.SX) -> ca.SX:
+        """Return a column with an entry for each contact as one with an entry for each row of the contacts."""
+        return ca.vertcat(
+            *[values[k] for k, p in enumerate(self.terms.places) for _ in range(p.stop - p.start)]
+        )
+
+    def _outputs(self) -> dict[str, ca.SX]:
+        outputs = super()._outputs()
+        count = self.constraint_rows
+        outputs["rows"], outputs["bias"] = outputs["rows"][:count, :], outputs["bias"][:count]
+        pushing = ca.diag(self.per_row(self._closed)) @ self.terms.rows
+        outputs["actuation"] = ca.vertcat(outputs["actuation"], pushing)
+        outputs["contacts"] = ca.vertcat(self._closed, self._share)
+        return outputs
+
+    # --- what the kernel is told -------------------------------------------------------------------------
+
+    def _limit(
+        self,
+        limits: tuple[ArrayLike, ArrayLike] | None,
+        coefficients: dict[str, float] | None,
+        largest_force: float,
+        relaxation: ArrayLike,
+        largest_rate: float,
+    ) -> None:
+        """Write the limits and weights."""
+        s, names = self.system, self.terms.names
+        layout = cn.physics(s.nu, len(names), self.unknowns, len(self.levels))
+        data = np.zeros(layout.size)
+        lower, upper = control_bounds(s) if limits is None else limits
+        try:
+            data[layout.lower : layout.upper], data[layout.upper : layout.weights] = lower, upper
+        except ValueError:
+            data[layout.upper : layout.weights] = np.nan
+        if not np.all(data[layout.lower : layout.upper] < data[layout.upper : layout.weights]):
+            raise ArgumentError(
+                f"{self.name}: limits must be numbers or {s.nu} of them, lower < upper for every actuator",
+                element="limits",
+            )
+        small = FORCE_WEIGHT * float(np.mean(self.cost_weights))
+        data[layout.weights : layout.relaxation] = [*self.cost_weights, *[small] * (self.unknowns - s.nu)]
+        rho = np.asarray(relaxation, dtype=float)
+        if rho.shape not in ((), (len(self.levels) - 1,)) or not np.all(rho > 0.0):
+            raise ArgumentError(
+                f"{self.name}: relaxation must be a positive number or {len(self.levels) - 1} of them, got "
+                f"{relaxation!r}",
+                element="relaxation",
+            )
+        data[layout.relaxation + 1 : layout.friction] = rho
+        given = dict(coefficients or {})
+        for k, contact in enumerate(s.equations.contacts):
+            own = given.pop(contact.name, contact.friction_coefficient)
+            if not contact.tangential:
+                own = 1.0
+            if own is None or not own > 0.0:
+                raise ArgumentError(
+                    f"{self.name}: contact {contact.name!r} needs a positive friction_coefficient, in the mechanism or "
+                    "in coefficients=",
+                    element=contact.name,
+                )
+            data[layout.friction + k] = own
+        if given:
+            name = next(iter(given))
+            raise ArgumentError(
+                f"{self.name}: coefficients: there is no contact {name!r}; there are {', '.join(names)}",
+                element=name,
+                valid=names,
+            )
+        if not largest_force > 0.0 or not largest_rate >= 0.0:
+            raise ArgumentError(
+                f"{self.name}: largest_force must be positive and largest_rate at least 0, got {largest_force} and "
+                f"{largest_rate}",
+                element="largest_force",
+            )
+        data[layout.largest : layout.rate] = largest_force
+        data[layout.rate] = largest_rate
+        data[layout.solver :] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
+        self._physics_data, self._physics_layout = data, layout
+
+    def _connect(self, friction: int, constraints: ConeRows | None, hold: bool) -> None:
+        """Make the table of the contacts."""
+        n, count = self.unknowns, len(self.terms.names)
+        extra = constraints or ConeRows(np.zeros((0, n)), np.zeros(0), 0)
+        if extra.G.shape[1] != n:
+            raise ArgumentError(
+                f"{self.name}: constraints must be over {n} unknowns, {self.system.nu} controls and the forces "
+                f"{', '.join(self.terms.names)}, got {extra.G.shape[1]}",
+                element="constraints",
+            )
+        rows = cn.most_rows(self.system.nu, count, len(extra.h))
+        places = [v for p in self.terms.places for v in (self.system.nu + p.start, p.stop - p.start)]
+        table = np.zeros(cn.PLACES + 2 * count + 2 * len(extra.cones) + count + rows + 1, np.int64)
+        table[[cn.FRICTION, cn.HOLD]] = friction, hold
+        table[[cn.EXTRA_LINEAR, cn.EXTRA_CONES]] = extra.linear, len(extra.cones)
+        table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
+        total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
+        work = cn.distribution_workspace(n, total, cl.cone_workspace(n, rows).size).size
+        memory = cn.memory(self.system.nu, n, rows)
+        self._report_layout = cn.report(self.system.nu, count, len(extra.h))
+        self._arrays = {
+            cn.PHYSICS: self._physics_data,
+            cn.EXTRA: np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
+            cn.MEMORY: np.zeros(memory.size),
+            cn.WORK: np.zeros(work),
+            cn.REPORT: np.zeros(self._report_layout.size),
+        }
+        self._memory_layout = memory
+        for entry, array in self._arrays.items():
+            table[entry] = array.ctypes.data
+        self.contact_table = table
+        self.table[ll.CONTACTS] = table.ctypes.data
+        self._forget()
+
+    def _forget(self) -> None:
+        kept, layout = self._arrays[cn.MEMORY], self._memory_layout
+        kept[layout.known], kept[layout.exact], kept[layout.relaxed] = 0.0, -1.0, -1.0
+
+    def reset(self) -> None:
+        """Forget the last controls, forces and shares; a simulation begins so."""
+        super().reset()
+        self._forget()
+
+    # --- what it tells ----------------------------------------------------------------------------------
+
+    @property
+    def contact_forces(self) -> dict[str, Array]:
+        """The forces (n, t1, t2) [N] of the contacts that go with the last controls."""
+        forces = self._answer[self.system.nu : self.unknowns]
+        return {name: forces[p].copy() for name, p in zip(self.terms.names, self.terms.places)}
+
+    @property
+    def outcome(self) -> str:
+        """What became of the last distribution; see `Distribution`."""
+        return OUTCOMES[int(self._arrays[cn.REPORT][self._report_layout.outcome])]
+
+    def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
+        """Return u with forces, certificate and what became of each demand.
+
+        Raises `SolveError` where a demand is missed unless ``throw`` is False. Where no forces lie inside all limits it
+        names the contacts and actuators in conflict.
+        """
+        u = self(q, v, t)
+        told, layout = self._arrays[cn.REPORT], self._report_layout
+        facts, levels, outcome = told[layout.facts :], self._told(), self.outcome
+        status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
+        if outcome == "held":
+            status = Status.INFEASIBLE
+        result = Distribution(
+            read_only(u),
+            int(self._answer[self.unknowns]),
+            levels,
+            status,
+            self.contact_forces,
+            self._determined(q, v, t),
+            outcome,
+            float(u @ (self.cost_weights * u)),
+            float(facts[cl.GAP]),
+            float(facts[cl.PRIMAL]),
+            float(facts[cl.DUAL]),
+            int(facts[cl.COUNT]),
+            self._conflict() if outcome == "held" else (),
+        )
+        if throw and status is not Status.OK:
+            what = ", ".join(result.conflict) or ", ".join(result.missed)
+            raise SolveError(
+                f"{self.name} of {self.system.name}: {outcome}: {what}. {status.remedy}", result=result
+            )
+        return result
+
+    def _conflict(self) -> tuple[str, ...]:
+        told = self._arrays[cn.REPORT][self._report_layout.conflict :]
+        names = [f"actuator {name!r}" for name in self.system.actuator_names]
+        names += [f"contact {name!r}" for name in self.terms.names]
+        names += [f"constraint {k}" for k in range(len(told) - len(names))]
+        most = float(told.max(initial=0.0))
+        order = np.argsort(-told, kind="stable")
+        return tuple(names[k] for k in order if told[k] > 1e-3 * most)
+
+    def _determined(self, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, np.ndarray]:
+        """Return which forces the motion determines: those of rows that no combination of rows lacks."""
+        s = self.system
+        native = s.compiled.named(f"{self.name} contact rows", lambda: {"rows": self.terms.rows})
+        flat = native(s.pack(q, v, None, t))
+        shape = self.terms.rows.shape
+        rows = flat[native.outputs["rows"][0]].reshape(shape)
+        shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
+        loops = s.constraint_jacobian(q, t, v)[: self.constraint_rows]
+        both = np.vstack([loops, shut[:, None] * rows])
+        u, values, _ = np.linalg.svd(both)
+        rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())
+        free = np.linalg.norm(u[:, rank:], axis=1) < 1e-7
+        own = free[self.constraint_rows :]
+        return {name: own[p] for name, p in zip(self.terms.names, self.terms.places)}
+
+    @property
+    def closed(self) -> np.ndarray:
+        """Which contacts the law took as closed at its last call, in the order of the contacts."""
+        ws, count = ll.law_workspace(self.table), len(self.terms.names)
+        return np.asarray(self._work[ws.contacts : ws.contacts + count] != 0.0)
+
+    def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
+        if self.outcome == "infeasible":
+            raise SolveError(
+                f"{self.name} of {self.system.name}: no forces lie inside all limits: {', '.join(self._conflict())} "
+                f"contradict each other. {Status.INFEASIBLE.remedy}"
+            )
+        super()._fail(q, v, t)

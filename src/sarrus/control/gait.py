@@ -1,0 +1,232 @@
+"""`Gait`: which feet stand when, where the others go: functions of the state and the time, without memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
+from sarrus.control.law import Demand, Settings
+from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
+from sarrus.errors import ArgumentError
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Gait:
+    """A periodic gait of point feet. Its numbers are settings of the law, named gait.period and so on.
+
+    The phase of a foot is the fractional part of (t − start) / period + offset; it stands while that is below ``duty``.
+    Before ``start`` and with duty ≥ 1 all feet stand.
+
+    Parameters
+    ----------
+    base : the body that carries the legs; footholds turn with its heading.
+    offsets : by contact, from 0 to 1.
+    period : of the gait [s]; duty : the part of it in which a foot stands.
+    velocity : of travel along and across ``heading`` [m/s].
+    heading : direction of travel, about the world's z [rad].
+    line : a point (x, y) of the line of travel [m]; the centre of mass returns to it at ``pull`` [1/s] times its
+        distance, at most 0.15 m/s.
+    ramp : time in which the share of its force that a foot may have rises after touchdown, and falls before lift-off.
+    apex : height to which a foot is lifted; touchdown : how far below the ground it aims [m].
+    gain : step [m] for each m/s by which the robot is too fast (Raibert, Legged robots that balance, 1986).
+    reach : largest step from below the hip [m].
+    search : gap [m] above which a foot that should stand goes on looking for the ground.
+    shortest : time to go [s] below which the feedback of the swing does not get stiffer.
+    footholds : by contact, (x, y) from the centre of mass [m]; by default as in the reference pose.
+    """
+
+    base: str
+    offsets: Mapping[str, float]
+    period: float = 0.4
+    duty: float = 0.6
+    velocity: ArrayLike = (0.0, 0.0)
+    heading: float = 0.0
+    line: ArrayLike = (0.0, 0.0)
+    pull: float = 0.5
+    start: float = 0.0
+    ramp: float = 0.03
+    apex: float = 0.06
+    touchdown: float = 0.003
+    gain: float = 0.1
+    reach: float = 0.15
+    search: float = 0.003
+    shortest: float = 0.04
+    footholds: Mapping[str, ArrayLike] = field(default_factory=dict)
+
+    def trace(self, system: System, terms: ContactTerms, settings: Settings) -> TracedGait:
+        """Return the gait over the symbols of a system."""
+        unknown = [name for name in (*self.offsets, *self.footholds) if name not in terms.names]
+        missing = [name for name in terms.names if name not in self.offsets]
+        if unknown or missing:
+            name = (unknown or missing)[0]
+            raise ArgumentError(
+                f"gait: offsets must have the contacts {', '.join(terms.names)}, "
+                f"{'not' if unknown else 'also'} {name!r}",
+                element=name,
+                valid=terms.names,
+            )
+        numbers = {
+            name: settings.add(f"gait.{name}", getattr(self, name), size, "gait")
+            for name, size in _NUMBERS.items()
+        }
+        offsets = [settings.add(f"gait.offset.{n}", self.offsets[n], 1, "gait") for n in terms.names]
+        places = _reference_footholds(system, self.base, terms)
+        places.update({name: np.asarray(value, dtype=float) for name, value in self.footholds.items()})
+        spots = [settings.add(f"gait.foothold.{n}", places[n], 2, "gait") for n in terms.names]
+        return TracedGait(system, terms, self.base, numbers, offsets, spots)
+
+
+_NUMBERS = {
+    "period": 1, "duty": 1, "velocity": 2, "heading": 1, "line": 2, "pull": 1, "start": 1, "ramp": 1, "apex": 1,
+    "touchdown": 1, "gain": 1, "reach": 1, "search": 1, "shortest": 1,
+}  # fmt: skip
+# Largest velocity back to the line of travel [m/s].
+_RETURN = 0.15
+
+
+def _smooth(x: ca.SX) -> ca.SX:
+    x = ca.fmin(ca.fmax(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+def _reference_footholds(system: System, base: str, terms: ContactTerms) -> dict[str, Array]:
+    """Return where the feet are in the reference pose, from the centre of mass, in axes that turn with the base."""
+    mechanism = system.mechanism
+    assert mechanism is not None
+    parts = [quantity(system, centre_of_mass("xy")).value, _heading(system, base)]
+    parts += [
+        quantity(system, point(c.body, c.point, "xy")).value
+        for c in map(mechanism.contacts.get, terms.names)
+        if c
+    ]
+    native = system.compiled.named("footholds", lambda: {"all": ca.vertcat(*parts)})
+    flat = native(system.pack(system.neutral(), np.zeros(system.nv), None, 0.0))[native.outputs["all"][0]]
+    c, s = flat[2:4]
+    turn = np.array([[c, s], [-s, c]])
+    return {n: turn @ (flat[4 + 2 * k : 6 + 2 * k] - flat[:2]) for k, n in enumerate(terms.names)}
+
+
+def _heading(system: System, base: str) -> ca.SX:
+    """Return cosine and sine of the heading of a body: where its x axis points."""
+    here, ahead = (quantity(system, point(base, at, "xy")).value for at in ((0, 0, 0), (1, 0, 0)))
+    along = ahead - here
+    return along / ca.fmax(ca.norm_2(along), 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class SwingFeet:
+    """The level of tasks by which the open feet of a gait go to their next footholds."""
+
+    name: str = "swing feet"
+
+
+@dataclass(frozen=True, eq=False)
+class Travel:
+    """The task by which the centre of mass travels at the velocity of a gait: ẍ = ``rate`` (v_d − v), x and y."""
+
+    rate: float = 5.0
+    name: str = "travel"
+
+
+class TracedGait:
+    """A gait over the symbols of a system: which contacts are closed, their shares, and the demands that it makes."""
+
+    def __init__(
+        self,
+        system: System,
+        terms: ContactTerms,
+        base: str,
+        numbers: Mapping[str, ca.SX],
+        offsets: list[ca.SX],
+        spots: list[ca.SX],
+    ) -> None:
+        self.system, self.terms, self._n, self._spots = system, terms, numbers, spots
+        n, t = numbers, system.equations.t
+        walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
+        phase = [ca.fmod((t - n["start"]) / n["period"] + o + 1e3, 1.0) for o in offsets]
+        self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
+        closed, share = [], []
+        for k, p in enumerate(phase):
+            found = ca.if_else(terms.gap[k] < n["search"], 1.0, 0.0)
+            closed.append(self._scheduled[k] * ca.if_else(walking, found, 1.0))
+            since = p * n["period"]
+            # a foot that has stood since before the start has nothing to take over
+            since = ca.if_else(t - since <= n["start"] + 1e-9, n["ramp"], since)
+            ends = ca.fmin(since, (n["duty"] - p) * n["period"]) / n["ramp"]
+            risen = _smooth(ends) * (1.0 - 2.0 * LEAST_SHARE) + 2.0 * LEAST_SHARE
+            share.append(ca.if_else(walking, risen, 1.0))
+        self.closed, self.share, self._phase = ca.vertcat(*closed), ca.vertcat(*share), phase
+        self._centre = quantity(system, centre_of_mass("xy"))
+        self._turn = _turning(_heading(system, base))
+
+    def desired_velocity(self) -> ca.SX:
+        """Return the velocity that the centre of mass is to have, in the world."""
+        n, across = self._n, ca.vertcat(-ca.sin(self._n["heading"]), ca.cos(self._n["heading"]))
+        way = _turning(ca.vertcat(ca.cos(n["heading"]), ca.sin(n["heading"])))
+        back = n["pull"] * ca.dot(across, n["line"] - self._centre.value)
+        return way @ n["velocity"] + across * ca.fmin(ca.fmax(back, -_RETURN), _RETURN)
+
+    def travel(self, task: Travel, settings: Settings) -> Demand:
+        """Return the task of travelling."""
+        x, rate = self._centre, settings.add(f"{task.name}.rate", task.rate, 1, task.name)
+        return Demand(task.name, x.rows, x.jacobian, rate * (self.desired_velocity() - x.rate) - x.bias)
+
+    def swing(self, task: SwingFeet) -> Demand:
+        """Return the task of the open feet.
+
+        Along the ground ẍ = 6 (x_T − x) / T² − 4 ẋ / T with the time T to go, the acceleration of least square that
+        arrives at rest; upwards the same towards the apex, then towards the ground.
+        """
+        terms, blocks, wanted = self.terms, [], []
+        contacts = self.system.mechanism.contacts if self.system.mechanism else {}
+        for k, name in enumerate(terms.names):
+            place, contact = terms.places[k], contacts[name]
+            if place.stop - place.start != 3 or contact.ground != "world":
+                raise ArgumentError(
+                    f"gait: contact {name!r} must be of the world, and not frictionless", element=name
+                )
+            foot = quantity(self.system, point(contact.body, contact.point))
+            frame = np.vstack([contact.normal, contact.tangent1, contact.tangent2])
+            open_ = 1.0 - self.closed[k]
+            blocks.append(open_ * terms.rows[place, :])
+            target = ca.DM(frame) @ self._swing(k, foot, terms.gap[k])
+            wanted.append(open_ * (target - terms.bias[place]))
+        names = tuple(f"{name}.{row}" for name in terms.names for row in ("n", "t1", "t2"))
+        return Demand(task.name, names, ca.vertcat(*blocks), ca.vertcat(*wanted))
+
+    def _swing(self, k: int, foot: Quantity, gap: ca.SX) -> ca.SX:
+        """Return the acceleration of a foot in the world."""
+        n, late = self._n, self._scheduled[k]
+        swing = ca.fmax(1.0 - n["duty"], 1e-3)
+        progress = ca.fmin(ca.fmax((self._phase[k] - n["duty"]) / swing, 0.0), 1.0)
+        progress = ca.if_else(late > 0.5, 1.0, progress)
+        lasts, stands = swing * n["period"], ca.fmin(n["duty"], 1.0) * n["period"]
+        to_go = ca.fmax((1.0 - progress) * lasts, n["shortest"])
+        speed = self._centre.rate
+        step = 0.5 * stands * speed + n["gain"] * (speed - self.desired_velocity())
+        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), 1e-9))
+        target = self._centre.value + self._turn @ self._spots[k] + speed * (1.0 - progress) * lasts + step
+        # a late foot goes straight down
+        away = ca.if_else(late > 0.5, 0.0, 1.0) * 6.0 * (target - foot.value[:2]) / to_go**2
+        level = away - 4.0 * foot.rate[:2] / to_go
+        rising = progress < 0.5
+        upward = ca.if_else(rising, ca.fmax((0.5 - progress) * lasts, n["shortest"]), to_go)
+        height = ca.if_else(rising, n["apex"], -n["touchdown"])
+        lift = 6.0 * (height - gap) / upward**2 - 4.0 * foot.rate[2] / upward
+        return ca.vertcat(level, lift)
+
+
+def _turning(direction: ca.SX) -> ca.SX:
+    """Return the rotation in the plane that turns the x axis to a direction."""
+    c, s = direction[0], direction[1]
+    return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))

@@ -1,0 +1,158 @@
+"""`LeggedController`: tasks of legged robots and grippers by contact forces inside their friction cones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
+from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
+from sarrus.control.law import Demand, Memory, Settings
+from sarrus.control.tasks import Task
+from sarrus.errors import ArgumentError
+from sarrus.optimize.rows import ConeRows
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_One = Task | SwingFeet | Travel
+
+
+class LeggedController(ContactLaw):
+    """Fulfil tasks by priority with the controls of least loss, contact forces inside their true friction cones.
+
+    At every call it takes the closed contacts as they are then, so contacts may come and go; nothing of its structure
+    or size changes. Exact are: the equations of motion with all loops and passive joints, closed contacts at rest, no
+    force where contacts are open, √(λ_t1² + λ_t2²) ≤ μ λ_n, and the limits of the actuators. Tasks are fulfilled level
+    by level, and given up only for these (Aghili, Optimal control of legged robots subject to friction cone
+    constraints; the hierarchy as in `TaskHierarchy`). What remains free minimises uᵀW u, the power that motors lose as heat.
+
+    Parameters
+    ----------
+    system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
+        ordinary; redundant contacts too: see ``determined`` of `Distribution`.
+    tasks : levels, the most important first; each a `Task`, `SwingFeet`, `Travel`, or a list of them at the same level.
+    gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
+        them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
+        that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
+    hand_over : 0 for contacts that switch at once.
+    largest_force : normal force that a contact may have [N]; needed for shares to mean something.
+    release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
+        once, as a foot is that has lost the ground. A setting, "release".
+
+    The others are those of `ContactLaw`. For infeasible limits `solve` and the error name the contacts and actuators in
+    conflict; ``hold=True`` keeps the last controls instead.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        tasks: Sequence[_One | Sequence[_One]],
+        *,
+        gait: Gait | None = None,
+        hand_over: float = 0.0,
+        weights: ArrayLike | None = None,
+        friction: str = "cone",
+        coefficients: Mapping[str, float] | None = None,
+        largest_force: float = np.inf,
+        relaxation: ArrayLike = 1e6,
+        limits: tuple[ArrayLike, ArrayLike] | None = None,
+        largest_rate: float = 0.0,
+        constraints: ConeRows | None = None,
+        hold: bool = False,
+        contact_damping: float = 0.0,
+    ) -> None:
+        terms, settings = ContactTerms.of(system), Settings()
+        traced, memory = None, None
+        if gait is not None:
+            traced = gait.trace(system, terms, settings)
+            closed, share = traced.closed, traced.share
+        else:
+            closed, share, memory = _commanded(terms, settings, hand_over, largest_force)
+        levels = [_level(system, level, settings, traced, k) for k, level in enumerate(tasks)]
+        names = [level.name for level in levels]
+        if len(set(names)) != len(names):
+            raise ArgumentError(f"{system.name}: names of levels must differ, got {names}", element="tasks")
+        super().__init__(
+            system,
+            levels,
+            closed,
+            share,
+            settings,
+            terms=terms,
+            memory=memory,
+            weights=weights,
+            friction=friction,
+            coefficients=dict(coefficients or {}),
+            largest_force=largest_force,
+            relaxation=relaxation,
+            limits=limits,
+            largest_rate=largest_rate,
+            constraints=constraints,
+            hold=hold,
+            contact_damping=contact_damping,
+        )
+        self.needs_samples = memory is not None
+        self._shares = memory.state_at if memory is not None else None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was; all contacts have the share that they are told to have."""
+        super().reset()
+        if self._shares is not None:
+            for name in self.terms.names:
+                self.settings[f"{name}.share"] = self.settings[f"{name}.closed"]
+
+
+def _commanded(
+    terms: ContactTerms, settings: Settings, hand_over: float, largest_force: float
+) -> tuple[ca.SX, ca.SX, Memory | None]:
+    """Return closed and share of contacts that settings open and close."""
+    if not hand_over >= 0.0 or (hand_over > 0.0 and not np.isfinite(largest_force)):
+        raise ArgumentError(
+            f"hand_over must be a time [s], and needs a finite largest_force to hand over, got {hand_over} s and "
+            f"{largest_force} N",
+            element="hand_over",
+        )
+    wanted = ca.vertcat(*[settings.add(f"{name}.closed", 1.0, 1, name) for name in terms.names])
+    if hand_over == 0.0:
+        return ca.if_else(wanted > 0.5, 1.0, 0.0), ca.SX.ones(len(terms.names)), None
+    release = settings.add("release", 1.0, 1, "release")
+    place = settings.count
+    states = ca.vertcat(*[settings.add(f"{name}.share", 1.0, 1, name) for name in terms.names])
+    on = ca.if_else(wanted > 0.5, 1.0, 0.0)
+    closed = ca.if_else(ca.logic_or(on > 0.5, ca.logic_and(states > LEAST_SHARE, release > 0.5)), 1.0, 0.0)
+    share = ca.fmax(states, LEAST_SHARE)
+    return closed, share, Memory((), 0, place, (2.0 * on - 1.0) / hand_over)
+
+
+def _level(
+    system: System, level: _One | Sequence[_One], settings: Settings, gait: TracedGait | None, place: int
+) -> Demand:
+    """Return a level of tasks as one demand."""
+    if isinstance(level, Task | SwingFeet | Travel):
+        return _demand(system, level, settings, gait, level.name or f"task{place + 1}")
+    parts = [
+        _demand(system, task, settings, gait, task.name or f"task{place + 1}.{k + 1}")
+        for k, task in enumerate(level)
+    ]
+    if not parts:
+        raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    return Demand(
+        ", ".join(part.name for part in parts),
+        tuple(row for part in parts for row in part.rows),
+        ca.vertcat(*[part.jacobian for part in parts]),
+        ca.vertcat(*[part.wanted for part in parts]),
+    )
+
+
+def _demand(system: System, task: _One, settings: Settings, gait: TracedGait | None, name: str) -> Demand:
+    if isinstance(task, Task):
+        return task.demand(system, settings, name)
+    if gait is None:
+        raise ArgumentError(f"{system.name}: {name!r} needs a gait; give gait=", element=name)
+    return gait.swing(task) if isinstance(task, SwingFeet) else gait.travel(task, settings)

@@ -1,0 +1,412 @@
+"""Controls and contact forces of least cost inside the friction cones: the kernel of laws for legged robots.
+
+The unknowns are x = (u, λ): to the motion, the force of a contact is one more actuator. The first level is physics:
+closed contacts do not accelerate and open ones have no force. The tasks follow level by level as in
+`sarrus.kernels.command`, and give x_h. In the directions that they leave free,
+
+    minimise xᵀW x   subject to √(λ_t1² + λ_t2²) ≤ μ λ_n, λ_n ≤ σ λ_max, u_min ≤ u ≤ u_max, rows of the user
+
+(Aghili, Optimal control of legged robots subject to friction cone constraints, eq. (29)). Where that has no solution,
+the tasks are relaxed and physics is not: in all directions that the first level leaves,
+
+    minimise xᵀW x + Σ ρ_k ‖T_k (x − x_h)‖²
+
+over the rows T_k of the levels (ibid., section 3.3, for several priorities): T_k (x − x_h) is the acceleration by which
+level k is disturbed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import cone_layout as cl
+from sarrus.kernels import contact_layout as cn
+from sarrus.kernels import law_layout as ll
+from sarrus.kernels.command import begin_levels, permutation, prepare, remember, solve_level
+from sarrus.kernels.cones import dot
+from sarrus.kernels.factor import fast
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
+from sarrus.kernels.interior_point import interior_point
+
+# Where nothing is free, limits may be missed by this much, relative to the largest unknown.
+_MISSED = 1e-9
+
+
+def distribution(table_pointer, x_pointer, what):
+    """Write u and λ at the state in x to the law's answer; return the rank of A, negative where there are none."""
+    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
+    rank, total = prepare(table, x)
+    if rank < 0:
+        return rank
+    answer, s = flat_at(table[ll.ANSWER]), flat_at(table[ll.WORK])
+    settings, contacts = flat_at(table[ll.SETTINGS]), integers_at(table[ll.CONTACTS])
+    ws, perm, n, free = ll.law_workspace(table), permutation(table), table[ll.NU], table[ll.NV] - rank
+    dw = cn.distribution_workspace(n, total, 0)
+    work = flat_at(contacts[cn.WORK])
+    begin_levels(table, s, ws)
+    first, done = solve_level(table, settings, answer, s, perm, ws, 0, 0, 0, total, free)
+    begun, left = first, done
+    for i in range(begun * n, total * n):
+        work[dw.rows + i] = s[ws.table + i]
+    for i in range(n * n):
+        work[dw.turned + i] = s[ws.turned + i]
+    for level in range(1, table[ll.N_LEVELS]):
+        first, done = solve_level(table, settings, answer, s, perm, ws, level, first, done, total, free)
+    outcome = _choose(table, contacts, s, ws, work, dw, done, begun, left, what)
+    flat_at(contacts[cn.REPORT])[0] = outcome
+    if outcome == cn.FAILED:
+        return -2
+    wrong = 0.0
+    for k in range(n):
+        wrong += 0.0 * answer[k]
+    if wrong != 0.0:
+        return -1
+    if what == ll.SAMPLE:
+        _go_on(table, contacts, answer)
+    return rank
+
+
+@internal
+def _go_on(table, contacts, answer):
+    """Remember the controls, and let the shares of the contacts go on."""
+    nu, own = table[ll.ACTUATORS], flat_at(table[ll.INPUT])
+    kept = flat_at(contacts[cn.MEMORY])
+    kept[0] = 1.0
+    for k in range(nu):
+        kept[1 + k] = answer[k]
+    remember(table)
+    for k in range(table[ll.STATES], table[ll.STATES] + table[ll.N_STATES]):
+        own[k] = min(max(own[k], 0.0), 1.0)
+
+
+@internal
+def _most_rows(table, contacts):
+    """Return how many rows a program can have."""
+    extra, at = contacts[cn.EXTRA_LINEAR], cn.PLACES + 2 * table[ll.N_CONTACTS]
+    for k in range(contacts[cn.EXTRA_CONES]):
+        extra += contacts[at + k]
+    return cn.most_rows(table[ll.ACTUATORS], table[ll.N_CONTACTS], extra)
+
+
+@internal
+def _choose(table, contacts, s, ws, work, dw, done, begun, left, what):
+    """Find the unknowns: with the tasks as they are, relaxed, relaxed with a jump, or as they were; return which."""
+    n, nu, answer = table[ll.NU], table[ll.ACTUATORS], flat_at(table[ll.ANSWER])
+    ph = cn.physics(nu, table[ll.N_CONTACTS], n, table[ll.N_LEVELS])
+    data, kept = flat_at(contacts[cn.PHYSICS]), flat_at(contacts[cn.MEMORY])
+    near = what == ll.SAMPLE and data[ph.rate] > 0.0 and kept[0] == 1.0
+    if _distribute(table, contacts, s, ws, work, dw, s, ws.turned, done, n - done, begun, near, False):
+        return cn.EXACT
+    for attempt in range(2 if near else 1):
+        held = near and attempt == 0
+        if _distribute(table, contacts, s, ws, work, dw, work, dw.turned, left, n - left, begun, held, True):
+            return cn.JUMPED if near and attempt == 1 else cn.RELAXED
+    if contacts[cn.HOLD] == 1 and kept[0] == 1.0:
+        for k in range(nu):
+            answer[k] = kept[1 + k]
+        return cn.HELD
+    return cn.FAILED
+
+
+@internal
+def _distribute(table, contacts, s, ws, work, dw, from_, turned, used, free, first_row, near, relaxed):
+    """Solve for the unknowns in the directions turned[:, used:], with costs on the rows from ``first_row`` on; where
+    there is a solution write it to the answer."""
+    n, nu, count = table[ll.NU], table[ll.ACTUATORS], table[ll.N_CONTACTS]
+    answer = flat_at(table[ll.ANSWER])
+    data, kept, told = (
+        flat_at(contacts[cn.PHYSICS]),
+        flat_at(contacts[cn.MEMORY]),
+        flat_at(contacts[cn.REPORT]),
+    )
+    ph = cn.physics(nu, count, n, table[ll.N_LEVELS])
+    sizes = flat_from(contacts, cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES])
+    linear, cones, rows, signature = _count(table, contacts, s, ws, data, ph, sizes, near)
+    perm = flat_from(contacts, cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES] + cones)
+    wc = cl.cone_workspace(free, rows)
+    p = flat_at(contacts[cn.WORK] + 8 * dw.program)
+    _cost(table, data, ph, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc)
+    _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, free, near, p, wc)
+    if free == 0:
+        return _within(p, wc, linear, cones, sizes, answer, n)
+    most = _most_rows(table, contacts)
+    me = cn.memory(nu, n, most)
+    slot = me.relaxed if relaxed else me.exact
+    warm = kept[slot] == signature
+    if warm:
+        for c in range(free):
+            p[wc.x + c] = 0.0
+        for k in range(n):
+            away = kept[slot + 1 + k] - answer[k]
+            for c in range(free):
+                p[wc.x + c] += away * from_[turned + k * n + used + c]
+        for i in range(rows):
+            p[wc.s + i], p[wc.z + i] = kept[slot + 1 + n + i], kept[slot + 1 + n + rows + i]
+    verdict = interior_point(p, wc, free, linear, cones, sizes, perm, flat_from(data, ph.solver), warm)
+    for k in range(cl.N_FACTS):
+        told[1 + k] = p[wc.facts + k]
+    kept[slot] = -1.0
+    if verdict != cl.SOLVED:
+        _accuse(table, contacts, s, ws, p, wc, told)
+        return False
+    _settle(table, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc)
+    kept[slot] = signature
+    for k in range(n):
+        kept[slot + 1 + k] = answer[k]
+    for i in range(rows):
+        kept[slot + 1 + n + i], kept[slot + 1 + n + rows + i] = p[wc.s + i], p[wc.z + i]
+    return True
+
+
+@internal
+def _count(table, contacts, s, ws, data, ph, sizes, near):
+    """Write the sizes of the cones; return the number of half-lines, of cones, of rows, and what tells programs of
+    different rows apart."""
+    nu, count, mode = table[ll.ACTUATORS], table[ll.N_CONTACTS], contacts[cn.FRICTION]
+    linear, cones, signature = 0, 0, 2.0 if near else 0.0
+    for k in range(nu):
+        linear += 1 if np.isfinite(data[ph.upper + k]) or near else 0
+        linear += 1 if np.isfinite(data[ph.lower + k]) or near else 0
+    weight = 4.0
+    for k in range(count):
+        if s[ws.contacts + k] != 0.0 and mode != cn.NO_LIMITS:
+            signature += weight
+            size = contacts[cn.PLACES + 2 * k + 1]
+            linear += 1 if np.isfinite(data[ph.largest + k]) else 0
+            if size == 1:
+                linear += 1
+            elif mode == cn.PYRAMID:
+                linear += 4
+            else:
+                sizes[cones] = size
+                cones += 1
+        weight *= 2.0
+    linear += contacts[cn.EXTRA_LINEAR]
+    for k in range(contacts[cn.EXTRA_CONES]):
+        sizes[cones] = contacts[cn.PLACES + 2 * count + k]
+        cones += 1
+    rows = linear
+    for c in range(cones):
+        rows += sizes[c]
+    return linear, cones, rows, signature
+
+
+@fast
+def _cost(table, data, ph, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc):
+    """Write P and q of xᵀW x, and of what the levels miss where they are relaxed."""
+    n = table[ll.NU]
+    for i in range(free * free + free):
+        p[wc.quadratic + i] = 0.0
+    for k in range(n):
+        row, weight = turned + k * n + used, 2.0 * data[ph.weights + k]
+        for a in range(free):
+            share = weight * from_[row + a]
+            p[wc.linear + a] += share * answer[k]
+            for b in range(a + 1):
+                p[wc.quadratic + a * free + b] += share * from_[row + b]
+    if relaxed:
+        row = first_row
+        for level in range(1, table[ll.N_LEVELS]):
+            weight = 2.0 * data[ph.relaxation + level]
+            for _ in range(table[ll.LEVELS + 3 * level + 2]):
+                at = dw.rows + row * n + used
+                for a in range(free):
+                    share = weight * work[at + a]
+                    for b in range(a + 1):
+                        p[wc.quadratic + a * free + b] += share * work[at + b]
+                row += 1
+    for a in range(free):
+        for b in range(a):
+            p[wc.quadratic + b * free + a] = p[wc.quadratic + a * free + b]
+
+
+@fast
+def _put(p, wc, free, row, from_, at, factor, limit):
+    """Write the row limit − factor × (row of the turned unknowns)."""
+    for c in range(free):
+        p[wc.rows + row * free + c] = factor * from_[at + c]
+    p[wc.limits + row] = limit
+
+
+@internal
+def _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, free, near, p, wc):
+    """Write G and h: limits of the controls, of the normal forces and of the user, then the cones."""
+    n, nu, count, mode = table[ll.NU], table[ll.ACTUATORS], table[ll.N_CONTACTS], contacts[cn.FRICTION]
+    reach = data[ph.rate] * flat_at(table[ll.SETTINGS])[ll.PERIOD]
+    row = 0
+    for k in range(nu):
+        at, upper, lower = turned + k * n + used, data[ph.upper + k], data[ph.lower + k]
+        if near:
+            upper, lower = min(upper, kept[1 + k] + reach), max(lower, kept[1 + k] - reach)
+        if np.isfinite(upper):
+            _put(p, wc, free, row, from_, at, 1.0, upper - answer[k])
+            row += 1
+        if np.isfinite(lower):
+            _put(p, wc, free, row, from_, at, -1.0, answer[k] - lower)
+            row += 1
+    for cones in range(2):
+        for k in range(count):
+            if s[ws.contacts + k] == 0.0 or mode == cn.NO_LIMITS:
+                continue
+            first, size, mu = (
+                contacts[cn.PLACES + 2 * k],
+                contacts[cn.PLACES + 2 * k + 1],
+                data[ph.friction + k],
+            )
+            at = turned + first * n + used
+            if cones == 1:
+                if size > 1 and mode == cn.CONE:
+                    _put(p, wc, free, row, from_, at, -mu, mu * answer[first])
+                    for i in range(1, size):
+                        _put(p, wc, free, row + i, from_, at + i * n, -1.0, answer[first + i])
+                    row += size
+                continue
+            if np.isfinite(data[ph.largest + k]):
+                limit = s[ws.contacts + count + k] * data[ph.largest + k]
+                _put(p, wc, free, row, from_, at, 1.0, limit - answer[first])
+                row += 1
+            if size == 1:
+                _put(p, wc, free, row, from_, at, -1.0, answer[first])
+                row += 1
+            elif mode == cn.PYRAMID:
+                side = mu / np.sqrt(2.0)
+                for i in range(1, 3):
+                    for way in range(2):
+                        sign = 1.0 - 2.0 * way
+                        _put(
+                            p,
+                            wc,
+                            free,
+                            row,
+                            from_,
+                            at,
+                            -side,
+                            side * answer[first] - sign * answer[first + i],
+                        )
+                        for c in range(free):
+                            p[wc.rows + row * free + c] += sign * from_[at + i * n + c]
+                        row += 1
+        if cones == 0:
+            row = _users(
+                contacts,
+                answer,
+                n,
+                0,
+                contacts[cn.EXTRA_LINEAR],
+                count,
+                from_,
+                turned,
+                used,
+                free,
+                row,
+                p,
+                wc,
+            )
+    first = contacts[cn.EXTRA_LINEAR]
+    extra, at = 0, cn.PLACES + 2 * count
+    for k in range(contacts[cn.EXTRA_CONES]):
+        extra += contacts[at + k]
+    _users(contacts, answer, n, first, extra, count, from_, turned, used, free, row, p, wc)
+
+
+@internal
+def _users(contacts, answer, n, first, number, count, from_, turned, used, free, row, p, wc):
+    """Write rows of the user, h − G x; return the next row."""
+    extra, at = contacts[cn.EXTRA_LINEAR], cn.PLACES + 2 * count
+    for k in range(contacts[cn.EXTRA_CONES]):
+        extra += contacts[at + k]
+    given = flat_at(contacts[cn.EXTRA])
+    for i in range(first, first + number):
+        for c in range(free):
+            p[wc.rows + row * free + c] = 0.0
+        value = given[extra * n + i]
+        for k in range(n):
+            weight = given[i * n + k]
+            if weight != 0.0:
+                value -= weight * answer[k]
+                for c in range(free):
+                    p[wc.rows + row * free + c] += weight * from_[turned + k * n + used + c]
+        p[wc.limits + row] = value
+        row += 1
+    return row
+
+
+@internal
+def _within(p, wc, linear, cones, sizes, answer, n):
+    """Tell whether the limits hold where nothing is free."""
+    allowed = 1.0
+    for k in range(n):
+        allowed = max(allowed, abs(answer[k]))
+    allowed *= _MISSED
+    for i in range(linear):
+        if not p[wc.limits + i] >= -allowed:
+            return False
+    at = wc.limits + linear
+    for c in range(cones):
+        if not p[at] - np.sqrt(dot(p, at + 1, at + 1, sizes[c] - 1)) >= -allowed:
+            return False
+        at += sizes[c]
+    return True
+
+
+@internal
+def _settle(table, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc):
+    """Add the solution to the unknowns, and what levels miss by it to what they tell."""
+    n = table[ll.NU]
+    for k in range(n):
+        for c in range(free):
+            answer[k] += from_[turned + k * n + used + c] * p[wc.x + c]
+    if relaxed:
+        row = first_row
+        for level in range(1, table[ll.N_LEVELS]):
+            total = 0.0
+            for _ in range(table[ll.LEVELS + 3 * level + 2]):
+                total += dot_two(work, dw.rows + row * n + used, p, wc.x, free) ** 2
+                row += 1
+            answer[n + 1 + ll.PER_LEVEL * level + 1] += np.sqrt(total)
+
+
+@fast
+def dot_two(a, i, b, j, n):
+    """Return the scalar product of vectors in two arrays."""
+    total = 0.0
+    for k in range(n):
+        total += a[i + k] * b[j + k]
+    return total
+
+
+@internal
+def _accuse(table, contacts, s, ws, p, wc, told):
+    """Write how strongly each actuator, contact and row of the user takes part in the conflict."""
+    nu, count, mode = table[ll.ACTUATORS], table[ll.N_CONTACTS], contacts[cn.FRICTION]
+    data, ph = flat_at(contacts[cn.PHYSICS]), cn.physics(nu, count, table[ll.NU], table[ll.N_LEVELS])
+    out = 1 + cl.N_FACTS
+    for k in range(nu + count):
+        told[out + k] = 0.0
+    row = 0
+    for k in range(nu):
+        if np.isfinite(data[ph.upper + k]):
+            told[out + k] += abs(p[wc.z + row])
+            row += 1
+        if np.isfinite(data[ph.lower + k]):
+            told[out + k] += abs(p[wc.z + row])
+            row += 1
+    for cones in range(2):
+        for k in range(count):
+            if s[ws.contacts + k] == 0.0 or mode == cn.NO_LIMITS:
+                continue
+            size = contacts[cn.PLACES + 2 * k + 1]
+            number = 0
+            if cones == 0:
+                number += 1 if np.isfinite(data[ph.largest + k]) else 0
+                number += 1 if size == 1 else 0
+                number += 4 if size > 1 and mode == cn.PYRAMID else 0
+            elif size > 1 and mode == cn.CONE:
+                number = size
+            for i in range(number):
+                told[out + nu + k] += abs(p[wc.z + row + i])
+            row += number
+        if cones == 0:
+            for i in range(contacts[cn.EXTRA_LINEAR]):
+                told[out + nu + count + i] = abs(p[wc.z + row + i])
+            row += contacts[cn.EXTRA_LINEAR]
