@@ -106,6 +106,10 @@ def _motion(table, settings, s, perm, ws):
         column = ws.basis + i * nv
         for c in range(nv):
             s[column + c] = 1.0 if c == used + i else 0.0
+        if used == 0:
+            for c in range(nv):
+                s[ws.product + i * nv + c] = s[ws.inner + i * nv + c] = s[ws.mass + i * nv + c]
+            continue
         fa.apply_q(s, ws.rows, nv, used, beta, column)
         _times(s, ws.mass, nv, column, ws.product + i * nv)
         for j in range(i + 1):
@@ -131,8 +135,7 @@ def _motion(table, settings, s, perm, ws):
             s[load + c] += s[rhs + i] * s[ws.product + i * nv + c]
     for k in range(nu):
         push, gain = ws.push + k * nv, ws.gain + k * nv
-        for i in range(free):
-            s[push + i] = _dot(s, ws.basis + i * nv, ws.actuation + k * nv, nv)
+        _along(s, ws, nv, free, ws.actuation + k * nv, push)
         fa.solve_l_transposed(s, ws.inner, free, push)
         for i in range(free):
             s[gain + i] = s[push + i]
@@ -147,6 +150,17 @@ def _dot(s, a, b, n):
     for i in range(n):
         total += s[a + i] * s[b + i]
     return total
+
+
+@internal
+def _along(s, ws, nv, free, x, out):
+    """Write Zᵀ x; without constraints Z is the identity."""
+    if free == nv:
+        for c in range(nv):
+            s[out + c] = s[x + c]
+        return
+    for i in range(free):
+        s[out + i] = _dot(s, ws.basis + i * nv, x, nv)
 
 
 @fa.fast
@@ -203,8 +217,7 @@ def _row(table, s, ws, free, demand, row):
     nv, nu, nc = table[ll.NV], table[ll.NU], table[ll.NC]
     jacobian, along = ws.demands + demand * nv, ws.vectors + 7 * ws.big
     value = s[ws.wanted + demand] - _dot(s, jacobian, ws.vectors, nv)
-    for i in range(free):
-        s[along + i] = _dot(s, jacobian, ws.basis + i * nv, nv)
+    _along(s, ws, nv, free, jacobian, along)
     for k in range(nu):
         s[ws.table + row * nu + k] = _dot(s, along, ws.gain + k * nv, free)
     if table[ll.ON_UNKNOWNS] == 1:
