@@ -28,6 +28,9 @@ _PROOF = 1e-9
 _RIDGE = 1e-15
 # Mean complementarity above which the normal matrix is factored, below which its square root.
 _FAR = 1e-5
+# Rows whose entries are smaller than this, relative to the largest, are not scaled up further: they may be rounding, and
+# what they limit is far away.
+_SMALL = 1e-4
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
@@ -181,16 +184,20 @@ def _equilibrate(s, ws, n, linear, count, sizes):
 @fast
 def _row_weights(s, ws, n, linear, count, sizes):
     """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns."""
+    m = linear
+    for c in range(count):
+        m += sizes[c]
+    least = 0.0
+    for i in range(m):
+        for c in range(n):
+            least = max(least, _SMALL * abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
     at = 0
     for k in range(linear + count):
         size = 1 if k < linear else sizes[k - linear]
-        most = 0.0
+        most = least
         for i in range(at, at + size):
             for c in range(n):
                 most = max(most, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-        if most == 0.0:
-            for i in range(at, at + size):
-                most = max(most, abs(s[ws.limits + i]))
         for i in range(at, at + size):
             s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
         at += size
