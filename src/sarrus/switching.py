@@ -275,9 +275,7 @@ class Switcher:
         """Return the forward dynamics at the state of the loop with its control and force, and parameters as now."""
         s, x = loop.system, loop.x.copy()
         x[s._p_part] = list(s.parameters.values())
-        law = getattr(loop, "law", None)
-        u = x[s._u_part] if law is None else np.clip(law(x), loop.bounds[0], loop.bounds[1])
-        return s.forward_dynamics(x[s._q_part], x[s._v_part], u, loop.time, x[s._tau_part])
+        return s.forward_dynamics(x[s._q_part], x[s._v_part], loop.controls(x), loop.time, x[s._tau_part])
 
     def _note(
         self,

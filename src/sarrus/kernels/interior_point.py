@@ -28,8 +28,8 @@ _PROOF = 1e-9
 _RIDGE = 1e-15
 # Mean complementarity above which the normal matrix is factored, below which its square root.
 _FAR = 1e-5
-# Rows whose entries are smaller than this, relative to the largest, are not scaled up further: they may be rounding, and
-# what they limit is far away.
+# Rows whose entries are smaller than this, relative to the largest, are not scaled up further: they may be rounding,
+# and what they limit is far away.
 _SMALL = 1e-4
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
