@@ -11,7 +11,6 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import mujoco
@@ -35,8 +34,7 @@ class Push(NamedTuple):
     force: float
 
 
-@dataclass(frozen=True)
-class Walk:
+class Walk(NamedTuple):
     """What became of a run: metres forwards and most and last sideways, when it fell, slips, the worst of them [m], the
     largest torque [N m], ∫uᵀu dt [N² m² s], the share of relaxed samples, by how much commanded forces left their
     cones [N], the velocity at the end [m/s]."""
