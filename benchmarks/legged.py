@@ -60,8 +60,8 @@ def _row(name: str, law: control.LeggedController, period: float, repeats: int) 
         times.append(law_batch(law, q, v, t, repeats)())
         relaxed += law.outcome != "exact"
     note = (
-        "models/quadruped.xml: 18 velocities, 12 actuators, 12 multipliers, friction cones, limits of torques and forces; "
-        f"median of {STATES} states near standing, of which {relaxed} with relaxed tasks; warm starts"
+        "models/quadruped.xml: 18 velocities, 12 actuators, 12 multipliers, friction cones, limits of torques and of "
+        f"forces; median of {STATES} states near standing, of which {relaxed} with relaxed tasks; warm starts"
     )
     return Row(
         name=name,

@@ -155,10 +155,9 @@ def _equilibrate(s, ws, n, linear, count, sizes):
             s[ws.columns + c] = 1.0 / most if most > 0.0 else 1.0
     _row_weights(s, ws, n, linear, count, sizes)
     size = _typical_size(s, ws, n, m, linear, count, sizes)
+    _soften(s, ws, n)
     for i in range(m):
-        s[ws.h + i] = s[ws.weights + i] * s[ws.limits + i]
-    for i in range(m):
-        s[ws.h + i] /= size
+        s[ws.h + i] = s[ws.weights + i] * s[ws.limits + i] / size
         for c in range(n):
             s[ws.g + i * n + c] = s[ws.weights + i] * s[ws.rows + i * n + c] * s[ws.columns + c]
     cost = 0.0
@@ -193,6 +192,25 @@ def _row_weights(s, ws, n, linear, count, sizes):
         for i in range(at, at + size):
             s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
         at += size
+
+
+@fast
+def _soften(s, ws, n):
+    """Scale down the columns whose curvature is above the median, so that flat directions keep their digits."""
+    seen, usual = 0, 0.0
+    for a in range(n):
+        s[ws.slope + a] = s[ws.quadratic + a * n + a] * s[ws.columns + a] ** 2
+        seen += 1 if s[ws.slope + a] > 0.0 else 0
+    for a in range(n):
+        below = 0
+        for b in range(n):
+            flatter = s[ws.slope + b] < s[ws.slope + a] or (s[ws.slope + b] == s[ws.slope + a] and b < a)
+            below += 1 if s[ws.slope + b] > 0.0 and flatter else 0
+        if s[ws.slope + a] > 0.0 and below == seen // 2:
+            usual = s[ws.slope + a]
+    for a in range(n):
+        if s[ws.slope + a] > usual > 0.0:
+            s[ws.columns + a] *= np.sqrt(usual / s[ws.slope + a])
 
 
 @fast
