@@ -28,9 +28,10 @@ _PROOF = 1e-9
 _RIDGE = 1e-15
 # Mean complementarity above which the normal matrix is factored, below which its square root.
 _FAR = 1e-5
-# Rows smaller than this multiple of the largest are rounding; rows that bind so much farther away than others are
-# made lighter.
-_NO_ROW, _FAR_AWAY = 1e-9, 1e3
+# Rows smaller than this multiple of the largest are rounding.
+_NO_ROW = 1e-12
+# How many times farther than seems necessary x is expected to go.
+_ROOM = 10.0
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
@@ -154,7 +155,7 @@ def _equilibrate(s, ws, n, linear, count, sizes):
                 most = max(most, abs(s[ws.weights + i] * s[ws.rows + i * n + c]))
             s[ws.columns + c] = 1.0 / most if most > 0.0 else 1.0
     _row_weights(s, ws, n, linear, count, sizes)
-    size = _typical_size(s, ws, n, m, linear, count, sizes)
+    size = _typical_size(s, ws, n, linear, count, sizes)
     for i in range(m):
         s[ws.h + i] = s[ws.weights + i] * s[ws.limits + i]
     for i in range(m):
@@ -179,8 +180,14 @@ def _equilibrate(s, ws, n, linear, count, sizes):
 
 @fast
 def _row_weights(s, ws, n, linear, count, sizes):
-    """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns."""
-    at = 0
+    """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns;
+    what is rounding beside the others remains so."""
+    at, steepest, m = 0, 0.0, linear
+    for c in range(count):
+        m += sizes[c]
+    for i in range(m):
+        for c in range(n):
+            steepest = max(steepest, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
     for k in range(linear + count):
         size = 1 if k < linear else sizes[k - linear]
         most = 0.0
@@ -190,50 +197,62 @@ def _row_weights(s, ws, n, linear, count, sizes):
         if most == 0.0:
             for i in range(at, at + size):
                 most = max(most, abs(s[ws.limits + i]))
+        elif most < _NO_ROW * steepest:
+            most = steepest
         for i in range(at, at + size):
             s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
         at += size
 
 
 @fast
-def _typical_size(s, ws, n, m, linear, count, sizes):
-    """Return the size of x at which the rows typically bind, their median; make lighter those that bind far away.
-
-    Rows that are zero up to rounding bind nowhere: scaled as the others they would be all that counts.
-    """
-    heads = linear + count
-    at, seen, steepest = 0, 0, 0.0
-    for i in range(m):
-        for c in range(n):
-            steepest = max(steepest, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-    for k in range(heads):
-        rows = 1 if k < linear else sizes[k - linear]
-        distance = slope = 0.0
-        for i in range(at, at + rows):
-            distance = max(distance, abs(s[ws.weights + i] * s[ws.limits + i]))
-            for c in range(n):
-                slope = max(slope, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-        s[ws.lam + k] = distance
-        s[ws.kind + k] = 1.0 if slope > _NO_ROW * steepest and distance > 0.0 else 0.0
-        seen += 1 if s[ws.kind + k] != 0.0 else 0
-        at += rows
-    size = 0.0 if seen > 0 else 1.0
-    for k in range(heads):
-        if s[ws.kind + k] != 0.0:
-            below = 0
-            for j in range(heads):
-                nearer = s[ws.lam + j] < s[ws.lam + k] or (s[ws.lam + j] == s[ws.lam + k] and j < k)
-                below += 1 if s[ws.kind + j] != 0.0 and nearer else 0
-            if below == seen // 2:
-                size = s[ws.lam + k]
+def _typical_size(s, ws, n, linear, count, sizes):
+    """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
+    inside all limits or would go without any. Rows whose limits are still farther get smaller weights: a limit that is
+    as good as none would otherwise be what all others are measured by."""
+    farthest = least = 0.0
     at = 0
-    for k in range(heads):
+    for k in range(linear + count):
         rows = 1 if k < linear else sizes[k - linear]
-        if s[ws.lam + k] > _FAR_AWAY * size:
+        head, weight = ws.limits + at, s[ws.weights + at]
+        tail = np.sqrt(dot(s, head + 1, head + 1, rows - 1))
+        farthest = max(farthest, weight * max(abs(s[head]), tail))
+        least = max(least, weight * (tail - s[head]))
+        at += rows
+    if _ROOM * least < farthest:
+        least = max(least, _pull(s, ws, n))
+    size = min(farthest, _ROOM * least) if least > 0.0 else farthest
+    if size == 0.0:
+        return 1.0
+    at = 0
+    for k in range(linear + count):
+        rows, most = 1 if k < linear else sizes[k - linear], 0.0
+        for i in range(at, at + rows):
+            most = max(most, abs(s[ws.weights + i] * s[ws.limits + i]))
+        if most > size:
             for i in range(at, at + rows):
-                s[ws.weights + i] *= _FAR_AWAY * size / s[ws.lam + k]
+                s[ws.weights + i] *= size / most
         at += rows
     return size
+
+
+@fast
+def _pull(s, ws, n):
+    """Return how far x goes without limits, in scaled columns; infinite where that cannot be told."""
+    largest = far = 0.0
+    for a in range(n):
+        s[ws.rhs_x + a] = s[ws.columns + a] * s[ws.linear + a]
+        for b in range(n):
+            s[ws.root + a * n + b] = s[ws.columns + a] * s[ws.quadratic + a * n + b] * s[ws.columns + b]
+        largest = max(largest, s[ws.root + a * n + a])
+    for a in range(n):
+        s[ws.root + a * n + a] += _RIDGE * max(largest, 1e-300)
+    if not cholesky_ltl(s, ws.root, n):
+        return np.inf
+    solve_l_transposed(s, ws.root, n, ws.rhs_x)
+    solve_l(s, ws.root, n, ws.rhs_x)
+    for a in range(n):
+        far = max(far, abs(s[ws.rhs_x + a]))
+    return far
 
 
 @fast
