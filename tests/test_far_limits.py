@@ -50,3 +50,15 @@ def test_rows_that_are_rounding_hold_nothing(limit):
     G = np.array([[1.0, 2.0], [3e-17, -1e-17]])
     found = solve_cone_program(np.eye(2), [-1.0, -2.0], G, [4.0, limit])
     np.testing.assert_allclose(found.x, [0.8, 1.6], atol=1e-9)
+
+
+def test_a_motion_given_up_for_limits_names_them():
+    law, q, v = grasp(limits=(-0.05, 0.05))
+    told = law.solve(q, v, throw=False)
+    assert told.outcome == "relaxed"
+    assert "contact 'a'" in told.conflict
+    assert "actuator 'a_bend'" in told.conflict
+    with pytest.raises(
+        sr.errors.SolveError, match=r"relaxed: position, orientation, for the limits of .*'a_bend'"
+    ):
+        law.solve(q, v)
