@@ -73,7 +73,6 @@ class Integration:
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: InputFunction | None = None
-        self.law: Any = None
         if coordinates is not None:
             from sarrus.coordinates.chart import Chart
 
@@ -162,7 +161,7 @@ class Integration:
             self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
                 self._sample_law(control, sampling, duration)
-            self.law = control
+            self.law: Any = control
         else:
             self.law = compile_control(self.system, control)
             self.table[la.CONTROL] = self.law.address
@@ -239,16 +238,6 @@ class Integration:
             self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
         else:
             self.x[s._tau_part] = value
-
-    def controls(self, x: Array) -> Array:
-        """Return what acts at a state: what is held since the last sample, or the law's answer there."""
-        s = self.system
-        held = self.state[run.PERIOD] > 0.0 and self.state[run.SAMPLES] + self.state[run.DELAY] > 0.0
-        if self.law is None or held:
-            return x[s._u_part]
-        own = isinstance(self.law, Law)
-        u = self.law(x[s._q_part], x[s._v_part], self.time) if own else self.law(x)
-        return np.clip(u, self.bounds[0], self.bounds[1])
 
     def align(self) -> None:
         """Let the grid of fixed steps begin anew at the present time."""

@@ -32,10 +32,12 @@ from sarrus.activity import (
     unchanged,
 )
 from sarrus.complementarity import OneSided
+from sarrus.control.law import Law
 from sarrus.equations import activity_parameter, stick_parameter
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.impacts import hold, impact
 from sarrus.inputs import Event
+from sarrus.kernels import run_state as run
 from sarrus.mechanism.pose import Array
 from sarrus.records import EventRecord, SwitchRecord
 from sarrus.solves import ForwardDynamics
@@ -275,7 +277,12 @@ class Switcher:
         """Return the forward dynamics at the state of the loop with its control and force, and parameters as now."""
         s, x = loop.system, loop.x.copy()
         x[s._p_part] = list(s.parameters.values())
-        return s.forward_dynamics(x[s._q_part], x[s._v_part], loop.controls(x), loop.time, x[s._tau_part])
+        q, v, law = x[s._q_part], x[s._v_part], getattr(loop, "law", None)
+        u = x[s._u_part]
+        if law is not None and loop.state[run.SAMPLES] == 0.0:  # what is held counts as soon as there is any
+            asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
+            u = np.clip(asked, loop.bounds[0], loop.bounds[1])
+        return s.forward_dynamics(q, v, u, loop.time, x[s._tau_part])
 
     def _note(
         self,

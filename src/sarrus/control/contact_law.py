@@ -102,7 +102,8 @@ class Distribution(Command):
         rate of the controls not kept; "held": no forces inside all limits, the last controls.
     cost : uᵀW u.
     gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.optimize.ConeSolution`.
-    conflict : names of contacts and actuators that stand against each other where there is no solution.
+    conflict : names of contacts and actuators whose limits stand against each other, or against the tasks where these
+        are relaxed; those that count most first.
     """
 
     contact_forces: dict[str, Array]
@@ -355,11 +356,12 @@ class ContactLaw(Law):
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
         """Return u with forces, certificate and what became of each demand.
 
-        Raises `SolveError` where a demand is missed unless ``throw`` is False. Where no forces lie inside all limits it
-        names the contacts and actuators in conflict.
+        Raises `SolveError` where a demand is missed unless ``throw`` is False. Where limits are the reason it names the
+        contacts and actuators in conflict.
         """
-        u = self(q, v, t)
         told, layout = self._arrays[cn.REPORT], self._report_layout
+        told[layout.conflict :] = 0.0
+        u = self(q, v, t)
         facts, levels, outcome = told[layout.facts :], self._told(), self.outcome
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         if outcome == "held":
@@ -377,10 +379,13 @@ class ContactLaw(Law):
             float(facts[cl.PRIMAL]),
             float(facts[cl.DUAL]),
             int(facts[cl.COUNT]),
-            self._conflict() if outcome == "held" else (),
+            self._conflict() if outcome != "exact" else (),
         )
         if throw and status is not Status.OK:
-            what = ", ".join(result.conflict) or ", ".join(result.missed)
+            limits = ", ".join(result.conflict)
+            what = limits if outcome == "held" else ", ".join(result.missed)
+            if limits and outcome != "held":
+                what = f"{what}, for the limits of {limits}"
             raise SolveError(
                 f"{self.name} of {self.system.name}: {outcome}: {what}. {status.remedy}", result=result
             )

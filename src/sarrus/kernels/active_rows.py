@@ -220,39 +220,31 @@ def _spread(s, ws, linear, count, sizes):
 
 @internal
 def _optimal(s, ws, n, m, linear, count, sizes):
-    """Tell whether the trial satisfies all conditions of optimality, each relative to the terms it consists of."""
-    reach = push = 0.0
-    for c in range(n):
-        reach = max(reach, abs(s[ws.trial + c]))
+    """Tell whether the trial satisfies all conditions of optimality."""
+    size = 1.0
     for i in range(m):
         s[ws.trial_s + i] = s[ws.h + i] - dot(s, ws.g + i * n, ws.trial, n)
-        push = max(push, abs(s[ws.trial_z + i]))
+        size = max(size, abs(s[ws.trial_z + i]))
     _gradient(s, ws, n, ws.slope)
-    pull = max(push, reach)
-    for c in range(n):
-        pull = max(pull, abs(s[ws.q + c]) + abs(s[ws.slope + c]))
     for c in range(n):
         for i in range(m):
             s[ws.slope + c] += s[ws.g + i * n + c] * s[ws.trial_z + i]
-        if not abs(s[ws.slope + c]) <= 10.0 * _ZERO * pull:
+        if not abs(s[ws.slope + c]) <= 10.0 * _ZERO * size:
             return False
-    product = terms = 0.0
+    product = 0.0
     for i in range(m):
-        size = abs(s[ws.h + i]) + reach
         product += s[ws.trial_s + i] * s[ws.trial_z + i]
-        terms += size * abs(s[ws.trial_z + i])
-        if i < linear and not (s[ws.trial_s + i] >= -_ZERO * size and s[ws.trial_z + i] >= -_ZERO * pull):
-            return False
-    if not abs(product) <= 10.0 * _ZERO * terms:
+    if not abs(product) <= 10.0 * _ZERO * size:
         return False
+    for i in range(linear):
+        if not (s[ws.trial_s + i] >= -_ZERO and s[ws.trial_z + i] >= -_ZERO * size):
+            return False
     at = linear
     for k in range(count):
-        rest, size = sizes[k] - 1, reach
-        for i in range(at, at + rest + 1):
-            size = max(size, abs(s[ws.h + i]) + reach)
+        rest, total = sizes[k] - 1, 0.0
         inside = s[ws.trial_s + at] - np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, rest))
         total = s[ws.trial_z + at] - np.sqrt(dot(s, ws.trial_z + at + 1, ws.trial_z + at + 1, rest))
-        if not (inside >= -_ZERO * size and total >= -_ZERO * pull):
+        if not (inside >= -_ZERO and total >= -_ZERO * size):
             return False
-        at += rest + 1
+        at += sizes[k]
     return True

@@ -90,19 +90,19 @@ def most_rows(actuators, contacts, extra):
 
 
 class DistributionWorkspace(NamedTuple):
-    """Offsets in the array at WORK: levels and turned unknowns after the first level, then a cone program."""
+    """Offsets in the array at WORK: the rows of the levels, a vector of all unknowns, a cone program."""
 
     rows: int
-    turned: int
+    vector: int
     program: int
     size: int
 
 
 def distribution_workspace(unknowns, total, program):
     """Return the offsets for so many unknowns, rows of levels, and numbers of a cone program."""
-    turned = total * unknowns
-    start = turned + unknowns * unknowns
-    return DistributionWorkspace(0, turned, start, start + program)
+    vector = total * unknowns
+    start = vector + unknowns
+    return DistributionWorkspace(0, vector, start, start + program)
 
 
 def extra_rows(table: np.ndarray, contacts: int) -> int:

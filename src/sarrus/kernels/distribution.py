@@ -43,16 +43,14 @@ def distribution(table_pointer, x_pointer, what):
     ws, perm, n, free = ll.law_workspace(table), permutation(table), table[ll.NU], table[ll.NV] - rank
     dw = cn.distribution_workspace(n, total, 0)
     work = flat_at(contacts[cn.WORK])
+    for i in range(total * n):
+        work[dw.rows + i] = s[ws.table + i]
     begin_levels(table, s, ws)
     first, done = solve_level(table, settings, answer, s, perm, ws, 0, 0, 0, total, free)
-    begun, left = first, done
-    for i in range(begun * n, total * n):
-        work[dw.rows + i] = s[ws.table + i]
-    for i in range(n * n):
-        work[dw.turned + i] = s[ws.turned + i]
+    tasks, left = first, done
     for level in range(1, table[ll.N_LEVELS]):
         first, done = solve_level(table, settings, answer, s, perm, ws, level, first, done, total, free)
-    outcome = _choose(table, contacts, s, ws, work, dw, done, begun, left, what)
+    outcome = _choose(table, contacts, s, ws, work, dw, done, tasks, left, what)
     flat_at(contacts[cn.REPORT])[0] = outcome
     if outcome == cn.FAILED:
         return -2
@@ -89,17 +87,17 @@ def _most_rows(table, contacts):
 
 
 @internal
-def _choose(table, contacts, s, ws, work, dw, done, begun, left, what):
+def _choose(table, contacts, s, ws, work, dw, done, tasks, left, what):
     """Find the unknowns: with the tasks as they are, relaxed, relaxed with a jump, or as they were; return which."""
     n, nu, answer = table[ll.NU], table[ll.ACTUATORS], flat_at(table[ll.ANSWER])
     ph = cn.physics(nu, table[ll.N_CONTACTS], n, table[ll.N_LEVELS])
     data, kept = flat_at(contacts[cn.PHYSICS]), flat_at(contacts[cn.MEMORY])
     near = what == ll.SAMPLE and data[ph.rate] > 0.0 and kept[0] == 1.0
-    if _distribute(table, contacts, s, ws, work, dw, s, ws.turned, done, n - done, begun, near, False):
+    if _distribute(table, contacts, s, ws, work, dw, done, n - done, tasks, near, False):
         return cn.EXACT
     for attempt in range(2 if near else 1):
         held = near and attempt == 0
-        if _distribute(table, contacts, s, ws, work, dw, work, dw.turned, left, n - left, begun, held, True):
+        if _distribute(table, contacts, s, ws, work, dw, left, n - left, tasks, held, True):
             return cn.JUMPED if near and attempt == 1 else cn.RELAXED
     if contacts[cn.HOLD] == 1 and kept[0] == 1.0:
         for k in range(nu):
@@ -109,8 +107,8 @@ def _choose(table, contacts, s, ws, work, dw, done, begun, left, what):
 
 
 @internal
-def _distribute(table, contacts, s, ws, work, dw, from_, turned, used, free, first_row, near, relaxed):
-    """Solve for the unknowns in the directions turned[:, used:], with costs on the rows from ``first_row`` on; where
+def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relaxed):
+    """Solve for the unknowns in the directions turned[:, used:], with costs on the rows from ``tasks`` on; where
     there is a solution write it to the answer."""
     n, nu, count = table[ll.NU], table[ll.ACTUATORS], table[ll.N_CONTACTS]
     answer = flat_at(table[ll.ANSWER])
@@ -125,8 +123,8 @@ def _distribute(table, contacts, s, ws, work, dw, from_, turned, used, free, fir
     perm = flat_from(contacts, cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES] + cones)
     wc = cl.cone_workspace(free, rows)
     p = flat_at(contacts[cn.WORK] + 8 * dw.program)
-    _cost(table, data, ph, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc)
-    _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, free, near, p, wc)
+    _cost(table, data, ph, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc)
+    _rows(table, contacts, s, ws, data, ph, answer, kept, used, free, near, p, wc)
     if free == 0:
         return _within(p, wc, linear, cones, sizes, answer, n)
     most = _most_rows(table, contacts)
@@ -139,7 +137,7 @@ def _distribute(table, contacts, s, ws, work, dw, from_, turned, used, free, fir
         for k in range(n):
             away = kept[slot + 1 + k] - answer[k]
             for c in range(free):
-                p[wc.x + c] += away * from_[turned + k * n + used + c]
+                p[wc.x + c] += away * s[ws.turned + k * n + used + c]
         for i in range(rows):
             p[wc.s + i], p[wc.z + i] = kept[slot + 1 + n + i], kept[slot + 1 + n + rows + i]
     verdict = interior_point(p, wc, free, linear, cones, sizes, perm, flat_from(data, ph.solver), warm)
@@ -149,7 +147,7 @@ def _distribute(table, contacts, s, ws, work, dw, from_, turned, used, free, fir
     if verdict != cl.SOLVED:
         _accuse(table, contacts, s, ws, p, wc, told)
         return False
-    _settle(table, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc)
+    _settle(table, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc)
     kept[slot] = signature
     for k in range(n):
         kept[slot + 1 + k] = answer[k]
@@ -192,28 +190,34 @@ def _count(table, contacts, s, ws, data, ph, sizes, near):
 
 
 @fast
-def _cost(table, data, ph, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc):
+def _cost(table, data, ph, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc):
     """Write P and q of xᵀW x, and of what the levels miss where they are relaxed."""
     n = table[ll.NU]
     for i in range(free * free + free):
         p[wc.quadratic + i] = 0.0
     for k in range(n):
-        row, weight = turned + k * n + used, 2.0 * data[ph.weights + k]
+        row, weight = ws.turned + k * n + used, 2.0 * data[ph.weights + k]
         for a in range(free):
-            share = weight * from_[row + a]
+            share = weight * s[row + a]
             p[wc.linear + a] += share * answer[k]
             for b in range(a + 1):
-                p[wc.quadratic + a * free + b] += share * from_[row + b]
+                p[wc.quadratic + a * free + b] += share * s[row + b]
     if relaxed:
-        row = first_row
+        row = tasks
         for level in range(1, table[ll.N_LEVELS]):
             weight = 2.0 * data[ph.relaxation + level]
             for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                at = dw.rows + row * n + used
                 for a in range(free):
-                    share = weight * work[at + a]
+                    work[dw.vector + a] = 0.0
+                for k in range(n):
+                    entry, at = work[dw.rows + row * n + k], ws.turned + k * n + used
+                    if entry != 0.0:
+                        for a in range(free):
+                            work[dw.vector + a] += entry * s[at + a]
+                for a in range(free):
+                    share = weight * work[dw.vector + a]
                     for b in range(a + 1):
-                        p[wc.quadratic + a * free + b] += share * work[at + b]
+                        p[wc.quadratic + a * free + b] += share * work[dw.vector + b]
                 row += 1
     for a in range(free):
         for b in range(a):
@@ -221,28 +225,28 @@ def _cost(table, data, ph, answer, work, dw, from_, turned, used, free, first_ro
 
 
 @fast
-def _put(p, wc, free, row, from_, at, factor, limit):
+def _put(p, wc, free, row, s, at, factor, limit):
     """Write the row limit − factor × (row of the turned unknowns)."""
     for c in range(free):
-        p[wc.rows + row * free + c] = factor * from_[at + c]
+        p[wc.rows + row * free + c] = factor * s[at + c]
     p[wc.limits + row] = limit
 
 
 @internal
-def _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, free, near, p, wc):
+def _rows(table, contacts, s, ws, data, ph, answer, kept, used, free, near, p, wc):
     """Write G and h: limits of the controls, of the normal forces and of the user, then the cones."""
     n, nu, count, mode = table[ll.NU], table[ll.ACTUATORS], table[ll.N_CONTACTS], contacts[cn.FRICTION]
     reach = data[ph.rate] * flat_at(table[ll.SETTINGS])[ll.PERIOD]
     row = 0
     for k in range(nu):
-        at, upper, lower = turned + k * n + used, data[ph.upper + k], data[ph.lower + k]
+        at, upper, lower = ws.turned + k * n + used, data[ph.upper + k], data[ph.lower + k]
         if near:
             upper, lower = min(upper, kept[1 + k] + reach), max(lower, kept[1 + k] - reach)
         if np.isfinite(upper):
-            _put(p, wc, free, row, from_, at, 1.0, upper - answer[k])
+            _put(p, wc, free, row, s, at, 1.0, upper - answer[k])
             row += 1
         if np.isfinite(lower):
-            _put(p, wc, free, row, from_, at, -1.0, answer[k] - lower)
+            _put(p, wc, free, row, s, at, -1.0, answer[k] - lower)
             row += 1
     for cones in range(2):
         for k in range(count):
@@ -253,20 +257,20 @@ def _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, f
                 contacts[cn.PLACES + 2 * k + 1],
                 data[ph.friction + k],
             )
-            at = turned + first * n + used
+            at = ws.turned + first * n + used
             if cones == 1:
                 if size > 1 and mode == cn.CONE:
-                    _put(p, wc, free, row, from_, at, -mu, mu * answer[first])
+                    _put(p, wc, free, row, s, at, -mu, mu * answer[first])
                     for i in range(1, size):
-                        _put(p, wc, free, row + i, from_, at + i * n, -1.0, answer[first + i])
+                        _put(p, wc, free, row + i, s, at + i * n, -1.0, answer[first + i])
                     row += size
                 continue
             if np.isfinite(data[ph.largest + k]):
                 limit = s[ws.contacts + count + k] * data[ph.largest + k]
-                _put(p, wc, free, row, from_, at, 1.0, limit - answer[first])
+                _put(p, wc, free, row, s, at, 1.0, limit - answer[first])
                 row += 1
             if size == 1:
-                _put(p, wc, free, row, from_, at, -1.0, answer[first])
+                _put(p, wc, free, row, s, at, -1.0, answer[first])
                 row += 1
             elif mode == cn.PYRAMID:
                 side = mu / np.sqrt(2.0)
@@ -278,13 +282,13 @@ def _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, f
                             wc,
                             free,
                             row,
-                            from_,
+                            s,
                             at,
                             -side,
                             side * answer[first] - sign * answer[first + i],
                         )
                         for c in range(free):
-                            p[wc.rows + row * free + c] += sign * from_[at + i * n + c]
+                            p[wc.rows + row * free + c] += sign * s[at + i * n + c]
                         row += 1
         if cones == 0:
             row = _users(
@@ -294,8 +298,8 @@ def _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, f
                 0,
                 contacts[cn.EXTRA_LINEAR],
                 count,
-                from_,
-                turned,
+                s,
+                ws,
                 used,
                 free,
                 row,
@@ -306,11 +310,11 @@ def _rows(table, contacts, s, ws, data, ph, answer, kept, from_, turned, used, f
     extra, at = 0, cn.PLACES + 2 * count
     for k in range(contacts[cn.EXTRA_CONES]):
         extra += contacts[at + k]
-    _users(contacts, answer, n, first, extra, count, from_, turned, used, free, row, p, wc)
+    _users(contacts, answer, n, first, extra, count, s, ws, used, free, row, p, wc)
 
 
 @internal
-def _users(contacts, answer, n, first, number, count, from_, turned, used, free, row, p, wc):
+def _users(contacts, answer, n, first, number, count, s, ws, used, free, row, p, wc):
     """Write rows of the user, h − G x; return the next row."""
     extra, at = contacts[cn.EXTRA_LINEAR], cn.PLACES + 2 * count
     for k in range(contacts[cn.EXTRA_CONES]):
@@ -325,7 +329,7 @@ def _users(contacts, answer, n, first, number, count, from_, turned, used, free,
             if weight != 0.0:
                 value -= weight * answer[k]
                 for c in range(free):
-                    p[wc.rows + row * free + c] += weight * from_[turned + k * n + used + c]
+                    p[wc.rows + row * free + c] += weight * s[ws.turned + k * n + used + c]
         p[wc.limits + row] = value
         row += 1
     return row
@@ -350,29 +354,23 @@ def _within(p, wc, linear, cones, sizes, answer, n):
 
 
 @internal
-def _settle(table, answer, work, dw, from_, turned, used, free, first_row, relaxed, p, wc):
+def _settle(table, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc):
     """Add the solution to the unknowns, and what levels miss by it to what they tell."""
     n = table[ll.NU]
     for k in range(n):
+        change = 0.0
         for c in range(free):
-            answer[k] += from_[turned + k * n + used + c] * p[wc.x + c]
+            change += s[ws.turned + k * n + used + c] * p[wc.x + c]
+        work[dw.vector + k] = change
+        answer[k] += change
     if relaxed:
-        row = first_row
+        row = tasks
         for level in range(1, table[ll.N_LEVELS]):
             total = 0.0
             for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                total += dot_two(work, dw.rows + row * n + used, p, wc.x, free) ** 2
+                total += dot(work, dw.rows + row * n, dw.vector, n) ** 2
                 row += 1
             answer[n + 1 + ll.PER_LEVEL * level + 1] += np.sqrt(total)
-
-
-@fast
-def dot_two(a, i, b, j, n):
-    """Return the scalar product of vectors in two arrays."""
-    total = 0.0
-    for k in range(n):
-        total += a[i + k] * b[j + k]
-    return total
 
 
 @internal

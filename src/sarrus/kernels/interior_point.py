@@ -28,9 +28,9 @@ _PROOF = 1e-9
 _RIDGE = 1e-15
 # Mean complementarity above which the normal matrix is factored, below which its square root.
 _FAR = 1e-5
-# Rows whose entries are smaller than this, relative to the largest, are not scaled up further: they may be rounding,
-# and what they limit is far away.
-_SMALL = 1e-4
+# Rows smaller than this multiple of the largest are rounding; rows that bind so much farther away than others are
+# made lighter.
+_NO_ROW, _FAR_AWAY = 1e-9, 1e3
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
@@ -154,15 +154,10 @@ def _equilibrate(s, ws, n, linear, count, sizes):
                 most = max(most, abs(s[ws.weights + i] * s[ws.rows + i * n + c]))
             s[ws.columns + c] = 1.0 / most if most > 0.0 else 1.0
     _row_weights(s, ws, n, linear, count, sizes)
-    size = 0.0
+    size = _typical_size(s, ws, n, m, linear, count, sizes)
+    _soften(s, ws, n)
     for i in range(m):
-        value = s[ws.weights + i] * s[ws.limits + i]
-        s[ws.h + i] = value
-        size = max(size, abs(value))
-    if size == 0.0:
-        size = 1.0
-    for i in range(m):
-        s[ws.h + i] /= size
+        s[ws.h + i] = s[ws.weights + i] * s[ws.limits + i] / size
         for c in range(n):
             s[ws.g + i * n + c] = s[ws.weights + i] * s[ws.rows + i * n + c] * s[ws.columns + c]
     cost = 0.0
@@ -184,23 +179,79 @@ def _equilibrate(s, ws, n, linear, count, sizes):
 @fast
 def _row_weights(s, ws, n, linear, count, sizes):
     """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns."""
-    m = linear
-    for c in range(count):
-        m += sizes[c]
-    least = 0.0
-    for i in range(m):
-        for c in range(n):
-            least = max(least, _SMALL * abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
     at = 0
     for k in range(linear + count):
         size = 1 if k < linear else sizes[k - linear]
-        most = least
+        most = 0.0
         for i in range(at, at + size):
             for c in range(n):
                 most = max(most, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
+        if most == 0.0:
+            for i in range(at, at + size):
+                most = max(most, abs(s[ws.limits + i]))
         for i in range(at, at + size):
             s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
         at += size
+
+
+@fast
+def _soften(s, ws, n):
+    """Scale down the columns whose curvature is above the median, so that flat directions keep their digits."""
+    seen, usual = 0, 0.0
+    for a in range(n):
+        s[ws.slope + a] = s[ws.quadratic + a * n + a] * s[ws.columns + a] ** 2
+        seen += 1 if s[ws.slope + a] > 0.0 else 0
+    for a in range(n):
+        below = 0
+        for b in range(n):
+            flatter = s[ws.slope + b] < s[ws.slope + a] or (s[ws.slope + b] == s[ws.slope + a] and b < a)
+            below += 1 if s[ws.slope + b] > 0.0 and flatter else 0
+        if s[ws.slope + a] > 0.0 and below == seen // 2:
+            usual = s[ws.slope + a]
+    for a in range(n):
+        if s[ws.slope + a] > usual > 0.0:
+            s[ws.columns + a] *= np.sqrt(usual / s[ws.slope + a])
+
+
+@fast
+def _typical_size(s, ws, n, m, linear, count, sizes):
+    """Return the size of x at which the rows typically bind, their median; make lighter those that bind far away.
+
+    Rows that are zero up to rounding bind nowhere: scaled as the others they would be all that counts.
+    """
+    heads = linear + count
+    at, seen, steepest = 0, 0, 0.0
+    for i in range(m):
+        for c in range(n):
+            steepest = max(steepest, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
+    for k in range(heads):
+        rows = 1 if k < linear else sizes[k - linear]
+        distance = slope = 0.0
+        for i in range(at, at + rows):
+            distance = max(distance, abs(s[ws.weights + i] * s[ws.limits + i]))
+            for c in range(n):
+                slope = max(slope, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
+        s[ws.lam + k] = distance
+        s[ws.kind + k] = 1.0 if slope > _NO_ROW * steepest and distance > 0.0 else 0.0
+        seen += 1 if s[ws.kind + k] != 0.0 else 0
+        at += rows
+    size = 0.0 if seen > 0 else 1.0
+    for k in range(heads):
+        if s[ws.kind + k] != 0.0:
+            below = 0
+            for j in range(heads):
+                nearer = s[ws.lam + j] < s[ws.lam + k] or (s[ws.lam + j] == s[ws.lam + k] and j < k)
+                below += 1 if s[ws.kind + j] != 0.0 and nearer else 0
+            if below == seen // 2:
+                size = s[ws.lam + k]
+    at = 0
+    for k in range(heads):
+        rows = 1 if k < linear else sizes[k - linear]
+        if s[ws.lam + k] > _FAR_AWAY * size:
+            for i in range(at, at + rows):
+                s[ws.weights + i] *= _FAR_AWAY * size / s[ws.lam + k]
+        at += rows
+    return size
 
 
 @fast
