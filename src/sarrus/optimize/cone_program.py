@@ -105,7 +105,7 @@ class ConeProgram:
         # a cone of one row is a half-line all the same
         n, e, m = int(variables), int(equalities), int(linear) + sum(sizes)
         self.variables, self.equalities, self.rows = n, e, m
-        self._table = np.zeros(cl.SIZES + len(sizes) + e + m + 1, np.int64)
+        self._table = np.zeros(cl.SIZES + len(sizes) + e + m + n, np.int64)
         self._table[[cl.VARIABLES, cl.EQUALITIES, cl.LINEAR, cl.CONES]] = n, e, linear, len(sizes)
         self._table[cl.SIZES : cl.SIZES + len(sizes)] = sizes
         data, work, answer = cl.program_storage(self._table)
@@ -172,6 +172,10 @@ class ConeProgram:
             raise ArgumentError(f"{name} must be finite", element=name)
         verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
         self._solved = verdict == cl.SOLVED
+        if verdict == cl.INDEFINITE:
+            raise ArgumentError(
+                "P must be positive semidefinite, at least along the x that A x = 0 leaves free", element="P"
+            )
         solution = self._solution(_STATUS[int(verdict)])
         if throw and not solution.status.ok:
             raise SolveError(
