@@ -14,6 +14,8 @@ from sarrus.kernels.interior_point import interior_point
 _CUT, _MISSED = 1e-11, 1e-9
 # A sum below this multiple of its terms' sizes is rounding.
 _NOISE = 1e-14
+# The same for what is left of the limit of a row that the equalities determine, by way of the x that they do.
+_FIXED_NOISE = 1e-11
 
 
 def cone_program(table_pointer, x_pointer, what):
@@ -89,19 +91,24 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
     for k in range(free):
         column = es.basis + k * n
         for a in range(n):
-            s[work + a] = _product(data, a * n, s, column, n, 0.0)
+            s[work + a] = _product(data, a * n, s, column, n, 0.0, _NOISE)
         for j in range(k + 1):
-            value = _product(s, es.basis + j * n, s, work, n, 0.0)
+            value = _product(s, es.basis + j * n, s, work, n, 0.0, _NOISE)
             s[ws.quadratic + j * free + k] = value
             s[ws.quadratic + k * free + j] = value
         for i in range(m):
-            s[ws.rows + i * free + k] = _product(data, cone_rows + i * n, s, column, n, 0.0)
+            s[ws.rows + i * free + k] = _product(data, cone_rows + i * n, s, column, n, 0.0, _NOISE)
     for a in range(n):
-        s[work + a] = _product(data, a * n, s, es.particular, n, data[linear + a])
+        s[work + a] = _product(data, a * n, s, es.particular, n, data[linear + a], _NOISE)
     for k in range(free):
-        s[ws.linear + k] = _product(s, es.basis + k * n, s, work, n, 0.0)
+        s[ws.linear + k] = _product(s, es.basis + k * n, s, work, n, 0.0, _NOISE)
     for i in range(m):
-        s[ws.limits + i] = -_product(data, cone_rows + i * n, s, es.particular, n, -data[cone_limits + i])
+        fixed = True
+        for k in range(free):
+            fixed = fixed and s[ws.rows + i * free + k] == 0.0
+        noise = _FIXED_NOISE if fixed else _NOISE
+        missed = _product(data, cone_rows + i * n, s, es.particular, n, -data[cone_limits + i], noise)
+        s[ws.limits + i] = -missed
     if what == cl.WARM:
         for a in range(n):
             s[work + a] = (answer[a] - s[es.particular + a]) / s[units + a] ** 2
@@ -144,14 +151,14 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
 
 
 @fa.fast
-def _product(a, i, b, j, n, start):
+def _product(a, i, b, j, n, start, noise):
     """Return start plus a scalar product, zero where that is rounding."""
     total, size = start, abs(start)
     for k in range(n):
         value = a[i + k] * b[j + k]
         total += value
         size += abs(value)
-    return total if abs(total) > _NOISE * size else 0.0
+    return total if abs(total) > noise * size else 0.0
 
 
 @internal
@@ -187,10 +194,10 @@ def _contradict(data, s, answer, n, e, m, x, lengths):
     for a in range(n):
         answer[a] = s[x + a]
     for i in range(m):
-        answer[n + i] = -_product(data, cone_rows + i * n, s, x, n, -data[cone_limits + i])
+        answer[n + i] = -_product(data, cone_rows + i * n, s, x, n, -data[cone_limits + i], 0.0)
         answer[n + m + i] = 0.0
     for i in range(e):
-        missed = _product(data, rows + i * n, s, x, n, -data[limits + i])
+        missed = _product(data, rows + i * n, s, x, n, -data[limits + i], 0.0)
         answer[n + 2 * m + i] = missed / s[lengths + i] ** 2
 
 

@@ -30,8 +30,8 @@ from sarrus.kernels.flat import internal
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
-# A direction of infeasibility is a proof when it is one to this.
-_PROOF = 1e-9
+# A direction of infeasibility is a proof when it is one to this, or to that where rounding ends the iterations.
+_PROOF, _LAST_PROOF = 1e-9, 1e-7
 # A sum below this multiple of its terms' sizes proves nothing.
 _ROUNDING = 1e-13
 # What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
@@ -75,7 +75,7 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
         _cold_start(s, ws, n, m, linear, count, sizes)
     best, waiting, answer, iterations = np.inf, 0, cl.STALLED, 0
     while True:
-        tau_residual, mu, error, verdict = _residuals(s, ws, n, m, tau, kappa, degree, limits[cl.TARGET])
+        tau_residual, mu, error, verdict = _residuals(s, ws, n, m, tau, kappa, degree, _PROOF)
         if not np.isfinite(error):
             break
         if verdict == cl.STALLED and error < best:
@@ -105,6 +105,10 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
             break
     if answer == cl.STALLED and best <= limits[cl.ACCEPTED]:
         answer = cl.SOLVED
+    if answer == cl.STALLED and kappa > tau:
+        _, _, error, answer = _residuals(s, ws, n, m, tau, kappa, degree, _LAST_PROOF)
+        if answer != cl.STALLED and np.isfinite(error):
+            _keep(s, ws, n, m, 1.0, ws.xx, ws.ss, ws.zz)
     if endless and answer != cl.INFEASIBLE:
         answer = cl.UNBOUNDED
         for i in range(n):
@@ -171,15 +175,9 @@ def _equilibrate(s, ws, n, linear, count, sizes):
             s[ws.columns + c] = 1.0 / most if most > 0.0 else 1.0
     _row_weights(s, ws, n, linear, count, sizes)
     _curvature_columns(s, ws, n, m)
-    size = 0.0
+    size = _unit_of_x(s, ws, n, linear, count, sizes)
     for i in range(m):
-        value = s[ws.weights + i] * s[ws.limits + i]
-        s[ws.h + i] = value
-        size = max(size, abs(value))
-    if size == 0.0:
-        size = 1.0
-    for i in range(m):
-        s[ws.h + i] /= size
+        s[ws.h + i] = s[ws.weights + i] * s[ws.limits + i] / size
         for c in range(n):
             s[ws.g + i * n + c] = s[ws.weights + i] * s[ws.rows + i * n + c] * s[ws.columns + c]
     cost = 0.0
@@ -222,7 +220,8 @@ def _is_seen(s, ws, n, m, c):
 
 @fast
 def _row_weights(s, ws, n, linear, count, sizes):
-    """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns."""
+    """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns, and
+    zero for those without entries."""
     at = 0
     for k in range(linear + count):
         size = 1 if k < linear else sizes[k - linear]
@@ -230,12 +229,33 @@ def _row_weights(s, ws, n, linear, count, sizes):
         for i in range(at, at + size):
             for c in range(n):
                 most = max(most, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-        if most == 0.0:
+        for i in range(at, at + size):
+            s[ws.weights + i] = 1.0 / most if most > 0.0 else 0.0
+        at += size
+
+
+@fast
+def _unit_of_x(s, ws, n, linear, count, sizes):
+    """Return the largest limit of the rows with entries; give the others weights that make theirs as large."""
+    at = linear
+    for c in range(count):
+        at += sizes[c]
+    unit = 0.0
+    for i in range(at):
+        unit = max(unit, abs(s[ws.weights + i] * s[ws.limits + i]))
+    if unit == 0.0:
+        unit = 1.0
+    at = 0
+    for k in range(linear + count):
+        size = 1 if k < linear else sizes[k - linear]
+        if s[ws.weights + at] == 0.0:
+            most = 0.0
             for i in range(at, at + size):
                 most = max(most, abs(s[ws.limits + i]))
-        for i in range(at, at + size):
-            s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
+            for i in range(at, at + size):
+                s[ws.weights + i] = unit / most if most > 0.0 else 1.0
         at += size
+    return unit
 
 
 @fast
@@ -425,7 +445,7 @@ def _warm_start(s, ws, n, m, linear, count, sizes, size, cost, by):
 
 
 @internal
-def _residuals(s, ws, n, m, tau, kappa, degree, target):
+def _residuals(s, ws, n, m, tau, kappa, degree, proof):
     """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
     _times(s, ws.p, n, n, ws.xx, ws.px)
     for c in range(n):
@@ -449,9 +469,9 @@ def _residuals(s, ws, n, m, tau, kappa, degree, target):
         size += abs(s[ws.h + i] * s[ws.zz + i])
     tau_residual = kappa + along + across + curve / tau
     mu = (dot(s, ws.ss, ws.zz, m) + tau * kappa) / degree
-    if across < -_ROUNDING * size and still <= -_PROOF * across:
+    if across < -_ROUNDING * size and still <= -proof * across:
         return tau_residual, mu, 0.0, cl.INFEASIBLE
-    if along < 0.0 and flat <= -_PROOF * along and opened <= -_PROOF * along:
+    if along < 0.0 and flat <= -proof * along and opened <= -proof * along:
         return tau_residual, mu, 0.0, cl.UNBOUNDED
     wrong = missed = 0.0
     for c in range(n):
