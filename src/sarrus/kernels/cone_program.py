@@ -66,7 +66,7 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
     rows, limits = linear + n, linear + n + e * n
     cone_rows = limits + e
     cone_limits = cone_rows + m * n
-    asked = _equilibrate(data, s, n, e, m, rows, es.rows, limits, rhs, units, lengths)
+    asked = _equilibrate(data, s, n, e, m, rows, es.rows, cone_rows, limits, rhs, units, lengths)
     rank, left = fa.solve(
         s, es.rows, e, n, n, _CUT, 1.0, perm, diagonal, beta, beta2, norms, rhs, y, es.particular
     )
@@ -162,13 +162,19 @@ def _product(a, i, b, j, n, start, noise):
 
 
 @internal
-def _equilibrate(data, s, n, e, m, rows, out, limits, rhs, units, lengths):
-    """Write A and b with columns and rows of size one, the units of x and the lengths of the rows; return max |b|."""
+def _equilibrate(data, s, n, e, m, rows, out, cone_rows, limits, rhs, units, lengths):
+    """Write A and b with rows of length one in units of x in which columns of A and G are of size one; also these
+    units and the lengths of the rows. Return max |b|."""
     for a in range(n):
-        most = 0.0
-        for i in range(e):
-            most = max(most, abs(data[rows + i * n + a]))
-        s[units + a] = 1.0 / most if most > 0.0 else 1.0
+        s[units + a] = 1.0
+    for _ in range(2):
+        # the sizes of columns, next to the old units
+        for a in range(n):
+            s[rhs + a] = 0.0
+        _column_sizes(data, s, n, e, rows, units, rhs)
+        _column_sizes(data, s, n, m, cone_rows, units, rhs)
+        for a in range(n):
+            s[units + a] = 1.0 / s[rhs + a] if s[rhs + a] > 0.0 else 1.0
     asked = 0.0
     for i in range(e):
         total = 0.0
@@ -183,6 +189,19 @@ def _equilibrate(data, s, n, e, m, rows, out, limits, rhs, units, lengths):
         s[rhs + i] = data[limits + i] / length
         asked = max(asked, abs(s[rhs + i]))
     return asked
+
+
+@fa.fast
+def _column_sizes(data, s, n, count, rows, units, out):
+    """Raise the sizes at ``out`` to the largest entries of the columns of rows that are brought to size one."""
+    for i in range(rows, rows + count * n, n):
+        most = 0.0
+        for a in range(n):
+            most = max(most, abs(data[i + a] * s[units + a]))
+        if most > 0.0:
+            weight = 1.0 / most
+            for a in range(n):
+                s[out + a] = max(s[out + a], weight * abs(data[i + a]))
 
 
 @internal
