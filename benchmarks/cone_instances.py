@@ -60,7 +60,5 @@ def instance(seed: int) -> Instance:
         sum_of_normals = np.zeros((1, n))
         sum_of_normals[0, nu::3] = 1.0
         A, b = np.vstack([A, sum_of_normals]), np.append(b, -(10 ** rng.uniform(-4, 1)))
-    feet = [
-        friction_cone(np.eye(3, n, nu + 3 * k), coefficient=float(friction[k])) for k in range(contacts)
-    ]
+    feet = [friction_cone(np.eye(3, n, nu + 3 * k), coefficient=float(friction[k])) for k in range(contacts)]
     return Instance(family, nu, P, np.zeros(n), A, b, stack([bounds(lower, upper), *feet]))

@@ -46,7 +46,9 @@ class Outcome:
 def rows(quick: bool) -> list[Row]:
     """Return a row for each family of instances, then the times of the quadruped's forces."""
     outcomes = [compare(seed) for seed in range(500 if quick else 10_000)]
-    return [_family(name, outcomes[k :: len(FAMILIES)]) for k, name in enumerate(FAMILIES)] + speed_rows(quick)
+    return [_family(name, outcomes[k :: len(FAMILIES)]) for k, name in enumerate(FAMILIES)] + speed_rows(
+        quick
+    )
 
 
 def compare(seed: int) -> Outcome:
@@ -59,7 +61,9 @@ def compare(seed: int) -> Outcome:
     theirs = clarabel_solver(program, TOLERANCE).solve()
     ended = perf_counter()
     status = str(theirs.status)
-    finite = bool(np.isfinite(np.concatenate([ours.x, ours.slack, ours.dual, ours.multipliers, [ours.gap]])).all())
+    finite = bool(
+        np.isfinite(np.concatenate([ours.x, ours.slack, ours.dual, ours.multipliers, [ours.gap]])).all()
+    )
     wanted = VERDICTS.get(status, ours.status if ours.status.ok else None)
     found = seed, between - began, ended - between, status, finite, ours.status is wanted
     if ours.status is not Status.OK or wanted is not Status.OK:

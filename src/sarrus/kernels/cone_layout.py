@@ -43,7 +43,7 @@ class ConeWorkspace(NamedTuple):
     x: int
     s: int
     z: int
-    count: int
+    iterations: int
     p: int
     q: int
     g: int
@@ -97,8 +97,8 @@ def cone_workspace(n, m):
     x = limits + m
     s = x + n
     z = s + m
-    count = z + m
-    p = count + 1
+    iterations = z + m
+    p = iterations + 1
     q = p + n * n
     g = q + n
     h = g + m * n
@@ -141,7 +141,7 @@ def cone_workspace(n, m):
     pull = fall + n
     best = pull + n
     return ConeWorkspace(
-        0, linear, rows, limits, x, s, z, count, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned, normal,
+        0, linear, rows, limits, x, s, z, iterations, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned, normal,
         dual, primal, px, offset, x1, z1, x2, z2, rest, rhs_x, rhs_z, ds, centred,
         missed, change, root, spare, inner, kind, trial, trial_s,
         trial_z, along, reduced, slope, fall, pull, best, best + n + 2 * m,

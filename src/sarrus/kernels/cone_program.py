@@ -45,7 +45,7 @@ def cone_program(table_pointer, x_pointer, what):
         verdict = interior_point(s, ws, n, linear, count, sizes, perm, limits, what == cl.WARM)
         for i in range(n + 2 * m):
             answer[i] = s[ws.x + i]
-        answer[n + 2 * m + cl.COUNT] = s[ws.count]
+        answer[n + 2 * m + cl.COUNT] = s[ws.iterations]
         answer[n + 2 * m + cl.RANK] = 0.0
     return _certify(data, s, answer, n, e, m, verdict)
 
@@ -127,7 +127,7 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
         flat_at(table[cl.LIMITS]),
         what == cl.WARM,
     )
-    answer[n + 2 * m + e + cl.COUNT] = s[ws.count]
+    answer[n + 2 * m + e + cl.COUNT] = s[ws.iterations]
     for a in range(n):
         answer[a] = s[es.particular + a] if verdict != cl.UNBOUNDED else 0.0
         for k in range(free):

@@ -37,14 +37,17 @@ class ConeSolution:
 
     Attributes
     ----------
-    x : (n,) the variables; where infeasible the last iterate, where unbounded the direction.
-    slack : (m,) s = h − G x ∈ K.
+    x : (n,) the variables; where infeasible the last iterate, where unbounded a direction: P x = 0, A x = 0, −G x ∈ K
+        and qᵀx = −1.
+    slack : (m,) s = h − G x ∈ K; where unbounded −G x.
     dual : (m,) z ∈ K, the multipliers of the rows: P x + q + Gᵀz + Aᵀy = 0, sᵀz = 0. Where infeasible a proof of that:
-        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy < 0; its large entries name the rows in conflict.
-    multipliers : (e,) y of the equalities, of minimum norm where these are redundant.
-    cost, dual_cost : ½ xᵀP x + qᵀx, and the lower bound that z and y prove.
+        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy = −1; its large entries name the rows in conflict.
+    multipliers : (e,) y of the equalities. Where these are redundant, the one of minimum norm when rows are of length
+        one, in units in which the columns of A and G are of size one.
+    cost, dual_cost : ½ xᵀP x + qᵀx, and the lower bound −½ xᵀP x − hᵀz − bᵀy that z and y prove.
     gap : cost − dual_cost.
-    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of the slope above.
+    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of P x + q + Gᵀz + Aᵀy. Where
+        infeasible the latter of Gᵀz + Aᵀy; where unbounded those of G x + s and A x, and of P x.
     rank : of A.
     iterations : of the interior-point method.
     status : OK, INFEASIBLE, UNBOUNDED, NOT_CONVERGED or NOT_FINITE.
@@ -151,7 +154,8 @@ class ConeProgram:
     ) -> ConeSolution:
         """Solve for the data; ``warm`` begins at the last solution, which pays where the data change little.
 
-        Raises `ArgumentError` for data of the wrong shape or not finite, `SolveError` where there is no solution
+        Raises `ArgumentError` for data of the wrong shape or not finite and for a P that is not symmetric or not positive
+        semidefinite, `SolveError` where there is no solution
         unless ``throw`` is False; its ``result`` is the `ConeSolution`.
         """
         for name, value in (("P", P), ("q", q), ("G", G), ("h", h), ("A", A), ("b", b)):
@@ -170,6 +174,11 @@ class ConeProgram:
         if not np.isfinite(self._data).all():
             name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
             raise ArgumentError(f"{name} must be finite", element=name)
+        if not (self._parts["P"] == self._parts["P"].T).all():
+            size = np.abs(self._parts["P"]).max()
+            if np.abs(self._parts["P"] - self._parts["P"].T).max() > 1e-10 * size:
+                raise ArgumentError("P must be symmetric", element="P")
+            self._parts["P"][:] = 0.5 * (self._parts["P"] + self._parts["P"].T)
         verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
         self._solved = verdict == cl.SOLVED
         if verdict == cl.INDEFINITE:
