@@ -1,4 +1,4 @@
-"""Seeded force distributions of five kinds, as cone programs: unknown are controls u, which cost, and contact forces."""
+"""Seeded force distributions of five kinds, as cone programs: unknown are controls u and contact forces."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def verdict(row: Row) -> str:
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """Return the tables that have lines: speed against peers, control laws, cone programs, accuracy, cost of a new model, start-up."""
+    """Return the tables that have lines: speed against peers, control laws, cone programs, accuracy, cost, start-up."""
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
     laws = [r for r in rows if "kernel_us" in r.extra]

@@ -1,4 +1,4 @@
-"""Cone programs with fifty digits: Newton's method on the rows that a solution says are active, by none of its algebra."""
+"""Cone programs with fifty digits: Newton's method on the rows that a solution says are active, in mpmath."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from sarrus.optimize import ConeSolution
 
-DIGITS, STEPS = 50, 12
+DIGITS, STEPS = 50, 6
 # Added to the diagonal of the linear equations, for multipliers and forces that are not unique; the iterations are
 # those of the proximal method of multipliers, so that it changes nothing in the end.
 PROXIMAL = mpmath.mpf(10) ** -12
@@ -38,7 +38,7 @@ def refined(
             mpmath.matrix(part.tolist()) if part.size else part for part in (P, q, G, h, A, b)
         )
         x = mpmath.matrix(s.x.tolist())
-        rows, dual, y = _active(s, linear, cones)
+        rows, y = _active(s, linear, cones)
         multipliers = mpmath.matrix([*s.multipliers[kept].tolist(), *y]) if e or y else mpmath.matrix(0, 1)
         size = e + sum(len(where) if kind == "apex" else 1 for kind, where in rows)
         residual = mpmath.inf
@@ -86,8 +86,8 @@ def refined(
         return np.array([float(value) for value in x]), float(residual)
 
 
-def _active(s: ConeSolution, linear: int, cones: tuple[int, ...]) -> tuple[list, Array, list[float]]:
-    """Return the kind and rows of what is active, z, and the multipliers to begin with."""
+def _active(s: ConeSolution, linear: int, cones: tuple[int, ...]) -> tuple[list, list[float]]:
+    """Return the kind and rows of what is active, and the multipliers to begin with."""
     rows, y = [], []
     for i in range(linear):
         if s.dual[i] > s.slack[i]:
@@ -103,7 +103,7 @@ def _active(s: ConeSolution, linear: int, cones: tuple[int, ...]) -> tuple[list,
             rows.append(("apex" if apex else "boundary", where))
             y.extend(dual.tolist() if apex else [float(dual[0])])
         at += size
-    return rows, s.dual, y
+    return rows, y
 
 
 def _independent(A: Array) -> list[int]:

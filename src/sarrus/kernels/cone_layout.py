@@ -18,7 +18,17 @@ SIZES = 8  # of the second-order cones; then room for permutations of equalities
 COLD, WARM = 0, 1
 
 # What is answered.
-SOLVED, INFEASIBLE, UNBOUNDED, STALLED, CONTRADICTING, INDEFINITE, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1
+SOLVED, INFEASIBLE, UNBOUNDED, STALLED, CONTRADICTING, INDEFINITE, ASYMMETRIC, BAD_DATA, NOT_FINITE = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    -1,
+)
 
 # limits: what gap and residuals are to reach, what they must reach where rounding stops them, iterations; how far from
 # the boundary a warm start begins
@@ -141,8 +151,8 @@ def cone_workspace(n, m):
     pull = fall + n
     best = pull + n
     return ConeWorkspace(
-        0, linear, rows, limits, x, s, z, iterations, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned, normal,
-        dual, primal, px, offset, x1, z1, x2, z2, rest, rhs_x, rhs_z, ds, centred,
+        0, linear, rows, limits, x, s, z, iterations, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned,
+        normal, dual, primal, px, offset, x1, z1, x2, z2, rest, rhs_x, rhs_z, ds, centred,
         missed, change, root, spare, inner, kind, trial, trial_s,
         trial_z, along, reduced, slope, fall, pull, best, best + n + 2 * m,
     )  # fmt: skip

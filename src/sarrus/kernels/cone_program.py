@@ -16,6 +16,8 @@ _CUT, _MISSED = 1e-11, 1e-9
 _NOISE = 1e-14
 # The same for what is left of the limit of a row that the equalities determine, by way of the x that they do.
 _FIXED_NOISE = 1e-11
+# Relative difference of P from its transpose that rounding may have made.
+_ASYMMETRIC = 1e-10
 
 
 def cone_program(table_pointer, x_pointer, what):
@@ -30,6 +32,9 @@ def cone_program(table_pointer, x_pointer, what):
     m = linear
     for c in range(count):
         m += sizes[c]
+    fault = _fault(data, n, n * n + n + e * n + e + m * n + m)
+    if fault != cl.SOLVED:
+        return fault
     if e > 0:
         verdict = _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what)
     else:
@@ -48,6 +53,23 @@ def cone_program(table_pointer, x_pointer, what):
         answer[n + 2 * m + cl.COUNT] = s[ws.iterations]
         answer[n + 2 * m + cl.RANK] = 0.0
     return _certify(data, s, answer, n, e, m, verdict)
+
+
+@fa.fast
+def _fault(data, n, size):
+    """Return BAD_DATA where numbers are not finite, ASYMMETRIC where P is not symmetric, SOLVED else; make P symmetric
+    to the last digit."""
+    total = largest = apart = 0.0
+    for i in range(size):
+        total += 0.0 * data[i]
+    if not total == 0.0:
+        return cl.BAD_DATA
+    for a in range(n):
+        for b in range(a):
+            value, other = data[a * n + b], data[b * n + a]
+            largest, apart = max(largest, abs(value)), max(apart, abs(value - other))
+            data[a * n + b] = data[b * n + a] = 0.5 * (value + other)
+    return cl.ASYMMETRIC if apart > _ASYMMETRIC * largest else cl.SOLVED
 
 
 @internal
@@ -135,14 +157,10 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
     for i in range(2 * m):
         answer[n + i] = s[ws.s + i]
     for a in range(n):
-        slope = 0.0
-        if verdict != cl.INFEASIBLE:
-            slope = data[linear + a]
-            for b in range(n):
-                slope += data[a * n + b] * answer[b]
-        for i in range(m):
-            slope += data[cone_rows + i * n + a] * s[ws.z + i]
-        s[work + a] = -slope * s[units + a]
+        s[work + a] = _missed(data, a * n, answer, n, data[linear + a]) if verdict != cl.INFEASIBLE else 0.0
+    _add_slopes(data, cone_rows, m, n, answer, n + m, s, work)
+    for a in range(n):
+        s[work + a] *= -s[units + a]
     fa.apply_q_transposed(s, es.rows, n, rank, beta, work)
     fa.multipliers(s, es.rows, e, n, rank, perm, diagonal, beta2, work, rhs, y)
     for i in range(e):
@@ -174,7 +192,7 @@ def _equilibrate(data, s, n, e, m, rows, out, cone_rows, limits, rhs, units, len
         _column_sizes(data, s, n, e, rows, units, rhs)
         _column_sizes(data, s, n, m, cone_rows, units, rhs)
         for a in range(n):
-            s[units + a] = 1.0 / s[rhs + a] if s[rhs + a] > 0.0 else 1.0
+            s[units + a] = 1.0 / np.sqrt(s[rhs + a]) if s[rhs + a] > 0.0 else 1.0
     asked = 0.0
     for i in range(e):
         total = 0.0
@@ -193,15 +211,34 @@ def _equilibrate(data, s, n, e, m, rows, out, cone_rows, limits, rhs, units, len
 
 @fa.fast
 def _column_sizes(data, s, n, count, rows, units, out):
-    """Raise the sizes at ``out`` to the largest entries of the columns of rows that are brought to size one."""
+    """Add to ``out`` the squares of the columns of rows that are brought to length one."""
     for i in range(rows, rows + count * n, n):
-        most = 0.0
+        total = 0.0
         for a in range(n):
-            most = max(most, abs(data[i + a] * s[units + a]))
-        if most > 0.0:
-            weight = 1.0 / most
+            total += (data[i + a] * s[units + a]) ** 2
+        if total > 0.0:
+            weight = 1.0 / total
             for a in range(n):
-                s[out + a] = max(s[out + a], weight * abs(data[i + a]))
+                s[out + a] += weight * data[i + a] ** 2
+
+
+@fa.fast
+def _add_slopes(data, first, rows, n, weights, z, out, at):
+    """Add the product of a transposed rows × n matrix of the data with the vector z."""
+    for i in range(rows):
+        weight, row = weights[z + i], first + i * n
+        if weight != 0.0:
+            for a in range(n):
+                out[at + a] += weight * data[row + a]
+
+
+@fa.fast
+def _missed(data, row, answer, n, start):
+    """Return start plus the product of a row of the data with x."""
+    total = start
+    for a in range(n):
+        total += data[row + a] * answer[a]
+    return total
 
 
 @internal
@@ -225,7 +262,7 @@ def _certify(data, s, answer, n, e, m, verdict):
     """Write the facts of the answer, found from the program itself; return the verdict if they bear it out.
 
     A proof that there is no solution is brought to hᵀz + bᵀy = −1, a direction without bound to qᵀx = −1; their
-    residuals are then those of the proof.
+    residuals are then those of the proof. The workspace is overwritten.
     """
     linear, rows, limits = n * n, n * n + n, n * n + n + e * n
     cone_rows, cone_limits = limits + e, limits + e + m * n
@@ -261,30 +298,23 @@ def _certify(data, s, answer, n, e, m, verdict):
         along = -1.0
     primal = dual = 0.0
     for a in range(n):
-        slope = 0.0
-        for b in range(n):
-            slope += data[a * n + b] * answer[b]
-        curve += answer[a] * slope
+        s[a] = _missed(data, a * n, answer, n, 0.0)
+        curve += answer[a] * s[a]
         if none:
-            slope = 0.0
+            s[a] = 0.0
         elif not endless:
-            slope += data[linear + a]
-        if not endless:
-            for i in range(m):
-                slope += data[cone_rows + i * n + a] * answer[z + i]
-            for i in range(e):
-                slope += data[rows + i * n + a] * answer[y + i]
-        dual = max(dual, abs(slope))
+            s[a] += data[linear + a]
+    if not endless:
+        _add_slopes(data, cone_rows, m, n, answer, z, s, 0)
+        _add_slopes(data, rows, e, n, answer, y, s, 0)
+    for a in range(n):
+        dual = max(dual, abs(s[a]))
     for i in range(m):
-        missed = answer[slack + i] - (0.0 if endless else data[cone_limits + i])
-        for a in range(n):
-            missed += data[cone_rows + i * n + a] * answer[a]
-        primal = max(primal, abs(missed))
+        start = answer[slack + i] - (0.0 if endless else data[cone_limits + i])
+        primal = max(primal, abs(_missed(data, cone_rows + i * n, answer, n, start)))
     for i in range(e):
-        missed = 0.0 if endless else -data[limits + i]
-        for a in range(n):
-            missed += data[rows + i * n + a] * answer[a]
-        primal = max(primal, abs(missed))
+        start = 0.0 if endless else -data[limits + i]
+        primal = max(primal, abs(_missed(data, rows + i * n, answer, n, start)))
     answer[facts + cl.PRIMAL], answer[facts + cl.DUAL] = primal, dual
     answer[facts + cl.COST], answer[facts + cl.DUAL_COST] = 0.5 * curve + along, bound - 0.5 * curve
     answer[facts + cl.GAP] = curve + along - bound

@@ -64,10 +64,10 @@ def _curvature_columns(s, ws, n, m):
 @fast
 def _is_seen(s, ws, n, m, c):
     """Tell whether a column of G has entries."""
+    total = 0.0
     for i in range(m):
-        if s[ws.rows + i * n + c] != 0.0:
-            return True
-    return False
+        total += abs(s[ws.rows + i * n + c])
+    return total > 0.0
 
 
 @fast

@@ -29,6 +29,11 @@ _STATUS = {
     cl.CONTRADICTING: Status.INFEASIBLE,
     cl.NOT_FINITE: Status.NOT_FINITE,
 }
+_FAULTS = {
+    cl.BAD_DATA: "finite",
+    cl.ASYMMETRIC: "symmetric",
+    cl.INDEFINITE: "positive semidefinite, at least along the x that A x = 0 leaves free",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,43 +159,34 @@ class ConeProgram:
     ) -> ConeSolution:
         """Solve for the data; ``warm`` begins at the last solution, which pays where the data change little.
 
-        Raises `ArgumentError` for data of the wrong shape or not finite and for a P that is not symmetric or not positive
-        semidefinite, `SolveError` where there is no solution
-        unless ``throw`` is False; its ``result`` is the `ConeSolution`.
+        Raises `ArgumentError` for data of the wrong shape or not finite and for a P that is not symmetric or not
+        positive semidefinite, `SolveError` where there is no solution unless ``throw`` is False; its ``result`` is
+        the `ConeSolution`.
         """
-        for name, value in (("P", P), ("q", q), ("G", G), ("h", h), ("A", A), ("b", b)):
+        for name, value in zip(self._parts, (P, q, A, b, G, h)):
             part = self._parts[name]
-            if value is None:
-                if part.size:
-                    raise ArgumentError(f"{name} must have the shape {part.shape}, got None", element=name)
-                continue
-            array = np.asarray(value, dtype=float)
+            array = np.empty(0) if value is None else np.asarray(value, dtype=float)
             if array.shape != part.shape and not (array.size == part.size == 0):
-                raise ArgumentError(
-                    f"{name} must have the shape {part.shape}, got {array.shape}", element=name
-                )
+                got = "None" if value is None else array.shape
+                raise ArgumentError(f"{name} must have the shape {part.shape}, got {got}", element=name)
             if part.size:
                 part[:] = array
-        if not np.isfinite(self._data).all():
-            name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
-            raise ArgumentError(f"{name} must be finite", element=name)
-        if not (self._parts["P"] == self._parts["P"].T).all():
-            size = np.abs(self._parts["P"]).max()
-            if np.abs(self._parts["P"] - self._parts["P"].T).max() > 1e-10 * size:
-                raise ArgumentError("P must be symmetric", element="P")
-            self._parts["P"][:] = 0.5 * (self._parts["P"] + self._parts["P"].T)
         verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
         self._solved = verdict == cl.SOLVED
-        if verdict == cl.INDEFINITE:
-            raise ArgumentError(
-                "P must be positive semidefinite, at least along the x that A x = 0 leaves free", element="P"
-            )
-        solution = self._solution(_STATUS[int(verdict)])
+        if verdict in _FAULTS:
+            self._refuse(verdict)
+        solution = self._solution(_STATUS[verdict])
         if throw and not solution.status.ok:
             raise SolveError(
                 f"cone program: {solution.status.diagnosis}. {solution.status.remedy}", result=solution
             )
         return solution
+
+    def _refuse(self, verdict: int) -> None:
+        name = "P"
+        if verdict == cl.BAD_DATA:
+            name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
+        raise ArgumentError(f"{name} must be {_FAULTS[verdict]}", element=name)
 
     def _solution(self, status: Status) -> ConeSolution:
         n, m, e = self.variables, self.rows, self.equalities
