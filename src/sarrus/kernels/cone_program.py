@@ -62,7 +62,7 @@ def _fault(data, n, size):
     total = largest = apart = 0.0
     for i in range(size):
         total += 0.0 * data[i]
-    if not total == 0.0:
+    if total != 0.0:  # also where it is NaN
         return cl.BAD_DATA
     for a in range(n):
         for b in range(a):

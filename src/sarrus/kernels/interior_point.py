@@ -31,8 +31,9 @@ from sarrus.kernels.flat import internal
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
-# A direction of infeasibility is a proof when it is one to this, or to that where rounding ends the iterations.
-_PROOF, _LAST_PROOF = 1e-9, 1e-7
+# A direction of infeasibility is a proof when it is one to this, or to that where τ is below so much κ: there
+# rounding allows no more.
+_PROOF, _LAST_PROOF, _SURE = 1e-9, 1e-7, 1e-9
 # A sum below this multiple of its terms' sizes proves nothing.
 _ROUNDING = 1e-13
 # What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
@@ -45,6 +46,8 @@ _DEPENDENT = 1e-11
 _FAR = 1e-5
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
+# Corrections of a direction for rounding.
+_REFINEMENTS = 2
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
 _PATIENCE, _LONG_PATIENCE = 2, 25
 
@@ -76,7 +79,9 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
         _cold_start(s, ws, n, m, linear, count, sizes)
     best, waiting, answer, iterations = np.inf, 0, cl.STALLED, 0
     while True:
-        tau_residual, mu, error, verdict = _residuals(s, ws, n, m, tau, kappa, degree, _PROOF)
+        tau_residual, mu, error, verdict = _residuals(
+            s, ws, n, m, tau, kappa, degree, _PROOF if tau > _SURE * kappa else _LAST_PROOF
+        )
         if not np.isfinite(error):
             break
         if verdict == cl.STALLED and error < best:
@@ -106,10 +111,6 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
             break
     if answer == cl.STALLED and best <= limits[cl.ACCEPTED]:
         answer = cl.SOLVED
-    if answer == cl.STALLED and kappa > tau:
-        _, _, error, answer = _residuals(s, ws, n, m, tau, kappa, degree, _LAST_PROOF)
-        if answer != cl.STALLED and np.isfinite(error):
-            _keep(s, ws, n, m, 1.0, ws.xx, ws.ss, ws.zz)
     if endless and answer != cl.INFEASIBLE:
         answer = cl.UNBOUNDED
         for i in range(n):
@@ -178,32 +179,20 @@ def _add_transposed(s, matrix, rows, n, z, out):
 @fast
 def _square_root(s, ws, n):
     """Write L with P = LᵀL to ws.root, up to a ridge by which it exists where P is only semidefinite; False where P is
-    not even that."""
-    largest = 0.0
+    not even that, but for rounding."""
+    largest = 1e-6
     for a in range(n):
         largest = max(largest, s[ws.p + a * n + a])
-    for i in range(n * n):
-        s[ws.root + i] = s[ws.p + i]
-    ridge = _RIDGE * max(largest, 1e-6)
-    for k in range(n - 1, -1, -1):
-        row = ws.root + k * n
-        pivot = s[row + k] + ridge
-        if not pivot > -_DENT * max(largest, 1e-6):
-            return False
-        flat = pivot <= n * ridge
-        root = np.sqrt(max(pivot, ridge))
-        s[row + k] = root
-        for j in range(k):
-            if flat:
-                if not abs(s[row + j]) <= np.sqrt(_DENT) * max(largest, 1e-6):
-                    return False
-                s[row + j] = 0.0
-            s[row + j] /= root
-        for i in range(k):
-            weight, other = s[row + i], ws.root + i * n
-            for j in range(i + 1):
-                s[other + j] -= weight * s[row + j]
-    return True
+    ridge = n * _RIDGE
+    while ridge < _DENT:
+        for i in range(n * n):
+            s[ws.root + i] = s[ws.p + i]
+        for a in range(n):
+            s[ws.root + a * n + a] += ridge * largest
+        if cholesky_ltl(s, ws.root, n):
+            return True
+        ridge *= 10.0
+    return n == 0
 
 
 @internal
@@ -406,8 +395,10 @@ def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
     kappa_step = -kappa - kappa / tau * tau_step
     step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, 1.0)
     sigma = (1.0 - step) ** 3
+    for i in range(m):
+        s[ds + i] *= step
     co.centre(s, ws, linear, count, sizes, ds, ws.z1, sigma * mu, ws.centred)
-    product = kappa * tau + kappa_step * tau_step - sigma * mu
+    product = kappa * tau + step * kappa_step * tau_step - sigma * mu
     tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
     kappa_step = -(product + kappa * tau_step) / tau
     _refine(s, ws, n, m, linear, count, sizes, tau_step, 1.0 - sigma)
@@ -450,16 +441,20 @@ def _refine(s, ws, n, m, linear, count, sizes, tau_step, share):
     """Correct x1 and z1 for what rounding in the scaled space leaves of the dual equations; leave Δz at rhs_z."""
     rest, dz = ws.rest, ws.rhs_z
     co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
-    for c in range(n):
-        s[rest + c] = dot(s, ws.p + c * n, ws.x1, n) + s[ws.q + c] * tau_step + share * s[ws.dual + c]
-    _add_transposed(s, ws.g, m, n, dz, rest)
-    solve_l_transposed(s, ws.normal, n, rest)
-    solve_l(s, ws.normal, n, rest)
-    for c in range(n):
-        s[ws.x1 + c] -= s[rest + c]
-    for i in range(m):
-        s[ws.z1 + i] -= dot(s, ws.turned + i * n, rest, n)
-    co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
+    for _ in range(_REFINEMENTS):
+        for c in range(n):
+            s[rest + c] = dot(s, ws.p + c * n, ws.x1, n) + s[ws.q + c] * tau_step + share * s[ws.dual + c]
+        _add_transposed(s, ws.g, m, n, dz, rest)
+        solve_l_transposed(s, ws.normal, n, rest)
+        solve_l(s, ws.normal, n, rest)
+        for c in range(n):
+            s[ws.x1 + c] -= s[rest + c]
+        # not Δz anew from z1: its rounding would be as large as before
+        _times(s, ws.turned, m, n, rest, ws.missed)
+        co.over_scaling(s, ws, linear, count, sizes, ws.missed, ws.centred)
+        for i in range(m):
+            s[ws.z1 + i] -= s[ws.missed + i]
+            s[dz + i] -= s[ws.centred + i]
 
 
 @internal
