@@ -9,7 +9,7 @@ from time import perf_counter
 
 from rich.console import Console
 
-from benchmarks import accuracy, control, cost, dynamics, legged, linear, start_up, step
+from benchmarks import accuracy, cones, control, cost, dynamics, legged, linear, start_up, step
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, write_json
 from benchmarks.tables import markdown, print_tables, replace_in_readme
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "kernel": dynamics.kernel_rows,
     "linear": linear.rows,
     "control": control.rows,
+    "cones": cones.rows,
     "legged": legged.rows,
     "accuracy": accuracy.rows,
     "cost": cost.rows,

@@ -33,13 +33,24 @@ def verdict(row: Row) -> str:
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """Return the tables that have lines: speed against peers, control laws, accuracy, cost of a new model, start-up."""
+    """Return the tables that have lines: speed against peers, control laws, cone programs, accuracy, cost, start-up."""
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
     laws = [r for r in rows if "kernel_us" in r.extra]
-    speed = [r for r in rows if r.peer is not None and r not in accuracy and r not in laws]
+    answers = [r for r in rows if "control_difference" in r.extra]
+    cones = [r for r in rows if "bare_us" in r.extra]
+    apart = [*accuracy, *laws, *answers, *cones]
+    speed = [r for r in rows if r.peer is not None and r not in apart]
     start = [r for r in rows if r.peer is None and r not in cost and r not in laws]
-    tables = (_speed(speed), _laws(laws), _accuracy(accuracy), _cost(cost), _start(start))
+    tables = (
+        _speed(speed),
+        _laws(laws),
+        _cones(cones),
+        _answers(answers),
+        _accuracy(accuracy),
+        _cost(cost),
+        _start(start),
+    )
     return [table for table in tables if table[2]]
 
 
@@ -73,6 +84,54 @@ def _laws(rows: Sequence[Row]) -> Section:
             (r.name, r.model, duration(r.ours_us), duration(r.extra["kernel_us"]), *peer, verdict(r))
         )
     return "Control laws", header, lines
+
+
+def _cones(rows: Sequence[Row]) -> Section:
+    header = (
+        "program",
+        "from Python",
+        "in the kernel",
+        "peer, from Python",
+        "time of peer",
+        "ratio",
+        "of kernel",
+        "target",
+    )
+    lines: list[Cells] = []
+    for r in rows:
+        times = duration(r.ours_us), duration(r.extra["bare_us"]), r.peer or "", duration(r.peer_us or 0.0)
+        lines.append((r.name, *times, f"{r.ratio:.2f}", f"{r.extra['bare_ratio']:.1f}", verdict(r)))
+    return "Cone programs", header, lines
+
+
+def _answers(rows: Sequence[Row]) -> Section:
+    header = (
+        "random programs",
+        "number",
+        "peer says",
+        "cost, where solved",
+        "u, where solved",
+        "u elsewhere",
+        "u, bound",
+        "sarrus",
+        "of peer",
+    )
+    lines: list[Cells] = []
+    for r in rows:
+        names = ("cost_difference", "control_difference", "unsolved_control_difference", "control_bound")
+        told = ", ".join(f"{number} {status}" for status, number in r.extra["peer_statuses"].items())
+        figures = [f"{r.extra[name]:.1e}" for name in names]
+        lines.append(
+            (
+                r.name,
+                str(r.extra["instances"]),
+                told,
+                *figures,
+                duration(r.ours_us),
+                duration(r.peer_us or 0.0),
+            )
+        )
+    return "Answers to random cone programs: largest relative differences", header, lines
 
 
 def _accuracy(rows: Sequence[Row]) -> Section:

@@ -1,4 +1,4 @@
-"""Every block of Python in README.md, docs/tour.md, docs/control.md and docs/legged.md runs, in order, in a folder of its own."""
+"""Every block of Python in README.md and in the pages listed runs, in order, in a folder of its own."""
 
 from __future__ import annotations
 

@@ -309,7 +309,7 @@ class ContactLaw(Law):
             )
         rows = cn.most_rows(self.system.nu, count, len(extra.h))
         places = [v for p in self.terms.places for v in (self.system.nu + p.start, p.stop - p.start)]
-        table = np.zeros(cn.PLACES + 2 * count + 2 * len(extra.cones) + count + rows + 1, np.int64)
+        table = np.zeros(cn.PLACES + 3 * count + 2 * len(extra.cones) + rows + n, np.int64)
         table[[cn.FRICTION, cn.HOLD]] = friction, hold
         table[[cn.EXTRA_LINEAR, cn.EXTRA_CONES]] = extra.linear, len(extra.cones)
         table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]

@@ -5,8 +5,9 @@ or at its apex, s = 0 with any z in the cone. With the active rows c(x) = 0 and 
 
     H Δx − Jᵀy = −(P x + q),    J Δx = −c,    H = P + Σ y (−∇²c),
 
-in the null space of J, found with its rank: y is of minimum norm where active rows depend on each other. The answer
-counts only if all of the conditions of optimality hold, those of the rows left out too.
+in the null space of J, found with its rank: where active rows depend on each other, y is the nearest to that before,
+which keeps the signs that the interior-point method found. The answer counts only if all of the conditions of
+optimality hold, those of the rows left out too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from sarrus.kernels.flat import internal
 
 # Rows of size one: relative size below which a row depends on others; what counts as zero; the ridge.
 _CUT, _ZERO, _RIDGE = 1e-10, 1e-12, 1e-12
+# Errors of the conditions of optimality that are accepted, and those at which no further step is taken.
+_ACCEPTED, _SMALL = 1e-11, 1e-14
 _STEPS = 8
 
 INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
@@ -52,6 +55,7 @@ def optimize_active(s, ws, n, m, linear, count, sizes, perm):
     s at ws.trial_s and z at ws.trial_z."""
     beta, beta2, norms, diagonal, way = ws.x1, ws.x2, ws.z1, ws.z2, ws.rest
     # lengths: x1, x2, rest, rhs_x have room for n, the others for m; ranks are at most n
+    before = np.inf
     for _ in range(_STEPS):
         rows = _active(s, ws, n, linear, count, sizes)
         _gradient(s, ws, n, ws.slope)
@@ -98,14 +102,20 @@ def optimize_active(s, ws, n, m, linear, count, sizes, perm):
             for a in range(n):
                 s[ws.slope + a] += s[ws.inner + k] * dot(s, ws.normal + a * n, ws.along + k * n, n)
         if rows > 0:
+            for a in range(n):
+                s[ws.slope + a] -= s[ws.pull + a]
             fa.apply_q_transposed(s, ws.spare, n, rank, beta, ws.slope)
             fa.multipliers(s, ws.spare, rows, n, rank, perm, diagonal, beta2, ws.slope, ws.missed, ws.centred)
+            for i in range(rows):
+                s[ws.centred + i] += s[ws.change + i]
         _spread(s, ws, linear, count, sizes)
-        if _optimal(s, ws, n, m, linear, count, sizes):
+        error = _error(s, ws, n, m, linear, count, sizes)
+        if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
             return True
-        if rows == 0:
+        if rows == 0 and error > _ACCEPTED:
             return False
-    return False
+        before = error
+    return before <= _ACCEPTED
 
 
 @fa.fast
@@ -117,7 +127,8 @@ def _gradient(s, ws, n, out):
 
 @internal
 def _active(s, ws, n, linear, count, sizes):
-    """Write J to ws.spare, −c to ws.centred, s to ws.trial_s and H to ws.normal; return how many rows J has."""
+    """Write J to ws.spare, −c to ws.centred, s to ws.trial_s, H to ws.normal, the multipliers y so far to ws.change and
+    Jᵀy to ws.pull; return how many rows J has."""
     for i in range(n * n):
         s[ws.normal + i] = s[ws.p + i]
     m = linear
@@ -131,6 +142,7 @@ def _active(s, ws, n, linear, count, sizes):
             for c in range(n):
                 s[ws.spare + rows * n + c] = -s[ws.g + i * n + c]
             s[ws.centred + rows] = -s[ws.trial_s + i]
+            s[ws.change + rows] = s[ws.trial_z + i]
             rows += 1
     at = linear
     for k in range(count):
@@ -140,11 +152,18 @@ def _active(s, ws, n, linear, count, sizes):
                 for c in range(n):
                     s[ws.spare + rows * n + c] = -s[ws.g + i * n + c]
                 s[ws.centred + rows] = -s[ws.trial_s + i]
+                s[ws.change + rows] = s[ws.trial_z + i]
                 rows += 1
         elif kind == BOUNDARY:
             _boundary(s, ws, n, at, size, rows)
+            s[ws.change + rows] = s[ws.trial_z + at]
             rows += 1
         at += size
+    for c in range(n):
+        s[ws.pull + c] = 0.0
+    for i in range(rows):
+        for c in range(n):
+            s[ws.pull + c] += s[ws.change + i] * s[ws.spare + i * n + c]
     return rows
 
 
@@ -219,32 +238,31 @@ def _spread(s, ws, linear, count, sizes):
 
 
 @internal
-def _optimal(s, ws, n, m, linear, count, sizes):
-    """Tell whether the trial satisfies all conditions of optimality."""
-    size = 1.0
+def _error(s, ws, n, m, linear, count, sizes):
+    """Return the largest error of the trial in the conditions of optimality, infinite where it leaves the cones."""
+    size, error, product = 1.0, 0.0, 0.0
     for i in range(m):
         s[ws.trial_s + i] = s[ws.h + i] - dot(s, ws.g + i * n, ws.trial, n)
         size = max(size, abs(s[ws.trial_z + i]))
-    _gradient(s, ws, n, ws.slope)
-    for c in range(n):
-        for i in range(m):
-            s[ws.slope + c] += s[ws.g + i * n + c] * s[ws.trial_z + i]
-        if not abs(s[ws.slope + c]) <= 10.0 * _ZERO * size:
-            return False
-    product = 0.0
-    for i in range(m):
         product += s[ws.trial_s + i] * s[ws.trial_z + i]
-    if not abs(product) <= 10.0 * _ZERO * size:
-        return False
+    _gradient(s, ws, n, ws.slope)
+    for i in range(m):
+        weight = s[ws.trial_z + i]
+        if weight != 0.0:
+            for c in range(n):
+                s[ws.slope + c] += weight * s[ws.g + i * n + c]
+    for c in range(n):
+        error = max(error, abs(s[ws.slope + c]))
+    error = max(error, abs(product)) / size
     for i in range(linear):
         if not (s[ws.trial_s + i] >= -_ZERO and s[ws.trial_z + i] >= -_ZERO * size):
-            return False
+            return np.inf
     at = linear
     for k in range(count):
-        rest, total = sizes[k] - 1, 0.0
+        rest = sizes[k] - 1
         inside = s[ws.trial_s + at] - np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, rest))
         total = s[ws.trial_z + at] - np.sqrt(dot(s, ws.trial_z + at + 1, ws.trial_z + at + 1, rest))
         if not (inside >= -_ZERO and total >= -_ZERO * size):
-            return False
+            return np.inf
         at += sizes[k]
-    return True
+    return error if np.isfinite(error) else np.inf

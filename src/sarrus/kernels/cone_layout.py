@@ -12,13 +12,23 @@ import numpy as np
 
 VARIABLES, EQUALITIES, LINEAR, CONES = 0, 1, 2, 3
 DATA, WORK, ANSWER, LIMITS = 4, 5, 6, 7  # addresses; DATA: P, q, A, b, G, h one after the other
-SIZES = 8  # of the second-order cones; then room for a permutation of equalities and rows
+SIZES = 8  # of the second-order cones; then room for permutations of equalities, rows and variables
 
 # What is asked for: begin from the data, or from x, s and z in the answer.
 COLD, WARM = 0, 1
 
 # What is answered.
-SOLVED, INFEASIBLE, UNBOUNDED, STALLED, CONTRADICTING, NOT_FINITE = 0, 1, 2, 3, 4, -1
+SOLVED, INFEASIBLE, UNBOUNDED, STALLED, CONTRADICTING, INDEFINITE, ASYMMETRIC, BAD_DATA, NOT_FINITE = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    -1,
+)
 
 # limits: what gap and residuals are to reach, what they must reach where rounding stops them, iterations; how far from
 # the boundary a warm start begins
@@ -43,7 +53,7 @@ class ConeWorkspace(NamedTuple):
     x: int
     s: int
     z: int
-    facts: int
+    iterations: int
     p: int
     q: int
     g: int
@@ -83,6 +93,8 @@ class ConeWorkspace(NamedTuple):
     along: int
     reduced: int
     slope: int
+    fall: int
+    pull: int
     best: int
     size: int
 
@@ -95,8 +107,8 @@ def cone_workspace(n, m):
     x = limits + m
     s = x + n
     z = s + m
-    facts = z + m
-    p = facts + N_FACTS
+    iterations = z + m
+    p = iterations + 1
     q = p + n * n
     g = q + n
     h = g + m * n
@@ -135,12 +147,14 @@ def cone_workspace(n, m):
     along = trial_z + m
     reduced = along + n * n
     slope = reduced + n * n
-    best = slope + n
+    fall = slope + n
+    pull = fall + n
+    best = pull + n
     return ConeWorkspace(
-        0, linear, rows, limits, x, s, z, facts, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned, normal,
-        dual, primal, px, offset, x1, z1, x2, z2, rest, rhs_x, rhs_z, ds, centred,
+        0, linear, rows, limits, x, s, z, iterations, p, q, g, h, columns, weights, xx, ss, zz, w, eta, lam, turned,
+        normal, dual, primal, px, offset, x1, z1, x2, z2, rest, rhs_x, rhs_z, ds, centred,
         missed, change, root, spare, inner, kind, trial, trial_s,
-        trial_z, along, reduced, slope, best, best + n + 2 * m,
+        trial_z, along, reduced, slope, fall, pull, best, best + n + 2 * m,
     )  # fmt: skip
 
 
@@ -170,4 +184,4 @@ def equality_workspace(n, e, m):
     particular = basis + n * n
     vectors = particular + n
     big = max(n, max(e, m)) + 1
-    return EqualityWorkspace(rows, basis, particular, vectors, big, vectors + 8 * big)
+    return EqualityWorkspace(rows, basis, particular, vectors, big, vectors + 9 * big)

@@ -141,8 +141,7 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
         for i in range(rows):
             p[wc.s + i], p[wc.z + i] = kept[slot + 1 + n + i], kept[slot + 1 + n + rows + i]
     verdict = interior_point(p, wc, free, linear, cones, sizes, perm, flat_from(data, ph.solver), warm)
-    for k in range(cl.N_FACTS):
-        told[1 + k] = p[wc.facts + k]
+    _tell(p, wc, free, rows, told)
     kept[slot] = -1.0
     if verdict != cl.SOLVED:
         _accuse(table, contacts, s, ws, p, wc, told)
@@ -154,6 +153,27 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
     for i in range(rows):
         kept[slot + 1 + n + i], kept[slot + 1 + n + rows + i] = p[wc.s + i], p[wc.z + i]
     return True
+
+
+@fast
+def _tell(p, wc, n, m, told):
+    """Write the facts of a program: residuals, costs and their gap, from its data."""
+    curve = cost = bound = dual = primal = 0.0
+    for c in range(n):
+        slope = dot(p, wc.quadratic + c * n, wc.x, n)
+        curve += p[wc.x + c] * slope
+        cost += p[wc.linear + c] * p[wc.x + c]
+        slope += p[wc.linear + c]
+        for i in range(m):
+            slope += p[wc.rows + i * n + c] * p[wc.z + i]
+        dual = max(dual, abs(slope))
+    for i in range(m):
+        bound -= p[wc.limits + i] * p[wc.z + i]
+        missed = p[wc.limits + i] - p[wc.s + i] - dot(p, wc.rows + i * n, wc.x, n)
+        primal = max(primal, abs(missed))
+    told[1 + cl.COUNT] = p[wc.iterations]
+    told[1 + cl.PRIMAL], told[1 + cl.DUAL], told[1 + cl.GAP] = primal, dual, curve + cost - bound
+    told[1 + cl.COST], told[1 + cl.DUAL_COST] = 0.5 * curve + cost, bound - 0.5 * curve
 
 
 @internal

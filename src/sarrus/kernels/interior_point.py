@@ -16,30 +16,45 @@ import numpy as np
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import cones as co
 from sarrus.kernels.active_rows import classify, optimize_active
+from sarrus.kernels.cone_units import equilibrate, unscale
 from sarrus.kernels.cones import dot
-from sarrus.kernels.factor import cholesky_ltl, fast, solve_l, solve_l_transposed
+from sarrus.kernels.factor import (
+    apply_q,
+    apply_q_transposed,
+    cholesky_ltl,
+    factor,
+    fast,
+    solve_l,
+    solve_l_transposed,
+)
 from sarrus.kernels.flat import internal
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
-# A direction of infeasibility is a proof when it is one to this.
-_PROOF = 1e-9
+# A direction of infeasibility is a proof when it is one to this, or to that where τ is below so much κ: there
+# rounding allows no more.
+_PROOF, _LAST_PROOF, _SURE = 1e-9, 1e-7, 1e-9
+# A sum below this multiple of its terms' sizes proves nothing.
+_ROUNDING = 1e-13
 # What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
 _RIDGE = 1e-15
+# Relative size of a negative eigenvalue of P that rounding of its entries may have made.
+_DENT = 1e-10
+# Relative size below which columns of G and P together depend on each other.
+_DEPENDENT = 1e-11
 # Mean complementarity above which the normal matrix is factored, below which its square root.
 _FAR = 1e-5
-# Rows smaller than this multiple of the largest are rounding; rows that bind so much farther away than others are
-# made lighter.
-_NO_ROW, _FAR_AWAY = 1e-9, 1e3
 # Relative errors below which the active rows are guessed.
 _NEAR = 1e-3
+# Corrections of a direction for rounding.
+_REFINEMENTS = 2
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
-_PATIENCE, _LONG_PATIENCE = 2, 12
+_PATIENCE, _LONG_PATIENCE = 2, 25
 
 
 @internal
 def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
-    """Solve the program at ws; write x, s, z and the facts there. Returns one of `cone_layout`'s answers.
+    """Solve the program at ws; write x, s, z and the count of iterations there. Returns one of `cone_layout`'s answers.
 
     ``warm`` says that x, s and z are near the solution of this program. As soon as the iterates tell which rows are
     active, Newton's method on these finishes (`sarrus.kernels.active_rows`); at a warm start that is tried first, and
@@ -48,14 +63,14 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
     m = linear
     for c in range(count):
         m += sizes[c]
-    size, cost = _equilibrate(s, ws, n, linear, count, sizes)
-    if _finish_early(s, ws, n, m, linear, count, sizes, perm, size, cost, warm):
-        _unscale(s, ws, n, m, size, cost)
-        s[ws.facts + cl.COUNT] = 0.0
-        _certify(s, ws, n, m)
-        return cl.SOLVED
+    size, cost = equilibrate(s, ws, n, linear, count, sizes)
     if not _square_root(s, ws, n):
-        return cl.NOT_FINITE
+        return cl.INDEFINITE
+    if _finish_early(s, ws, n, m, linear, count, sizes, perm, size, cost, warm):
+        unscale(s, ws, n, m, size, cost)
+        s[ws.iterations] = 0.0
+        return cl.SOLVED
+    endless = _find_unseen(s, ws, n, m, perm)
     degree = linear + count + 1.0
     tau = kappa = 1.0
     if warm:
@@ -64,7 +79,9 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
         _cold_start(s, ws, n, m, linear, count, sizes)
     best, waiting, answer, iterations = np.inf, 0, cl.STALLED, 0
     while True:
-        tau_residual, mu, error, verdict = _residuals(s, ws, n, m, tau, kappa, degree, limits[cl.TARGET])
+        tau_residual, mu, error, verdict = _residuals(
+            s, ws, n, m, tau, kappa, degree, _PROOF if tau > _SURE * kappa else _LAST_PROOF
+        )
         if not np.isfinite(error):
             break
         if verdict == cl.STALLED and error < best:
@@ -94,11 +111,16 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
             break
     if answer == cl.STALLED and best <= limits[cl.ACCEPTED]:
         answer = cl.SOLVED
-    if answer == cl.STALLED and not np.isfinite(best):
+    if endless and answer != cl.INFEASIBLE:
+        answer = cl.UNBOUNDED
+        for i in range(n):
+            s[ws.best + i] = s[ws.fall + i]
+        for i in range(2 * m):
+            s[ws.best + n + i] = 0.0
+    elif answer == cl.STALLED and not np.isfinite(best):
         return cl.NOT_FINITE
-    _unscale(s, ws, n, m, size, cost)
-    s[ws.facts + cl.COUNT] = iterations
-    _certify(s, ws, n, m)
+    unscale(s, ws, n, m, size, cost)
+    s[ws.iterations] = iterations
     return answer
 
 
@@ -136,125 +158,6 @@ def _finish(s, ws, n, m, linear, count, sizes, perm, tau):
 
 
 @fast
-def _equilibrate(s, ws, n, linear, count, sizes):
-    """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
-    the cost."""
-    m = linear
-    for c in range(count):
-        m += sizes[c]
-    for c in range(n):
-        s[ws.columns + c] = 1.0
-    for i in range(m):
-        s[ws.weights + i] = 1.0
-    for _ in range(2):
-        _row_weights(s, ws, n, linear, count, sizes)
-        for c in range(n):
-            most = 0.0
-            for i in range(m):
-                most = max(most, abs(s[ws.weights + i] * s[ws.rows + i * n + c]))
-            s[ws.columns + c] = 1.0 / most if most > 0.0 else 1.0
-    _row_weights(s, ws, n, linear, count, sizes)
-    size = _typical_size(s, ws, n, m, linear, count, sizes)
-    _soften(s, ws, n)
-    for i in range(m):
-        s[ws.h + i] = s[ws.weights + i] * s[ws.limits + i] / size
-        for c in range(n):
-            s[ws.g + i * n + c] = s[ws.weights + i] * s[ws.rows + i * n + c] * s[ws.columns + c]
-    cost = 0.0
-    for a in range(n):
-        s[ws.q + a] = size * s[ws.columns + a] * s[ws.linear + a]
-        cost = max(cost, abs(s[ws.q + a]))
-        for b in range(n):
-            value = size * size * s[ws.columns + a] * s[ws.quadratic + a * n + b] * s[ws.columns + b]
-            s[ws.p + a * n + b] = value
-            cost = max(cost, abs(value))
-    cost = 1.0 / cost if cost > 0.0 else 1.0
-    for a in range(n):
-        s[ws.q + a] *= cost
-        for b in range(n):
-            s[ws.p + a * n + b] *= cost
-    return size, cost
-
-
-@fast
-def _row_weights(s, ws, n, linear, count, sizes):
-    """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns."""
-    at = 0
-    for k in range(linear + count):
-        size = 1 if k < linear else sizes[k - linear]
-        most = 0.0
-        for i in range(at, at + size):
-            for c in range(n):
-                most = max(most, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-        if most == 0.0:
-            for i in range(at, at + size):
-                most = max(most, abs(s[ws.limits + i]))
-        for i in range(at, at + size):
-            s[ws.weights + i] = 1.0 / most if most > 0.0 else 1.0
-        at += size
-
-
-@fast
-def _soften(s, ws, n):
-    """Scale down the columns whose curvature is above the median, so that flat directions keep their digits."""
-    seen, usual = 0, 0.0
-    for a in range(n):
-        s[ws.slope + a] = s[ws.quadratic + a * n + a] * s[ws.columns + a] ** 2
-        seen += 1 if s[ws.slope + a] > 0.0 else 0
-    for a in range(n):
-        below = 0
-        for b in range(n):
-            flatter = s[ws.slope + b] < s[ws.slope + a] or (s[ws.slope + b] == s[ws.slope + a] and b < a)
-            below += 1 if s[ws.slope + b] > 0.0 and flatter else 0
-        if s[ws.slope + a] > 0.0 and below == seen // 2:
-            usual = s[ws.slope + a]
-    for a in range(n):
-        if s[ws.slope + a] > usual > 0.0:
-            s[ws.columns + a] *= np.sqrt(usual / s[ws.slope + a])
-
-
-@fast
-def _typical_size(s, ws, n, m, linear, count, sizes):
-    """Return the size of x at which the rows typically bind, their median; make lighter those that bind far away.
-
-    Rows that are zero up to rounding bind nowhere: scaled as the others they would be all that counts.
-    """
-    heads = linear + count
-    at, seen, steepest = 0, 0, 0.0
-    for i in range(m):
-        for c in range(n):
-            steepest = max(steepest, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-    for k in range(heads):
-        rows = 1 if k < linear else sizes[k - linear]
-        distance = slope = 0.0
-        for i in range(at, at + rows):
-            distance = max(distance, abs(s[ws.weights + i] * s[ws.limits + i]))
-            for c in range(n):
-                slope = max(slope, abs(s[ws.rows + i * n + c] * s[ws.columns + c]))
-        s[ws.lam + k] = distance
-        s[ws.kind + k] = 1.0 if slope > _NO_ROW * steepest and distance > 0.0 else 0.0
-        seen += 1 if s[ws.kind + k] != 0.0 else 0
-        at += rows
-    size = 0.0 if seen > 0 else 1.0
-    for k in range(heads):
-        if s[ws.kind + k] != 0.0:
-            below = 0
-            for j in range(heads):
-                nearer = s[ws.lam + j] < s[ws.lam + k] or (s[ws.lam + j] == s[ws.lam + k] and j < k)
-                below += 1 if s[ws.kind + j] != 0.0 and nearer else 0
-            if below == seen // 2:
-                size = s[ws.lam + k]
-    at = 0
-    for k in range(heads):
-        rows = 1 if k < linear else sizes[k - linear]
-        if s[ws.lam + k] > _FAR_AWAY * size:
-            for i in range(at, at + rows):
-                s[ws.weights + i] *= _FAR_AWAY * size / s[ws.lam + k]
-        at += rows
-    return size
-
-
-@fast
 def _times(s, matrix, rows, n, x, out):
     """Write the product of a rows × n matrix with a vector."""
     for i in range(rows):
@@ -275,15 +178,57 @@ def _add_transposed(s, matrix, rows, n, z, out):
 
 @fast
 def _square_root(s, ws, n):
-    """Write L with P = LᵀL to ws.root, up to a ridge by which it exists where P is only semidefinite."""
-    largest = 0.0
+    """Write L with P = LᵀL to ws.root, up to a ridge by which it exists where P is only semidefinite; False where P is
+    not even that, but for rounding."""
+    largest = 1e-6
     for a in range(n):
         largest = max(largest, s[ws.p + a * n + a])
+    ridge = n * _RIDGE
+    while ridge < _DENT:
+        for i in range(n * n):
+            s[ws.root + i] = s[ws.p + i]
+        for a in range(n):
+            s[ws.root + a * n + a] += ridge * largest
+        if cholesky_ltl(s, ws.root, n):
+            return True
+        ridge *= 10.0
+    return n == 0
+
+
+@internal
+def _find_unseen(s, ws, n, m, perm):
+    """Give the directions that no row and no curvature sees, P d = 0 and G d = 0, a curvature and no slope, so that x
+    has no part along them; True where the cost had a slope, then with the direction in which it falls at ws.fall."""
+    # G at ws.turned and P behind it, at ws.normal, are one matrix of m + n rows
+    beta, diagonal, norms = ws.x1, ws.x2, ws.trial
+    for i in range(m * n):
+        s[ws.turned + i] = s[ws.g + i]
     for i in range(n * n):
-        s[ws.root + i] = s[ws.p + i]
-    for a in range(n):
-        s[ws.root + a * n + a] += _RIDGE * max(largest, 1e-6)
-    return cholesky_ltl(s, ws.root, n)
+        s[ws.normal + i] = s[ws.p + i]
+    rank = factor(s, ws.turned, m + n, n, n, _DEPENDENT, 0.0, perm, diagonal, beta, norms)
+    if rank < 0 or rank == n:
+        return False
+    largest = steepest = 0.0
+    for c in range(n):
+        s[ws.fall + c] = s[ws.q + c]
+        largest = max(largest, abs(s[ws.q + c]))
+    apply_q_transposed(s, ws.turned, n, rank, beta, ws.fall)
+    for c in range(rank):
+        s[ws.fall + c] = 0.0
+    apply_q(s, ws.turned, n, rank, beta, ws.fall)
+    for c in range(n):
+        s[ws.q + c] -= s[ws.fall + c]
+        s[ws.fall + c] *= -1.0
+        steepest = max(steepest, abs(s[ws.fall + c]))
+    for k in range(rank, n):
+        for c in range(n):
+            s[ws.inner + c] = 1.0 if c == k else 0.0
+        apply_q(s, ws.turned, n, rank, beta, ws.inner)
+        for a in range(n):
+            for b in range(n):
+                s[ws.p + a * n + b] += s[ws.inner + a] * s[ws.inner + b]
+    _square_root(s, ws, n)
+    return steepest > _PROOF * largest
 
 
 @fast
@@ -387,7 +332,7 @@ def _warm_start(s, ws, n, m, linear, count, sizes, size, cost, by):
 
 
 @internal
-def _residuals(s, ws, n, m, tau, kappa, degree, target):
+def _residuals(s, ws, n, m, tau, kappa, degree, proof):
     """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
     _times(s, ws.p, n, n, ws.xx, ws.px)
     for c in range(n):
@@ -406,12 +351,14 @@ def _residuals(s, ws, n, m, tau, kappa, degree, target):
         pushed = max(pushed, abs(s[ws.ss + i]))
         s[ws.primal + i] -= s[ws.h + i] * tau
     curve = dot(s, ws.xx, ws.px, n)
-    along, across = dot(s, ws.q, ws.xx, n), dot(s, ws.h, ws.zz, m)
+    along, across, size = dot(s, ws.q, ws.xx, n), dot(s, ws.h, ws.zz, m), 0.0
+    for i in range(m):
+        size += abs(s[ws.h + i] * s[ws.zz + i])
     tau_residual = kappa + along + across + curve / tau
     mu = (dot(s, ws.ss, ws.zz, m) + tau * kappa) / degree
-    if across < 0.0 and still <= -_PROOF * across:
+    if across < -_ROUNDING * size and still <= -proof * across:
         return tau_residual, mu, 0.0, cl.INFEASIBLE
-    if along < 0.0 and flat <= -_PROOF * along and opened <= -_PROOF * along:
+    if along < 0.0 and flat <= -proof * along and opened <= -proof * along:
         return tau_residual, mu, 0.0, cl.UNBOUNDED
     wrong = missed = 0.0
     for c in range(n):
@@ -448,8 +395,10 @@ def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
     kappa_step = -kappa - kappa / tau * tau_step
     step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, 1.0)
     sigma = (1.0 - step) ** 3
+    for i in range(m):
+        s[ds + i] *= step
     co.centre(s, ws, linear, count, sizes, ds, ws.z1, sigma * mu, ws.centred)
-    product = kappa * tau + kappa_step * tau_step - sigma * mu
+    product = kappa * tau + step * kappa_step * tau_step - sigma * mu
     tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
     kappa_step = -(product + kappa * tau_step) / tau
     _refine(s, ws, n, m, linear, count, sizes, tau_step, 1.0 - sigma)
@@ -492,16 +441,20 @@ def _refine(s, ws, n, m, linear, count, sizes, tau_step, share):
     """Correct x1 and z1 for what rounding in the scaled space leaves of the dual equations; leave Δz at rhs_z."""
     rest, dz = ws.rest, ws.rhs_z
     co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
-    for c in range(n):
-        s[rest + c] = dot(s, ws.p + c * n, ws.x1, n) + s[ws.q + c] * tau_step + share * s[ws.dual + c]
-    _add_transposed(s, ws.g, m, n, dz, rest)
-    solve_l_transposed(s, ws.normal, n, rest)
-    solve_l(s, ws.normal, n, rest)
-    for c in range(n):
-        s[ws.x1 + c] -= s[rest + c]
-    for i in range(m):
-        s[ws.z1 + i] -= dot(s, ws.turned + i * n, rest, n)
-    co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
+    for _ in range(_REFINEMENTS):
+        for c in range(n):
+            s[rest + c] = dot(s, ws.p + c * n, ws.x1, n) + s[ws.q + c] * tau_step + share * s[ws.dual + c]
+        _add_transposed(s, ws.g, m, n, dz, rest)
+        solve_l_transposed(s, ws.normal, n, rest)
+        solve_l(s, ws.normal, n, rest)
+        for c in range(n):
+            s[ws.x1 + c] -= s[rest + c]
+        # not Δz anew from z1: its rounding would be as large as before
+        _times(s, ws.turned, m, n, rest, ws.missed)
+        co.over_scaling(s, ws, linear, count, sizes, ws.missed, ws.centred)
+        for i in range(m):
+            s[ws.z1 + i] -= s[ws.missed + i]
+            s[dz + i] -= s[ws.centred + i]
 
 
 @internal
@@ -521,35 +474,3 @@ def _keep(s, ws, n, m, tau, x, slack, dual):
     for i in range(m):
         s[ws.best + n + i] = s[slack + i] / tau
         s[ws.best + n + m + i] = s[dual + i] / tau
-
-
-@fast
-def _unscale(s, ws, n, m, size, cost):
-    """Write the best iterate in the units of the program."""
-    for c in range(n):
-        s[ws.x + c] = size * s[ws.columns + c] * s[ws.best + c]
-    for i in range(m):
-        s[ws.s + i] = size / s[ws.weights + i] * s[ws.best + n + i]
-        s[ws.z + i] = s[ws.weights + i] / (cost * size) * s[ws.best + n + m + i]
-
-
-@internal
-def _certify(s, ws, n, m):
-    """Write to the facts, from the program itself, the residuals of x, s, z, the costs and their gap."""
-    curve = cost = bound = dual = primal = 0.0
-    for c in range(n):
-        slope = dot(s, ws.quadratic + c * n, ws.x, n)
-        curve += s[ws.x + c] * slope
-        cost += s[ws.linear + c] * s[ws.x + c]
-        slope += s[ws.linear + c]
-        for i in range(m):
-            slope += s[ws.rows + i * n + c] * s[ws.z + i]
-        dual = max(dual, abs(slope))
-    for i in range(m):
-        bound -= s[ws.limits + i] * s[ws.z + i]
-        missed = s[ws.limits + i] - s[ws.s + i] - dot(s, ws.rows + i * n, ws.x, n)
-        primal = max(primal, abs(missed))
-    facts = ws.facts
-    s[facts + cl.PRIMAL], s[facts + cl.DUAL] = primal, dual
-    s[facts + cl.COST], s[facts + cl.DUAL_COST] = 0.5 * curve + cost, bound - 0.5 * curve
-    s[facts + cl.GAP] = 0.5 * curve + cost - bound + 0.5 * curve

@@ -29,6 +29,11 @@ _STATUS = {
     cl.CONTRADICTING: Status.INFEASIBLE,
     cl.NOT_FINITE: Status.NOT_FINITE,
 }
+_FAULTS = {
+    cl.BAD_DATA: "finite",
+    cl.ASYMMETRIC: "symmetric",
+    cl.INDEFINITE: "positive semidefinite, at least along the x that A x = 0 leaves free",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +42,17 @@ class ConeSolution:
 
     Attributes
     ----------
-    x : (n,) the variables; where infeasible the last iterate, where unbounded the direction.
-    slack : (m,) s = h − G x ∈ K.
+    x : (n,) the variables; where infeasible the last iterate, where unbounded a direction: P x = 0, A x = 0, −G x ∈ K
+        and qᵀx = −1.
+    slack : (m,) s = h − G x ∈ K; where unbounded −G x.
     dual : (m,) z ∈ K, the multipliers of the rows: P x + q + Gᵀz + Aᵀy = 0, sᵀz = 0. Where infeasible a proof of that:
-        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy < 0; its large entries name the rows in conflict.
-    multipliers : (e,) y of the equalities, of minimum norm where these are redundant.
-    cost, dual_cost : ½ xᵀP x + qᵀx, and the lower bound that z and y prove.
+        Gᵀz + Aᵀy = 0 and hᵀz + bᵀy = −1; its large entries name the rows in conflict.
+    multipliers : (e,) y of the equalities. Where these are redundant, the one of minimum norm when rows are of length
+        one, in units in which the columns of A and G are of size one.
+    cost, dual_cost : ½ xᵀP x + qᵀx, and the lower bound −½ xᵀP x − hᵀz − bᵀy that z and y prove.
     gap : cost − dual_cost.
-    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of the slope above.
+    primal_residual, dual_residual : largest entry of h − G x − s and A x − b, and of P x + q + Gᵀz + Aᵀy. Where
+        infeasible the latter of Gᵀz + Aᵀy; where unbounded those of G x + s and A x, and of P x.
     rank : of A.
     iterations : of the interior-point method.
     status : OK, INFEASIBLE, UNBOUNDED, NOT_CONVERGED or NOT_FINITE.
@@ -105,7 +113,7 @@ class ConeProgram:
         # a cone of one row is a half-line all the same
         n, e, m = int(variables), int(equalities), int(linear) + sum(sizes)
         self.variables, self.equalities, self.rows = n, e, m
-        self._table = np.zeros(cl.SIZES + len(sizes) + e + m + 1, np.int64)
+        self._table = np.zeros(cl.SIZES + len(sizes) + e + m + n, np.int64)
         self._table[[cl.VARIABLES, cl.EQUALITIES, cl.LINEAR, cl.CONES]] = n, e, linear, len(sizes)
         self._table[cl.SIZES : cl.SIZES + len(sizes)] = sizes
         data, work, answer = cl.program_storage(self._table)
@@ -151,33 +159,34 @@ class ConeProgram:
     ) -> ConeSolution:
         """Solve for the data; ``warm`` begins at the last solution, which pays where the data change little.
 
-        Raises `ArgumentError` for data of the wrong shape or not finite, `SolveError` where there is no solution
-        unless ``throw`` is False; its ``result`` is the `ConeSolution`.
+        Raises `ArgumentError` for data of the wrong shape or not finite and for a P that is not symmetric or not
+        positive semidefinite, `SolveError` where there is no solution unless ``throw`` is False; its ``result`` is
+        the `ConeSolution`.
         """
-        for name, value in (("P", P), ("q", q), ("G", G), ("h", h), ("A", A), ("b", b)):
+        for name, value in zip(self._parts, (P, q, A, b, G, h)):
             part = self._parts[name]
-            if value is None:
-                if part.size:
-                    raise ArgumentError(f"{name} must have the shape {part.shape}, got None", element=name)
-                continue
-            array = np.asarray(value, dtype=float)
+            array = np.empty(0) if value is None else np.asarray(value, dtype=float)
             if array.shape != part.shape and not (array.size == part.size == 0):
-                raise ArgumentError(
-                    f"{name} must have the shape {part.shape}, got {array.shape}", element=name
-                )
+                got = "None" if value is None else array.shape
+                raise ArgumentError(f"{name} must have the shape {part.shape}, got {got}", element=name)
             if part.size:
                 part[:] = array
-        if not np.isfinite(self._data).all():
-            name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
-            raise ArgumentError(f"{name} must be finite", element=name)
         verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
         self._solved = verdict == cl.SOLVED
-        solution = self._solution(_STATUS[int(verdict)])
+        if verdict in _FAULTS:
+            self._refuse(verdict)
+        solution = self._solution(_STATUS[verdict])
         if throw and not solution.status.ok:
             raise SolveError(
                 f"cone program: {solution.status.diagnosis}. {solution.status.remedy}", result=solution
             )
         return solution
+
+    def _refuse(self, verdict: int) -> None:
+        name = "P"
+        if verdict == cl.BAD_DATA:
+            name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
+        raise ArgumentError(f"{name} must be {_FAULTS[verdict]}", element=name)
 
     def _solution(self, status: Status) -> ConeSolution:
         n, m, e = self.variables, self.rows, self.equalities

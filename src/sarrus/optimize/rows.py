@@ -87,7 +87,7 @@ def friction_cone(
 def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
     """Return ½ xᵀQ x + qᵀx + r ≤ 0 for a symmetric positive semidefinite Q (n, n), as one second-order cone.
 
-    With Q = LᵀL and t = −(qᵀx + r): ‖(L x, ½ t − ½)‖ ≤ ½ t + ½. Raises `ArgumentError` where Q is not positive
+    With ½ Q = LᵀL and t = −(qᵀx + r): ‖(L x, ½ t − ½)‖ ≤ ½ t + ½. Raises `ArgumentError` where Q is not positive
     semidefinite: then the inequality is not convex.
     """
     Q, q = np.asarray(Q, dtype=float), np.asarray(q, dtype=float)
@@ -100,7 +100,7 @@ def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
             f"Q must be positive semidefinite, its smallest eigenvalue is {values[0]:.3g}", element="Q"
         )
     kept = values > _FLAT * largest
-    L = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    L = np.sqrt(0.5 * values[kept])[:, None] * vectors[:, kept].T
     # s = (½ t + ½, L x, ½ t − ½) = h − G x
     G = np.vstack([0.5 * q, -L, 0.5 * q])
     return ConeRows(G, np.array([0.5 - 0.5 * r, *np.zeros(len(L)), -0.5 - 0.5 * r]), 0, (len(L) + 2,))
