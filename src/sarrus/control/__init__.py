@@ -3,13 +3,14 @@
 Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `ComputedTorque`, `Regulator`
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
-Contacts        `LeggedController` with `Gait`, `SwingFeet`, `Travel`; `ContactLaw`, `Distribution`
+Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`; `ContactLaw`, `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
 Feasibility     `controllability`; ``law.solve(q, v, t)`` tells what became of each demand
 """
 
 from sarrus.control.computed_torque import ComputedTorque
+from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
 from sarrus.control.controllability import controllability
 from sarrus.control.gait import Gait, SwingFeet, Travel
@@ -27,6 +28,7 @@ from sarrus.control.tasks import Task, centre_of_mass, orientation, point
 __all__ = [
     "Command",
     "ComputedTorque",
+    "ContactForce",
     "ContactLaw",
     "Distribution",
     "Gait",

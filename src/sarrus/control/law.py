@@ -99,7 +99,7 @@ class Memory:
     """What a law remembers from sample to sample: entries of its settings, and how fast they change.
 
     ``measured`` are rows of the constraints whose multipliers of the plant are written at every sample to the settings
-    ``measured_at`` on, after one that is 1 as soon as they are known; ``state_at`` is the first setting of the states,
+    ``measured_at`` on, after one that is 1 as soon as they are known (neither where there are none); ``state_at`` is the first setting of the states,
     ``rate`` their derivative, which is held for a sample.
     """
 
@@ -230,7 +230,7 @@ class Law:
         if not self._ready:
             self.prepare(q, v, t)
         memory = self.memory
-        if memory is not None and multipliers is not None:
+        if memory is not None and memory.measured and multipliers is not None:
             known = np.asarray(multipliers, dtype=float)
             if known.shape != (self.system.nc,) or not np.isfinite(known).all():
                 raise ArgumentError(
@@ -286,7 +286,8 @@ class Law:
         """Forget what was measured and remembered; a simulation begins so."""
         if self.memory is not None:
             own = self._input[self.system._tau_part.stop :]
-            own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
+            if self.memory.measured:
+                own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
             own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
 
     def fit(self, system: System, *, sampled: bool) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.law import Demand, Memory, Settings
@@ -19,7 +20,7 @@ from sarrus.optimize.rows import ConeRows
 if TYPE_CHECKING:
     from sarrus.system import System
 
-_One = Task | SwingFeet | Travel
+_One = Task | ContactForce | SwingFeet | Travel
 
 
 class LeggedController(ContactLaw):
@@ -36,7 +37,8 @@ class LeggedController(ContactLaw):
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
         ordinary; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `SwingFeet`, `Travel`, or a list of them at the same level.
+    tasks : levels, the most important first; each a `Task`, `ContactForce`, `SwingFeet`, `Travel`, or a list of them at
+        the same level.
     gait : which contacts are closed when. Without one all are, and the settings NAME.closed (1 or 0) open and close
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
@@ -74,7 +76,10 @@ class LeggedController(ContactLaw):
             closed, share = traced.closed, traced.share
         else:
             closed, share, memory = _commanded(terms, settings, hand_over, largest_force)
-        levels = [_level(system, level, settings, traced, k) for k, level in enumerate(tasks)]
+        levels = [
+            _level(system, level, k, lambda task, name: _demand(system, task, settings, traced, terms, closed, name))
+            for k, level in enumerate(tasks)
+        ]
         names = [level.name for level in levels]
         if len(set(names)) != len(names):
             raise ArgumentError(f"{system.name}: names of levels must differ, got {names}", element="tasks")
@@ -132,28 +137,44 @@ def _commanded(
 
 
 def _level(
-    system: System, level: _One | Sequence[_One], settings: Settings, gait: TracedGait | None, place: int
+    system: System, level: _One | Sequence[_One], place: int, demand: Callable[[_One, str], Demand]
 ) -> Demand:
     """Return a level of tasks as one demand."""
-    if isinstance(level, Task | SwingFeet | Travel):
-        return _demand(system, level, settings, gait, level.name or f"task{place + 1}")
-    parts = [
-        _demand(system, task, settings, gait, task.name or f"task{place + 1}.{k + 1}")
-        for k, task in enumerate(level)
-    ]
+    if not isinstance(level, Sequence):
+        return demand(level, level.name or f"task{place + 1}")
+    parts = [demand(task, task.name or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
     if not parts:
         raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
+    on_unknowns = [part.unknowns for part in parts if part.unknowns is not None]
+    width = on_unknowns[0].shape[1] if on_unknowns else 0
+    blocks = [ca.SX(p.wanted.numel(), width) if p.unknowns is None else p.unknowns for p in parts]
     return Demand(
         ", ".join(part.name for part in parts),
         tuple(row for part in parts for row in part.rows),
         ca.vertcat(*[part.jacobian for part in parts]),
         ca.vertcat(*[part.wanted for part in parts]),
+        unknowns=ca.vertcat(*blocks) if on_unknowns else None,
     )
 
 
-def _demand(system: System, task: _One, settings: Settings, gait: TracedGait | None, name: str) -> Demand:
+def _demand(
+    system: System,
+    task: _One,
+    settings: Settings,
+    gait: TracedGait | None,
+    terms: ContactTerms,
+    closed: ca.SX,
+    name: str,
+) -> Demand:
     if isinstance(task, Task):
         return task.demand(system, settings, name)
+    if isinstance(task, ContactForce):
+        return task.demand(system, terms, closed, settings, name)
+    if not isinstance(task, SwingFeet | Travel):
+        raise ArgumentError(
+            f"{system.name}: a task must be a Task, ContactForce, SwingFeet or Travel, or a list of them, got {task!r}",
+            element="tasks",
+        )
     if gait is None:
         raise ArgumentError(f"{system.name}: {name!r} needs a gait; give gait=", element=name)
     return gait.swing(task) if isinstance(task, SwingFeet) else gait.travel(task, settings)

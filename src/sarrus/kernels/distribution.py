@@ -35,11 +35,12 @@ _MISSED = 1e-9
 def distribution(table_pointer, x_pointer, what):
     """Write u and λ at the state in x to the law's answer; return the rank of A, negative where there are none."""
     table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
+    settings, contacts = flat_at(table[ll.SETTINGS]), integers_at(table[ll.CONTACTS])
+    flat_at(contacts[cn.REPORT])[0] = cn.EXACT
     rank, total = prepare(table, x)
     if rank < 0:
         return rank
     answer, s = flat_at(table[ll.ANSWER]), flat_at(table[ll.WORK])
-    settings, contacts = flat_at(table[ll.SETTINGS]), integers_at(table[ll.CONTACTS])
     ws, perm, n, free = ll.law_workspace(table), permutation(table), table[ll.NU], table[ll.NV] - rank
     dw = cn.distribution_workspace(n, total, 0)
     work = flat_at(contacts[cn.WORK])
@@ -126,7 +127,12 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
     _cost(table, data, ph, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc)
     _rows(table, contacts, s, ws, data, ph, answer, kept, used, free, near, p, wc)
     if free == 0:
-        return _within(p, wc, linear, cones, sizes, answer, n)
+        for k in range(cl.N_FACTS):
+            told[1 + k] = 0.0
+        if _within(p, wc, linear, cones, sizes, answer, n):
+            return True
+        _accuse(table, contacts, s, ws, p, wc, told, rows, near)
+        return False
     most = _most_rows(table, contacts)
     me = cn.memory(nu, n, most)
     slot = me.relaxed if relaxed else me.exact
@@ -144,7 +150,7 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
     _tell(p, wc, free, rows, told)
     kept[slot] = -1.0
     if verdict != cl.SOLVED:
-        _accuse(table, contacts, s, ws, p, wc, told)
+        _accuse(table, contacts, s, ws, p, wc, told, rows, near)
         return False
     _settle(table, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc)
     kept[slot] = signature
@@ -357,20 +363,23 @@ def _users(contacts, answer, n, first, number, count, s, ws, used, free, row, p,
 
 @internal
 def _within(p, wc, linear, cones, sizes, answer, n):
-    """Tell whether the limits hold where nothing is free."""
+    """Tell whether the limits hold where nothing is free; write by how much they do not to the dual."""
     allowed = 1.0
     for k in range(n):
         allowed = max(allowed, abs(answer[k]))
     allowed *= _MISSED
+    missed, at = 0.0, linear
     for i in range(linear):
-        if not p[wc.limits + i] >= -allowed:
-            return False
-    at = wc.limits + linear
+        p[wc.z + i] = max(0.0, -p[wc.limits + i])
+        missed = max(missed, p[wc.z + i])
     for c in range(cones):
-        if not p[at] - np.sqrt(dot(p, at + 1, at + 1, sizes[c] - 1)) >= -allowed:
-            return False
+        outer = wc.limits + at + 1
+        for i in range(sizes[c]):
+            p[wc.z + at + i] = 0.0
+        p[wc.z + at] = max(0.0, np.sqrt(dot(p, outer, outer, sizes[c] - 1)) - p[wc.limits + at])
+        missed = max(missed, p[wc.z + at])
         at += sizes[c]
-    return True
+    return missed <= allowed
 
 
 @internal
@@ -394,21 +403,18 @@ def _settle(table, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc):
 
 
 @internal
-def _accuse(table, contacts, s, ws, p, wc, told):
+def _accuse(table, contacts, s, ws, p, wc, told, rows, near):
     """Write how strongly each actuator, contact and row of the user takes part in the conflict."""
     nu, count, mode = table[ll.ACTUATORS], table[ll.N_CONTACTS], contacts[cn.FRICTION]
     data, ph = flat_at(contacts[cn.PHYSICS]), cn.physics(nu, count, table[ll.NU], table[ll.N_LEVELS])
     out = 1 + cl.N_FACTS
     for k in range(nu + count):
         told[out + k] = 0.0
-    row = 0
+    row, users = 0, out + nu + count
     for k in range(nu):
-        if np.isfinite(data[ph.upper + k]):
-            told[out + k] += abs(p[wc.z + row])
-            row += 1
-        if np.isfinite(data[ph.lower + k]):
-            told[out + k] += abs(p[wc.z + row])
-            row += 1
+        number = 1 if np.isfinite(data[ph.upper + k]) or near else 0
+        number += 1 if np.isfinite(data[ph.lower + k]) or near else 0
+        row = _blame(told, out + k, p, wc.z, row, number)
     for cones in range(2):
         for k in range(count):
             if s[ws.contacts + k] == 0.0 or mode == cn.NO_LIMITS:
@@ -421,10 +427,17 @@ def _accuse(table, contacts, s, ws, p, wc, told):
                 number += 4 if size > 1 and mode == cn.PYRAMID else 0
             elif size > 1 and mode == cn.CONE:
                 number = size
-            for i in range(number):
-                told[out + nu + k] += abs(p[wc.z + row + i])
-            row += number
-        if cones == 0:
-            for i in range(contacts[cn.EXTRA_LINEAR]):
-                told[out + nu + count + i] = abs(p[wc.z + row + i])
-            row += contacts[cn.EXTRA_LINEAR]
+            row = _blame(told, out + nu + k, p, wc.z, row, number)
+        number = contacts[cn.EXTRA_LINEAR] if cones == 0 else rows - row
+        for i in range(number):
+            told[users + i] = abs(p[wc.z + row + i])
+        users += number
+        row += number
+
+
+@fast
+def _blame(told, who, p, dual, row, number):
+    """Add so many entries of the dual to what is told of one; return the next row."""
+    for i in range(number):
+        told[who] += abs(p[dual + row + i])
+    return row + number
