@@ -1,4 +1,4 @@
-"""Every block of Python in README.md, docs/tour.md and docs/control.md runs, in order, in a folder of its own."""
+"""Every block of Python in README.md and of the pages of docs named below runs, in order, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ PAGES = (
     "docs/notation.md",
     "docs/importers.md",
     "docs/control.md",
+    "docs/optimize.md",
     "docs/linear_models.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tour.md", "docs/control.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md", "docs/control.md", "docs/optimize.md"])
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "models", tmp_path / "models")
     monkeypatch.chdir(tmp_path)
