@@ -77,7 +77,12 @@ class LeggedController(ContactLaw):
         else:
             closed, share, memory = _commanded(terms, settings, hand_over, largest_force)
         levels = [
-            _level(system, level, k, lambda task, name: _demand(system, task, settings, traced, terms, closed, name))
+            _level(
+                system,
+                level,
+                k,
+                lambda task, name: _demand(system, task, settings, traced, terms, closed, name),
+            )
             for k, level in enumerate(tasks)
         ]
         names = [level.name for level in levels]
