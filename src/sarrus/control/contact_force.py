@@ -25,9 +25,8 @@ class ContactForce:
     robots subject to friction cone constraints, eq. (35), with a priority); an open contact has none and is not asked.
 
     ``rows``: some of "n", "t1", "t2". ``value`` [N]: a number or one for each row, the setting NAME.value, or a
-    function
-    of t (CasADi). What redundant contacts leave undetermined is chosen so. Relaxed as all tasks are: ρ is then the cost
-    of a squared force [1/N²].
+    function of t (CasADi). What redundant contacts leave undetermined is chosen so. Relaxed as all tasks are: ρ is then
+    the cost of a squared force [1/N²].
     """
 
     contact: str

@@ -100,8 +100,7 @@ class Memory:
 
     ``measured`` are rows of the constraints whose multipliers of the plant are written at every sample to the settings
     ``measured_at`` on, after one that is 1 as soon as they are known (neither where there are none); ``state_at`` is
-    the first setting of the states,
-    ``rate`` their derivative, which is held for a sample.
+    the first setting of the states, ``rate`` their derivative, which is held for a sample.
     """
 
     measured: tuple[int, ...]

@@ -68,9 +68,8 @@ def report(actuators, contacts, extra):
 
 
 class Memory(NamedTuple):
-    """Offsets in the array at MEMORY: whether unknowns of a sample are known, these; then for programs with tasks as they
-    are and
-    relaxed: the signature of the last one solved (−1: none), its unknowns, s and z."""
+    """Offsets in the array at MEMORY: whether unknowns of a sample are known, these; then for programs with tasks as
+    they are and relaxed: the signature of the last one solved (−1: none), its unknowns, s and z."""
 
     known: int
     controls: int
