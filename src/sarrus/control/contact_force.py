@@ -24,9 +24,9 @@ class ContactForce:
     """Let components of the force of a contact be ``value`` while it is closed (Aghili, Optimal control of legged
     robots subject to friction cone constraints, eq. (35), with a priority); an open contact has none and is not asked.
 
-    ``rows``: some of "n", "t1", "t2". ``value`` [N]: a number or one for each row, the setting NAME.value, or a function
-    of t (CasADi). What redundant contacts leave undetermined is chosen so. Relaxed as all tasks are: ρ is then the cost
-    of a squared force [1/N²].
+    ``rows``: some of "n", "t1", "t2". ``value`` [N]: a number or one for each row, the setting NAME.value, or a
+    function of t (CasADi). What redundant contacts leave undetermined is chosen so. Relaxed as all tasks are: ρ is then
+    the cost of a squared force [1/N²].
     """
 
     contact: str
@@ -37,7 +37,7 @@ class ContactForce:
     def demand(
         self, system: System, terms: ContactTerms, closed: ca.SX, settings: Settings, name: str
     ) -> Demand:
-        """Return the task as a level of a law of ``system`` in whose unknowns the contact forces follow the controls."""
+        """Return the task as a level of a law of ``system``, whose unknowns are the controls and the contact forces."""
         if self.contact not in terms.names:
             raise ArgumentError(
                 unknown_name("contact", self.contact, terms.names), element=self.contact, valid=terms.names

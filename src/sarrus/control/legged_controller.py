@@ -77,7 +77,12 @@ class LeggedController(ContactLaw):
         else:
             closed, share, memory = _commanded(terms, settings, hand_over, largest_force)
         levels = [
-            _level(system, level, k, lambda task, name: _demand(system, task, settings, traced, terms, closed, name))
+            _level(
+                system,
+                level,
+                k,
+                lambda task, name: _demand(system, task, settings, traced, terms, closed, name),
+            )
             for k, level in enumerate(tasks)
         ]
         names = [level.name for level in levels]
@@ -141,8 +146,10 @@ def _level(
 ) -> Demand:
     """Return a level of tasks as one demand."""
     if not isinstance(level, Sequence):
-        return demand(level, level.name or f"task{place + 1}")
-    parts = [demand(task, task.name or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
+        return demand(level, getattr(level, "name", "") or f"task{place + 1}")
+    parts = [
+        demand(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)
+    ]
     if not parts:
         raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
     on_unknowns = [part.unknowns for part in parts if part.unknowns is not None]
