@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.activity import restore, unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
-from sarrus.errors import ArgumentError
+from sarrus.errors import ArgumentError, SarrusError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
@@ -378,6 +378,18 @@ class Integration:
                 self.switched_by = int(k) - len(self.events)
         self.state[run.LOGGED] = 0.0
 
+    def _refusal(self, status: Status) -> SarrusError | None:
+        """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
+        q, v = np.split(self.x[: self.system.nq + self.system.nv], [self.system.nq])
+        law, ended = getattr(self, "law", None), status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
+        if not (ended and isinstance(law, Law) and np.isfinite(q).all() and np.isfinite(v).all()):
+            return None
+        try:
+            law(q, v, self.time)
+        except SarrusError as error:
+            return error
+        return None
+
     def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
         """Return what was recorded, with passages and limit crossings found."""
         s = system
@@ -394,6 +406,9 @@ class Integration:
         t = t[:, 0]
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
         status = self.status or Status.OK
+        refusal = self._refusal(status)
+        if refusal is not None:
+            status, failure = Status.CONTROL_FAILED, refusal
         if failure is not None:
             message = f"{type(failure).__name__} at t = {self.time:.6g} s: {failure}"
         elif status in (Status.OK, Status.EVENT):

@@ -37,7 +37,7 @@ class ContactForce:
     def demand(
         self, system: System, terms: ContactTerms, closed: ca.SX, settings: Settings, name: str
     ) -> Demand:
-        """Return the task as a level of a law of ``system`` whose unknowns are controls, then contact forces."""
+        """Return the task as a level of a law of ``system``, whose unknowns are the controls and the contact forces."""
         if self.contact not in terms.names:
             raise ArgumentError(
                 unknown_name("contact", self.contact, terms.names), element=self.contact, valid=terms.names

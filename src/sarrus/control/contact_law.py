@@ -39,6 +39,8 @@ OUTCOMES = {
     cn.HELD: "held",
     cn.FAILED: "infeasible",
 }
+# Part in a conflict, relative to the largest of its kind, from which one is named.
+_PART = 0.1
 # A contact with a smaller share of its force than this is open.
 LEAST_SHARE = 1e-3
 
@@ -392,13 +394,20 @@ class ContactLaw(Law):
         return result
 
     def _conflict(self) -> tuple[str, ...]:
+        """Return whose limits prove that there is no solution, what counts most first.
+
+        Nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
+        """
         told = self._arrays[cn.REPORT][self._report_layout.conflict :]
-        names = [f"actuator {name!r}" for name in self.system.actuator_names]
-        names += [f"contact {name!r}" for name in self.terms.names]
+        actuators, contacts = self.system.actuator_names, self.terms.names
+        names = [f"actuator {name!r}" for name in actuators]
+        names += [f"contact {name!r}" for name in contacts]
         names += [f"constraint {k}" for k in range(len(told) - len(names))]
-        most = float(told.max(initial=0.0))
+        most, counted = float(told.max(initial=0.0)), np.zeros(len(told), bool)
+        for part in np.split(np.arange(len(told)), np.cumsum([len(actuators), len(contacts)])):
+            counted[part] = told[part] > max(_PART * float(told[part].max(initial=0.0)), 1e-3 * most)
         order = np.argsort(-told, kind="stable")
-        return tuple(names[k] for k in order if told[k] > 1e-3 * most)
+        return tuple(names[k] for k in order if counted[k])
 
     def _determined(self, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, np.ndarray]:
         """Return which forces the motion determines: those of rows that no combination of rows lacks."""

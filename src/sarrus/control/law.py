@@ -99,8 +99,8 @@ class Memory:
     """What a law remembers from sample to sample: entries of its settings, and how fast they change.
 
     ``measured`` are rows of the constraints whose multipliers of the plant are written at every sample to the settings
-    ``measured_at`` on, after one that is 1 as soon as they are known (neither where there are none); ``state_at`` is
-    the first setting of the states, ``rate`` their derivative, which is held for a sample.
+    ``measured_at`` on, after one that is 1 as soon as they are known (neither where there are none);
+    ``state_at`` is the first setting of the states, ``rate`` their derivative, which is held for a sample.
     """
 
     measured: tuple[int, ...]

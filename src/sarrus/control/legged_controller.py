@@ -146,8 +146,10 @@ def _level(
 ) -> Demand:
     """Return a level of tasks as one demand."""
     if not isinstance(level, Sequence):
-        return demand(level, level.name or f"task{place + 1}")
-    parts = [demand(task, task.name or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)]
+        return demand(level, getattr(level, "name", "") or f"task{place + 1}")
+    parts = [
+        demand(task, getattr(task, "name", "") or f"task{place + 1}.{k + 1}") for k, task in enumerate(level)
+    ]
     if not parts:
         raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
     on_unknowns = [part.unknowns for part in parts if part.unknowns is not None]

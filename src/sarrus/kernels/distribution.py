@@ -411,9 +411,14 @@ def _accuse(table, contacts, s, ws, p, wc, told, rows, near):
         told[out + k] = 0.0
     row, users = 0, out + nu + count
     for k in range(nu):
-        number = 1 if np.isfinite(data[ph.upper + k]) or near else 0
-        number += 1 if np.isfinite(data[ph.lower + k]) or near else 0
-        row = _blame(told, out + k, p, wc.z, row, number)
+        # what pushes against both limits of an actuator proves nothing
+        if np.isfinite(data[ph.upper + k]) or near:
+            told[out + k] += p[wc.z + row]
+            row += 1
+        if np.isfinite(data[ph.lower + k]) or near:
+            told[out + k] -= p[wc.z + row]
+            row += 1
+        told[out + k] = abs(told[out + k])
     for cones in range(2):
         for k in range(count):
             if s[ws.contacts + k] == 0.0 or mode == cn.NO_LIMITS:

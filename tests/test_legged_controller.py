@@ -1,0 +1,482 @@
+"""`LeggedController`: contacts that come and go, forces as tasks, warm starts, conflicts, simulations, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import sarrus as sr
+from legged_robots import LEGS, box, hopper, moving, quadruped, slack
+from sarrus import activity, control, optimize
+from sarrus.control.tasks import quantity
+from sarrus.errors import ArgumentError, SolveError
+from sarrus.mechanism.pose import Array
+from sarrus.status import Status
+
+G, MU = 9.81, 0.6
+
+
+@cache
+def standing() -> tuple[sr.System, Array]:
+    return quadruped(MU)
+
+
+def place(system: sr.System, part: Any, q: Array) -> Array:
+    """Return the value of a quantity."""
+    e = system.equations
+    function = ca.Function("value", [e.q, e.p], [quantity(system, part).value])
+    return np.array(function(q, list(system.parameters.values()))).ravel()
+
+
+def stay(system: sr.System, q: Array) -> list[Any]:
+    """Return tasks that keep feet and trunk where they are, whichever feet stand."""
+    contacts = system.mechanism.contacts
+    feet = [control.point(contacts[leg].body, contacts[leg].point) for leg in LEGS]
+    centre = place(system, control.centre_of_mass(), q)
+    return [
+        [control.Task(foot, place(system, foot, q), 400, 40, name=leg) for leg, foot in zip(LEGS, feet)],
+        [
+            control.Task(control.orientation("trunk"), (0, 0, 0), 200, 25, name="upright"),
+            control.Task(control.centre_of_mass("z"), centre[2], 200, 25, name="height"),
+        ],
+        control.Task(control.centre_of_mass("xy"), centre[:2], 25, 8, name="centre"),
+    ]
+
+
+# --- contacts that come and go ---------------------------------------------------------------------------------
+
+SETS = [LEGS, ("FL", "RR"), ("FR", "RL"), *[tuple(leg for leg in LEGS if leg != gone) for gone in LEGS]]
+PERIOD, LARGEST = 1e-3, 250.0
+
+
+def stand_on(law: control.LeggedController, closed: tuple[str, ...]) -> None:
+    """Tell a law which feet stand."""
+    for leg in LEGS:
+        law.settings[f"{leg}.closed"] = float(leg in closed)
+
+
+def switched(
+    law: control.LeggedController, q: Array, switches: int = 100, every: int = 30
+) -> dict[str, Array]:
+    """Sample a law at a standing state while its contacts open and close in random order."""
+    rng, v = np.random.default_rng(0), np.zeros(law.system.nv)
+    stand_on(law, LEGS)
+    law.reset()
+    law.sample(q, v, 0.0, PERIOD)
+    law.reset()
+    fixed = fingerprint(law)
+    told: dict[str, list[Any]] = {"u": [], "outcome": [], "forces": [], "closed": []}
+    last = 0
+    for k in range(switches * every):
+        if k % every == every - 1:
+            last = rng.choice([i for i in range(len(SETS)) if i != last])
+            stand_on(law, SETS[last])
+        told["u"].append(law.sample(q, v, k * PERIOD, PERIOD))
+        told["outcome"].append(law.outcome)
+        told["forces"].append(np.array([law.contact_forces[leg] for leg in LEGS]))
+        told["closed"].append(law.closed)
+    assert fingerprint(law) == fixed
+    return {name: np.array(value) for name, value in told.items()}
+
+
+def fingerprint(law: control.LeggedController) -> tuple[Any, ...]:
+    """Return what must not change: addresses, sizes, and the entries of both tables but for their scratch room."""
+    arrays = (law.table, law.contact_table, law._work, law._input, law._answer, *law._arrays.values())
+    return (
+        law._native.address,
+        law.table[: 24 + 3 * len(law.levels)].tobytes(),
+        law.contact_table[: 9 + 2 * len(LEGS)].tobytes(),
+        *[(array.ctypes.data, array.size) for array in arrays],
+    )
+
+
+def largest_change(u: Array) -> float:
+    return float(np.abs(np.diff(u, axis=0)).max())
+
+
+@cache
+def handing_over(**options: Any) -> tuple[control.LeggedController, Array]:
+    """Return a law of the standing quadruped."""
+    system, q = standing()
+    return control.LeggedController(system, stay(system, q), largest_force=LARGEST, **options), q
+
+
+@pytest.mark.parametrize("hand_over", [0.05, 0.1])
+def test_contacts_that_switch_a_hundred_times(hand_over: float) -> None:
+    """Forces change by what a foot may take over in a sample, controls by that times the length of the leg."""
+    law, q = handing_over(hand_over=hand_over)
+    told = switched(law, q)
+    step = PERIOD / hand_over * LARGEST
+    assert set(told["outcome"]) <= {"exact", "relaxed"}
+    forces = told["forces"]
+    assert (MU * forces[..., 0] - np.linalg.norm(forces[..., 1:], axis=-1)).min() > -1e-9
+    assert np.abs(forces[~told["closed"]]).max() < 1e-9
+    assert largest_change(forces) == pytest.approx(step, rel=1e-9)
+    hip_to_foot = 0.42
+    assert 0.1 * step < largest_change(told["u"]) < hip_to_foot * step
+
+
+def test_contacts_that_switch_at_once_make_the_controls_jump_unless_their_rate_is_limited() -> None:
+    law, q = handing_over()
+    assert largest_change(switched(law, q)["u"]) > 10.0
+    rate = 500.0
+    for options in ({}, {"hand_over": 0.05}):
+        limited, q = handing_over(largest_rate=rate, **options)
+        told = switched(limited, q)
+        change = np.abs(np.diff(told["u"], axis=0)).max(axis=1)
+        kept = told["outcome"][1:] != "jumped"
+        assert change[kept].max() < rate * PERIOD * (1.0 + 1e-9)
+        assert kept.mean() > 0.95
+        assert told["forces"][..., 0].max() < LARGEST * (1.0 + 1e-9)
+
+
+def test_feet_that_are_relieved_while_the_robot_moves() -> None:
+    """The law drives the motion: the trunk sways while feet give up their force in turn, and no control jumps."""
+    law, q = handing_over(hand_over=0.05)
+    system, period, controls, forces = law.system, 2e-3, [], []
+    stand_on(law, LEGS)
+    law.reset()
+
+    def drive(q: Array, v: Array, t: float) -> Array:
+        relieved = LEGS[int(t / 0.15) % 4]
+        law.settings["centre.reference[0]"] = -0.0118 + 0.01 * np.sin(4.0 * t)
+        # the centre of mass keeps away from the foot that is relieved
+        law.settings["centre.reference[1]"] = 0.02 * np.sin(2.0 * t)
+        stand_on(law, tuple(leg for leg in LEGS if leg != relieved))
+        controls.append(law.sample(q, v, t, period))
+        forces.append(np.concatenate(list(law.contact_forces.values())))
+        return controls[-1]
+
+    with activity.unchanged(system):
+        activity.switch_on(system, LEGS, q)
+        run = sr.simulate(
+            system,
+            q,
+            np.zeros(system.nv),
+            duration=0.6,
+            dt=period,
+            control=drive,
+            sample_time=period,
+            switching=False,
+        )
+    law.settings["centre.reference[0]"], law.settings["centre.reference[1]"] = place(
+        system, control.centre_of_mass("xy"), q
+    )
+    assert run.status.ok
+    assert np.abs(run.q[:, 2] - q[2]).max() < 0.01
+    # all contacts hold in the plant; a sample later its forces are still those of the law
+    assert_allclose(run.multipliers[1 : len(forces)], forces[:-1], atol=0.1)
+    step = period / 0.05 * LARGEST
+    assert largest_change(np.array(controls)) < 0.42 * step
+
+
+def test_a_contact_keeps_its_falling_share_unless_it_is_lost() -> None:
+    law, q = handing_over(hand_over=0.05)
+    v = np.zeros(law.system.nv)
+    stand_on(law, LEGS)
+    law.reset()
+    assert [law.settings[f"{leg}.share"] for leg in LEGS] == [1.0] * 4
+    law.settings["FL.closed"] = 0.0
+    for k in range(20):
+        law.sample(q, v, k * PERIOD, PERIOD)
+        assert law.settings["FL.share"] == pytest.approx(1.0 - (k + 1) * PERIOD / 0.05)
+        assert law.closed.all()
+        assert law.contact_forces["FL"][0] <= (1.0 - k * PERIOD / 0.05) * LARGEST + 1e-9
+    law.settings["release"] = 0.0
+    law.sample(q, v, 0.02, PERIOD)
+    assert list(law.closed) == [False, True, True, True]
+    assert_allclose(law.contact_forces["FL"], 0.0, atol=1e-9)
+    law.settings["release"] = 1.0
+    law.reset()  # it is told to be open, and so it has no share
+    assert [law.settings[f"{leg}.share"] for leg in LEGS] == [0.0, 1.0, 1.0, 1.0]
+    assert [law.settings[f"{leg}.closed"] for leg in LEGS] == [0.0, 1.0, 1.0, 1.0]
+
+
+# --- memory, settings, parameters --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("friction", ["cone", "pyramid"])
+def test_a_warm_start_finds_the_same(friction: str) -> None:
+    """Along a path with active cones, relaxed tasks and changing feet, as a law that has seen nothing."""
+    system, stand = standing()
+    few = dict.fromkeys(LEGS, 0.12)
+    warm, fresh = (
+        control.LeggedController(system, stay(system, stand), friction=friction, coefficients=few)
+        for _ in range(2)
+    )
+    outcomes = []
+    (one, v), (other, _) = moving(system, stand, 3, 0.03), moving(system, stand, 4, 0.03)
+    for k, part in enumerate(np.linspace(0.0, 1.0, 120)):
+        q = (1.0 - part) * one + part * other
+        for law in (warm, fresh):
+            law.settings["FL.closed"] = float(k % 40 < 30)
+        fresh.reset()
+        u = warm.sample(q, part * v, 0.0, PERIOD)
+        # ρ = 1e6 takes six of the digits that a relaxed program has
+        digits = 1e-11 if warm.outcome == "exact" else 1e-8
+        assert_allclose(u, fresh(q, part * v), rtol=0.0, atol=digits * np.abs(u).max())
+        assert warm.outcome == fresh.outcome
+        outcomes.append(warm.outcome)
+    assert set(outcomes) == {"exact", "relaxed"}
+
+
+def test_settings_and_parameters_take_part_at_once() -> None:
+    """A law whose settings and masses were changed is as one that was made with them."""
+
+    def made(load: float, height: float) -> tuple[control.LeggedController, Array]:
+        mechanism = sr.load("models/quadruped.xml")
+        for leg in LEGS:
+            mechanism.add_contact(leg, geom=leg, friction_coefficient=MU)
+        system = sr.System(mechanism, parameters={"load": "trunk.mass"})
+        system.parameters["load"] = load
+        task = control.Task(control.centre_of_mass("z"), height, 100, 20, name="height")
+        return control.LeggedController(system, [task]), np.array(mechanism.keyframes["stand"])
+
+    law, q = made(12.0, 0.40)
+    v = np.zeros(law.system.nv)
+    before = law(q, v)
+    law.settings["height.reference"] = 0.42
+    law.system.parameters["load"] = 20.0
+    changed = law.solve(q, v)
+    other, _ = made(20.0, 0.42)
+    expected = other.solve(q, v)
+    assert_allclose(changed.u, expected.u, atol=1e-9)
+    assert np.abs(changed.u - before).max() > 1.0
+    height = place(law.system, control.centre_of_mass("z"), q)[0]
+    load = sum(force[0] for force in changed.contact_forces.values())
+    mass = 20.0 + sum(b.mass for b in law.system.mechanism.bodies.values() if b.name != "trunk")
+    assert load == pytest.approx(mass * (G + 100 * (0.42 - height)), rel=1e-6)
+
+
+# --- contact forces as tasks -----------------------------------------------------------------------------------
+
+
+@cache
+def hopping() -> tuple[sr.System, Array, tuple[control.Task, ...]]:
+    """Return the hopper with tasks that keep its trunk where it is."""
+    system, q = hopper(0.7)
+    tasks = (
+        control.Task("pitch", 0.0, 100, 20, name="upright"),
+        control.Task(
+            control.centre_of_mass("xz"), place(system, control.centre_of_mass("xz"), q), 100, 20, name="stay"
+        ),
+    )
+    return system, q, tasks
+
+
+def test_the_feet_press_against_each_other_as_told() -> None:
+    """Two feet in a plane leave one internal force free: friction of one foot, as a number and as a function of t."""
+    system, q, tasks = hopping()
+    v = np.zeros(system.nv)
+    squeeze = control.ContactForce("front", -5.0, ("t1",), name="squeeze")
+    law = control.LeggedController(system, [*tasks, squeeze])
+    for value in (-5.0, 0.0, 8.0):
+        law.settings["squeeze.value"] = value
+        told = law.solve(q, v)
+        assert told.outcome == "exact"
+        assert told.contact_forces["front"][1] == pytest.approx(value, abs=1e-9)
+        assert told.contact_forces["rear"][1] == pytest.approx(-value, abs=1e-9)
+        with activity.unchanged(system):
+            activity.switch_on(system, ("front", "rear"), q)
+            done = system.forward_dynamics(q, v, told.u)
+        assert_allclose(done.a, 0.0, atol=1e-8)
+        assert done.multipliers[1] == pytest.approx(value, abs=1e-8)
+    free = control.LeggedController(system, tasks).solve(q, v)
+    assert free.cost < told.cost
+    wave = control.ContactForce("front", lambda t: 4.0 * ca.sin(t), ("t1",), name="wave")
+    assert control.LeggedController(system, [*tasks, wave]).solve(q, v, 0.5).contact_forces["front"][1] == (
+        pytest.approx(4.0 * np.sin(0.5))
+    )
+
+
+def test_forces_beside_motions_at_one_level_and_within_friction() -> None:
+    """A squeeze beyond friction is relaxed to the cone; at the same level as motions these share what is missed."""
+    system, q, tasks = hopping()
+    v = np.zeros(system.nv)
+    squeeze = control.ContactForce("front", 100.0, ("t1",), name="squeeze")
+    told = control.LeggedController(system, [*tasks, squeeze]).solve(q, v, throw=False)
+    assert told.outcome == "relaxed"
+    assert slack(told.contact_forces, 0.7) == pytest.approx(0.0, abs=1e-6)
+    assert told.missed == ("squeeze",) or told.missed == ("upright", "stay", "squeeze")
+    level = control.LeggedController(
+        system, [[*tasks, control.ContactForce("front", 3.0, "t1", name="squeeze")]]
+    )
+    told = level.solve(q, v)
+    assert told.contact_forces["front"][1] == pytest.approx(3.0, abs=1e-9)
+
+
+def test_the_force_of_an_open_contact_is_not_asked_for() -> None:
+    system, q, _ = hopping()
+    loads = [control.ContactForce(name, 20.0, name=f"load {name}") for name in ("front", "rear")]
+    law = control.LeggedController(system, loads)
+    told = law.solve(q, np.zeros(system.nv))
+    assert [told.contact_forces[name][0] for name in ("front", "rear")] == pytest.approx(
+        [20.0, 20.0], abs=1e-9
+    )
+    law.settings["front.closed"] = 0.0
+    told = law.solve(q, np.zeros(system.nv))
+    assert_allclose(told.contact_forces["front"], 0.0, atol=1e-9)
+    assert told.contact_forces["rear"][0] == pytest.approx(20.0, abs=1e-9)
+
+
+# --- no forces inside all limits ------------------------------------------------------------------------------
+
+
+def upside_down(**options: Any) -> tuple[control.LeggedController, Array]:
+    """Return a law of a box that hangs from its feet."""
+    system = box(np.pi)
+    return control.LeggedController(system, [], **options), system.neutral()
+
+
+def test_what_cannot_be_names_contacts_and_actuators() -> None:
+    """Hanging, all feet would have to pull, for only the actuator along z is too weak; tipping, those uphill."""
+    weak = np.array([50.0, 50.0, 19.0])
+    law, q = upside_down(limits=(-weak, weak))
+    with pytest.raises(SolveError, match="no forces lie inside all limits") as failure:
+        law(q, np.zeros(6))
+    text = str(failure.value)
+    assert all(f"contact 'foot.{k}'" in text for k in (1, 2, 3, 4))
+    assert "actuator 'z'" in text
+    assert "actuator 'x'" not in text
+    assert law.outcome == "infeasible"
+    strong, q = upside_down(limits=(-19.7, 19.7))
+    assert strong.solve(q, np.zeros(6)).u[2] == pytest.approx(-2.0 * G, rel=1e-6)
+
+
+def test_a_law_that_holds_keeps_the_last_controls() -> None:
+    """Contacts that leave their plane would have to be pulled back."""
+    system = box(0.2)
+    q, leaving = system.neutral(), np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0])
+    law = control.LeggedController(system, [], limits=(-1, 1), contact_damping=200.0, hold=True)
+    with pytest.raises(SolveError, match="no forces lie inside all limits"):
+        law.sample(q, leaving, 0.0, PERIOD)  # nothing to hold yet
+    kept = law.sample(q, np.zeros(6), 0.0, PERIOD)
+    assert_allclose(law.sample(q, leaving, PERIOD, PERIOD), kept, rtol=0.0, atol=0.0)
+    assert law.outcome == "held"
+    told = law.solve(q, leaving, throw=False)
+    assert told.status is Status.INFEASIBLE
+    assert told.conflict[0].startswith("contact 'foot")
+    assert "actuator 'z'" in told.conflict
+    with pytest.raises(SolveError, match="held: contact 'foot"):
+        law.solve(q, leaving)
+    assert law.solve(q, np.zeros(6)).outcome == "exact"
+    law.reset()
+    with pytest.raises(SolveError, match="no forces"):
+        law(q, leaving)
+
+
+def test_a_rate_that_is_too_low_is_not_blamed_on_others() -> None:
+    """Rows of the rate stand among the limits: a conflict still names contacts by their own rows."""
+    system = box(0.0)
+    q, leaving = system.neutral(), np.array([0.0, 0.0, 0.1, 0.0, 0.0, 0.0])
+    law = control.LeggedController(
+        system, [], limits=([-1, -np.inf, -1], [np.inf, np.inf, 1]), contact_damping=200.0, largest_rate=1.0
+    )
+    law.sample(q, np.zeros(6), 0.0, PERIOD)
+    with pytest.raises(SolveError) as failure:
+        law.sample(q, leaving, PERIOD, PERIOD)
+    named = str(failure.value).split("limits: ")[1]
+    assert "contact 'foot.1'" in named
+    assert "actuator 'z'" in named
+    assert "actuator 'y'" not in named
+
+
+@pytest.mark.parametrize("sample_time", [None, 1e-3])
+def test_a_simulation_ends_where_a_law_has_no_answer(sample_time: float | None) -> None:
+    """The text is that of the law."""
+    law, q = upside_down(limits=(-1, 1))
+    run = sr.simulate(
+        law.system, q, duration=0.1, control=law, sample_time=sample_time, switching=False, throw=False
+    )
+    assert run.status is Status.CONTROL_FAILED
+    assert "no forces lie inside all limits: contact 'foot" in run.message
+
+
+def test_a_simulation_that_lands_on_its_feet() -> None:
+    """The same law in the compiled loop, sampled: the hopper sinks to a lower stance and stays there."""
+    system, q, _ = hopping()
+    low = place(system, control.centre_of_mass("xz"), q) - np.array([0.0, 0.05])
+    law = control.LeggedController(
+        system,
+        [
+            control.Task("pitch", 0.0, 100, 20, name="upright"),
+            control.Task(control.centre_of_mass("xz"), low, 100, 20, name="low"),
+        ],
+        contact_damping=20.0,
+    )
+    with activity.unchanged(system):
+        activity.switch_on(system, ("front", "rear"), q)
+        run = sr.simulate(system, q, duration=1.5, control=law, sample_time=2e-3)
+    assert run.status.ok
+    assert_allclose(place(system, control.centre_of_mass("xz"), run.q[-1]), low, atol=1e-4)
+    assert run.residual.max() < 1e-9
+
+
+# --- errors ------------------------------------------------------------------------------------------------------
+
+
+def _law(**options: Any) -> Callable[[], object]:
+    return lambda: control.LeggedController(hopping()[0], hopping()[2], **options)
+
+
+def _tasks(*tasks: Any) -> Callable[[], object]:
+    return lambda: control.LeggedController(hopping()[0], tasks)
+
+
+def _gait(**options: Any) -> Callable[[], object]:
+    return _law(gait=control.Gait("trunk", **options))
+
+
+def _without_contacts() -> object:
+    system = sr.System(sr.load("models/quadruped.xml"))
+    return control.LeggedController(system, [])
+
+
+def _without_friction() -> object:
+    system = box(friction_coefficient=None)
+    return control.LeggedController(system, [])
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (_without_contacts, "has no contacts; add them with Mechanism.add_contact or add_contact_patch"),
+        (_without_friction, "contact 'foot.1' needs a positive friction_coefficient"),
+        (_law(coefficients={"middle": 0.5}), "there is no contact 'middle'; there are front, rear"),
+        (_law(coefficients={"front": 0.0}), "contact 'front' needs a positive friction_coefficient"),
+        (_law(friction="coulomb"), "friction must be one of cone, pyramid, none, got 'coulomb'"),
+        (_law(weights=[1, 1, 0, 1]), "weights must be 4 positive numbers, one per actuator"),
+        (_law(weights=[1, 1]), "weights"),
+        (_law(limits=(1.0, -1.0)), "limits must be numbers or 4 of them, lower < upper for every actuator"),
+        (_law(limits=([1.0, 2.0], 3.0)), "limits must be numbers or 4 of them"),
+        (_law(relaxation=0.0), "relaxation must be a positive number or 2 of them"),
+        (_law(relaxation=[1.0, 1.0, 1.0]), "relaxation must be a positive number or 2 of them"),
+        (_law(largest_force=0.0), "largest_force must be positive"),
+        (_law(largest_rate=-1.0), "largest_rate at least 0"),
+        (_law(hand_over=0.1), "needs a finite largest_force to hand over"),
+        (_law(hand_over=-0.1, largest_force=9.0), "hand_over must be a time"),
+        (_law(constraints=optimize.bounds(np.zeros(3))), "constraints must be over 10 unknowns"),
+        (_gait(offsets={"front": 0.0}), "offsets must have the contacts front, rear, also 'rear'"),
+        (_gait(offsets={"front": 0.0, "rear": 0.5, "tail": 0.0}), "not 'tail'"),
+        (_tasks(control.SwingFeet()), "'swing feet' needs a gait; give gait="),
+        (_tasks([]), "a level needs at least one task"),
+        (_tasks("pitch"), "a task must be a Task, ContactForce, SwingFeet or Travel, or a list of them"),
+        (
+            _tasks(*[control.Task("pitch", 0.0, name="same") for _ in range(2)]),
+            "names of levels must differ, got .*'same', 'same'",
+        ),
+        (_tasks(control.Task("roll", 0.0)), "roll"),
+        (_tasks(control.ContactForce("left", 1.0)), "left.*front"),
+        (_tasks(control.ContactForce("front", 1.0, ("t3",))), "rows of contact 'front' must be some of n, t1, t2"),
+        (_tasks(control.ContactForce("front", [1.0, 2.0])), "task1.value must be a finite number"),
+    ],
+)  # fmt: skip
+def test_errors_name_what_is_wrong(make: Callable[[], object], text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        make()
