@@ -31,6 +31,8 @@ from sarrus.kernels.flat import internal
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
+# Part of the mean complementarity that a step leaves which gets on; what is aimed at where one left more.
+_PROGRESS, _CENTRE = 0.9, 0.3
 # A direction of infeasibility is a proof when it is one to this, or to that where τ is below so much κ: there
 # rounding allows no more.
 _PROOF, _LAST_PROOF, _SURE = 1e-9, 1e-7, 1e-18
@@ -77,7 +79,7 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
         kappa = _warm_start(s, ws, n, m, linear, count, sizes, size, cost, limits[cl.WARM_SHIFT])
     else:
         _cold_start(s, ws, n, m, linear, count, sizes)
-    best, waiting, answer, iterations = np.inf, 0, cl.STALLED, 0
+    best, waiting, answer, iterations, before = np.inf, 0, cl.STALLED, 0, np.inf
     while True:
         tau_residual, mu, error, verdict = _residuals(
             s, ws, n, m, tau, kappa, degree, _PROOF if tau > _SURE * kappa else _LAST_PROOF
@@ -105,7 +107,11 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
         co.scale_rows(s, ws, n, linear, count, sizes)
         if mu < _FAR * tau * tau or not _factor_normal(s, ws, n, m):
             _factor_stack(s, ws, n, m)
-        tau, kappa, step = _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu)
+        scaled = mu / (tau * tau + kappa * kappa)
+        tau, kappa, step = _advance(
+            s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, scaled > _PROGRESS * before
+        )
+        before = scaled
         iterations += 1
         if not step > 1e-10:
             break
@@ -373,7 +379,7 @@ def _residuals(s, ws, n, m, tau, kappa, degree, proof):
 
 
 @internal
-def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
+def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, stuck):
     """Take a predictor and corrector step; return τ, κ and how far the step went."""
     rx, rz, ds = ws.rhs_x, ws.rhs_z, ws.ds
     # how the solution changes with τ, and the slope of the last equation in it
@@ -394,20 +400,15 @@ def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
         s[ds + i] = -s[ws.centred + i] - s[ws.z1 + i]
     kappa_step = -kappa - kappa / tau * tau_step
     step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, 1.0)
-    sigma = (1.0 - step) ** 3
+    # where it did not get on, second-order terms mislead: towards the central path without them
+    sigma = max((1.0 - step) ** 3, _CENTRE if stuck else 0.0)
+    weight = 0.0 if stuck else step
     for i in range(m):
-        s[ds + i] *= step
-    co.centre(s, ws, linear, count, sizes, ds, ws.z1, sigma * mu, ws.centred)
-    product = kappa * tau + step * kappa_step * tau_step - sigma * mu
-    tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
-    kappa_step = -(product + kappa * tau_step) / tau
-    _refine(s, ws, n, m, linear, count, sizes, tau_step, 1.0 - sigma)
-    # s from the primal equations themselves: by way of W its rounding would grow as W does
-    for i in range(m):
-        change = s[ws.h + i] * tau_step - (1.0 - sigma) * s[ws.primal + i]
-        s[ws.change + i] = change - dot(s, ws.g + i * n, ws.x1, n)
-    co.over_scaling(s, ws, linear, count, sizes, ws.change, ds)
-    step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, _BACK)
+        s[ds + i] *= weight
+    tau_step, kappa_step, step = _correct(
+        s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, slope, sigma,
+        weight * kappa_step * tau_step,
+    )  # fmt: skip
     for i in range(m):
         s[ws.ss + i] += step * s[ws.change + i]
     for i in range(m):
@@ -415,6 +416,22 @@ def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu):
     for c in range(n):
         s[ws.xx + c] += step * s[ws.x1 + c]
     return tau + step * tau_step, kappa + step * kappa_step, step
+
+
+@internal
+def _correct(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, slope, sigma, second):
+    """Find the direction towards σ μ with second-order terms from ds and z1; return those of τ and κ and its length."""
+    co.centre(s, ws, linear, count, sizes, ws.ds, ws.z1, sigma * mu, ws.centred)
+    product = kappa * tau + second - sigma * mu
+    tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
+    kappa_step = -(product + kappa * tau_step) / tau
+    _refine(s, ws, n, m, linear, count, sizes, tau_step, 1.0 - sigma)
+    # s from the primal equations themselves: by way of W its rounding would grow as W does
+    for i in range(m):
+        change = s[ws.h + i] * tau_step - (1.0 - sigma) * s[ws.primal + i]
+        s[ws.change + i] = change - dot(s, ws.g + i * n, ws.x1, n)
+    co.over_scaling(s, ws, linear, count, sizes, ws.change, ws.ds)
+    return tau_step, kappa_step, _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, _BACK)
 
 
 @internal
