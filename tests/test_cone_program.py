@@ -318,7 +318,7 @@ def test_badly_scaled_data(seed: int) -> None:
 
 def test_warm_starts() -> None:
     """After a small change the same answer in no more iterations, mostly none; after a large one the right one too."""
-    fewer = 0
+    used, usual = 0, 0
     for seed in range(0, 60, 5):
         p, rng = of_family(seed), np.random.default_rng(seed)
         sizes = {"equalities": len(p.b), "linear": p.linear, "cones": p.cones}
@@ -326,16 +326,16 @@ def test_warm_starts() -> None:
         warm.solve(*p[:6])
         near = p._replace(b=p.b * (1.0 + 1e-3 * rng.standard_normal(len(p.b))))
         far = p._replace(b=-0.3 * p.b, q=10.0 * rng.standard_normal(len(p.q)) * (np.diag(p.P) > 0.0))
-        for changed in (near, far, near, p):
+        for step, changed in enumerate((near, far, near, p)):
             again = warm.solve(*changed[:6], warm=True, throw=False)
             anew = cold.solve(*changed[:6], throw=False)
             assert again.status is anew.status
             check(changed, again)
             if anew.status.ok:
                 assert again.cost == pytest.approx(anew.cost, rel=1e-9)
-            if changed is near:
-                fewer += again.iterations - anew.iterations
-    assert fewer < -40
+            if step == 0:
+                used, usual = used + again.iterations, usual + anew.iterations
+    assert used < 0.2 * usual
 
 
 def test_a_program_without_solution_does_not_spoil_the_next() -> None:

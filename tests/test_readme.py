@@ -20,13 +20,17 @@ PAGES = (
     "docs/importers.md",
     "docs/control.md",
     "docs/legged.md",
+    "docs/optimize.md",
     "docs/linear_models.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tour.md", "docs/control.md", "docs/legged.md"])
+RUN = ("README.md", "docs/tour.md", "docs/control.md", "docs/legged.md", "docs/optimize.md")
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     shutil.copytree(ROOT / "models", tmp_path / "models")
     monkeypatch.chdir(tmp_path)

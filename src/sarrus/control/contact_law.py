@@ -102,7 +102,7 @@ class Distribution(Command):
     determined : by contact, which of these the motion and the controls determine; the others are chosen: at least cost,
         and of these with the least norm.
     outcome : "exact": all tasks as their priorities allow; "relaxed": less, for the limits; "jumped": relaxed, and the
-        rate of the controls not kept; "held": no forces inside all limits, the last controls.
+        rate of the controls not kept; "held": no forces inside all limits, the last controls with their forces.
     cost : uᵀW u.
     gap, primal_residual, dual_residual, iterations : of the cone program; see `sarrus.optimize.ConeSolution`.
     conflict : names of contacts and actuators whose limits stand against each other, or against the tasks where these
@@ -318,7 +318,7 @@ class ContactLaw(Law):
         table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
         total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
         work = cn.distribution_workspace(n, total, cl.cone_workspace(n, rows).size).size
-        memory = cn.memory(self.system.nu, n, rows)
+        memory = cn.memory(n, rows)
         self._report_layout = cn.report(self.system.nu, count, len(extra.h))
         self._arrays = {
             cn.PHYSICS: self._physics_data,

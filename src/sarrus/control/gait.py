@@ -25,7 +25,7 @@ class Gait:
     """A periodic gait of point feet. Its numbers are settings of the law, named gait.period and so on.
 
     The phase of a foot is the fractional part of (t − start) / period + offset; it stands while that is below ``duty``.
-    Before ``start`` and with duty ≥ 1 all feet stand.
+    Before ``start`` and with duty ≥ 1 all feet stand, and the velocity of travel is zero.
 
     Parameters
     ----------
@@ -65,6 +65,11 @@ class Gait:
 
     def trace(self, system: System, terms: ContactTerms, settings: Settings) -> TracedGait:
         """Return the gait over the symbols of a system."""
+        for name in ("period", "duty", "ramp", "reach", "shortest"):
+            if not np.all(np.asarray(getattr(self, name)) > 0.0):
+                raise ArgumentError(
+                    f"gait: {name} must be positive, got {getattr(self, name)!r}", element=name
+                )
         unknown = [name for name in (*self.offsets, *self.footholds) if name not in terms.names]
         missing = [name for name in terms.names if name not in self.offsets]
         if unknown or missing:
@@ -152,7 +157,7 @@ class TracedGait:
     ) -> None:
         self.system, self.terms, self._n, self._spots = system, terms, numbers, spots
         n, t = numbers, system.equations.t
-        walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
+        self._walking = walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
         phase = [ca.fmod((t - n["start"]) / n["period"] + o + 1e3, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
         closed, share = [], []
@@ -174,7 +179,9 @@ class TracedGait:
         n, across = self._n, ca.vertcat(-ca.sin(self._n["heading"]), ca.cos(self._n["heading"]))
         way = _turning(ca.vertcat(ca.cos(n["heading"]), ca.sin(n["heading"])))
         back = n["pull"] * ca.dot(across, n["line"] - self._centre.value)
-        return way @ n["velocity"] + across * ca.fmin(ca.fmax(back, -_RETURN), _RETURN)
+        return ca.if_else(self._walking, way @ n["velocity"], 0.0) + across * ca.fmin(
+            ca.fmax(back, -_RETURN), _RETURN
+        )
 
     def travel(self, task: Travel, settings: Settings) -> Demand:
         """Return the task of travelling."""
@@ -191,9 +198,11 @@ class TracedGait:
         contacts = self.system.mechanism.contacts if self.system.mechanism else {}
         for k, name in enumerate(terms.names):
             place, contact = terms.places[k], contacts[name]
-            if place.stop - place.start != 3 or contact.ground != "world":
+            level = contact.ground == "world" and np.allclose(contact.normal, (0.0, 0.0, 1.0))
+            if place.stop - place.start != 3 or not level:
                 raise ArgumentError(
-                    f"gait: contact {name!r} must be of the world, and not frictionless", element=name
+                    f"gait: contact {name!r} must be with a horizontal plane of the world, and not frictionless",
+                    element=name,
                 )
             foot = quantity(self.system, point(contact.body, contact.point))
             frame = np.vstack([contact.normal, contact.tangent1, contact.tangent2])

@@ -68,8 +68,8 @@ def report(actuators, contacts, extra):
 
 
 class Memory(NamedTuple):
-    """Offsets in the array at MEMORY: whether controls are known, these; then for programs with tasks as they are and
-    relaxed: the signature of the last one solved (−1: none), its unknowns, s and z."""
+    """Offsets in the array at MEMORY: whether unknowns of a sample are known, these; then for programs with tasks as
+    they are and relaxed: the signature of the last one solved (−1: none), its unknowns, s and z."""
 
     known: int
     controls: int
@@ -78,10 +78,10 @@ class Memory(NamedTuple):
     size: int
 
 
-def memory(actuators, unknowns, rows):
+def memory(unknowns, rows):
     """Return the offsets; ``size`` is the length."""
     slot = 1 + unknowns + 2 * rows
-    return Memory(0, 1, 1 + actuators, 1 + actuators + slot, 1 + actuators + 2 * slot)
+    return Memory(0, 1, 1 + unknowns, 1 + unknowns + slot, 1 + unknowns + 2 * slot)
 
 
 def most_rows(actuators, contacts, extra):

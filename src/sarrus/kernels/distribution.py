@@ -67,11 +67,10 @@ def distribution(table_pointer, x_pointer, what):
 
 @internal
 def _go_on(table, contacts, answer):
-    """Remember the controls, and let the shares of the contacts go on."""
-    nu, own = table[ll.ACTUATORS], flat_at(table[ll.INPUT])
-    kept = flat_at(contacts[cn.MEMORY])
+    """Remember controls and forces, and let the shares of the contacts go on."""
+    own, kept = flat_at(table[ll.INPUT]), flat_at(contacts[cn.MEMORY])
     kept[0] = 1.0
-    for k in range(nu):
+    for k in range(table[ll.NU]):
         kept[1 + k] = answer[k]
     remember(table)
     for k in range(table[ll.STATES], table[ll.STATES] + table[ll.N_STATES]):
@@ -101,7 +100,7 @@ def _choose(table, contacts, s, ws, work, dw, done, tasks, left, what):
         if _distribute(table, contacts, s, ws, work, dw, left, n - left, tasks, held, True):
             return cn.JUMPED if near and attempt == 1 else cn.RELAXED
     if contacts[cn.HOLD] == 1 and kept[0] == 1.0:
-        for k in range(nu):
+        for k in range(n):
             answer[k] = kept[1 + k]
         return cn.HELD
     return cn.FAILED
@@ -134,7 +133,7 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
         _accuse(table, contacts, s, ws, p, wc, told, rows, near)
         return False
     most = _most_rows(table, contacts)
-    me = cn.memory(nu, n, most)
+    me = cn.memory(n, most)
     slot = me.relaxed if relaxed else me.exact
     warm = kept[slot] == signature
     if warm:

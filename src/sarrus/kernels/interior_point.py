@@ -33,7 +33,7 @@ from sarrus.kernels.flat import internal
 _BACK = 0.99
 # A direction of infeasibility is a proof when it is one to this, or to that where τ is below so much κ: there
 # rounding allows no more.
-_PROOF, _LAST_PROOF, _SURE = 1e-9, 1e-7, 1e-9
+_PROOF, _LAST_PROOF, _SURE = 1e-9, 1e-7, 1e-18
 # A sum below this multiple of its terms' sizes proves nothing.
 _ROUNDING = 1e-13
 # What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.

@@ -29,6 +29,7 @@ _STATUS = {
     cl.CONTRADICTING: Status.INFEASIBLE,
     cl.NOT_FINITE: Status.NOT_FINITE,
 }
+_NOTHING = np.empty(0)
 _FAULTS = {
     cl.BAD_DATA: "finite",
     cl.ASYMMETRIC: "symmetric",
@@ -163,14 +164,13 @@ class ConeProgram:
         positive semidefinite, `SolveError` where there is no solution unless ``throw`` is False; its ``result`` is
         the `ConeSolution`.
         """
-        for name, value in zip(self._parts, (P, q, A, b, G, h)):
-            part = self._parts[name]
-            array = np.empty(0) if value is None else np.asarray(value, dtype=float)
-            if array.shape != part.shape and not (array.size == part.size == 0):
+        for (name, part), value in zip(self._parts.items(), (P, q, A, b, G, h)):
+            array = _NOTHING if value is None else np.asarray(value, dtype=float)
+            if array.shape == part.shape:
+                part[...] = array
+            elif array.size or part.size:
                 got = "None" if value is None else array.shape
                 raise ArgumentError(f"{name} must have the shape {part.shape}, got {got}", element=name)
-            if part.size:
-                part[:] = array
         verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
         self._solved = verdict == cl.SOLVED
         if verdict in _FAULTS:
