@@ -39,8 +39,9 @@ OUTCOMES = {
     cn.HELD: "held",
     cn.FAILED: "infeasible",
 }
-# Part in a conflict, relative to the largest of its kind, from which one is named.
-_PART = 0.1
+# Part in a proof, relative to the largest of its kind, from which a limit is named; relative multiplier from which one
+# counts as reached.
+_PART, _REACHED = 0.1, 1e-3
 # A contact with a smaller share of its force than this is open.
 LEAST_SHARE = 1e-3
 
@@ -394,18 +395,20 @@ class ContactLaw(Law):
         return result
 
     def _conflict(self) -> tuple[str, ...]:
-        """Return whose limits prove that there is no solution, what counts most first.
+        """Return whose limits are in the way, what counts most first.
 
-        Nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
+        For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
+        it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
         """
         told = self._arrays[cn.REPORT][self._report_layout.conflict :]
         actuators, contacts = self.system.actuator_names, self.terms.names
         names = [f"actuator {name!r}" for name in actuators]
         names += [f"contact {name!r}" for name in contacts]
         names += [f"constraint {k}" for k in range(len(told) - len(names))]
+        least = _PART if self.outcome in ("held", "infeasible") else _REACHED
         most, counted = float(told.max(initial=0.0)), np.zeros(len(told), bool)
         for part in np.split(np.arange(len(told)), np.cumsum([len(actuators), len(contacts)])):
-            counted[part] = told[part] > max(_PART * float(told[part].max(initial=0.0)), 1e-3 * most)
+            counted[part] = told[part] > max(least * float(told[part].max(initial=0.0)), _REACHED * most)
         order = np.argsort(-told, kind="stable")
         return tuple(names[k] for k in order if counted[k])
 

@@ -151,6 +151,8 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
     if verdict != cl.SOLVED:
         _accuse(table, contacts, s, ws, p, wc, told, rows, near)
         return False
+    if relaxed:
+        _accuse(table, contacts, s, ws, p, wc, told, rows, near)
     _settle(table, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc)
     kept[slot] = signature
     for k in range(n):
@@ -403,7 +405,8 @@ def _settle(table, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc):
 
 @internal
 def _accuse(table, contacts, s, ws, p, wc, told, rows, near):
-    """Write how strongly each actuator, contact and row of the user takes part in the conflict."""
+    """Write how strongly each actuator, contact and row of the user takes part in the conflict: by the proof that there
+    is no solution, or by the multipliers of the relaxed one."""
     nu, count, mode = table[ll.ACTUATORS], table[ll.N_CONTACTS], contacts[cn.FRICTION]
     data, ph = flat_at(contacts[cn.PHYSICS]), cn.physics(nu, count, table[ll.NU], table[ll.N_LEVELS])
     out = 1 + cl.N_FACTS
