@@ -41,7 +41,7 @@ def test_projection_on_a_cone(force: tuple, nearest: tuple) -> None:
     """The nearest point of the friction cone of μ = 0.4: side, side, apex, and the force itself."""
     r = friction_cone(np.eye(3), coefficient=0.4)
     found = solve_cone_program(np.eye(3), -np.array(force), r.G, r.h, cones=r.cones)
-    np.testing.assert_allclose(found.x, nearest, rtol=0, atol=4e-15)
+    np.testing.assert_allclose(found.x, nearest, rtol=0, atol=1e-14)
     check(Program(np.eye(3), -np.array(force), r.G, r.h, np.zeros((0, 3)), np.zeros(0), 0, r.cones), found)
 
 
