@@ -163,6 +163,15 @@ def _along(s, ws, nv, free, x, out):
         s[out + i] = _dot(s, ws.basis + i * nv, x, nv)
 
 
+@internal
+def _is_zero(s, x, n):
+    """Tell whether a row asks for nothing, as that of a foot which is not in the air."""
+    for c in range(n):
+        if s[x + c] != 0.0:
+            return False
+    return True
+
+
 @fa.fast
 def _times(s, matrix, n, x, out):
     """Write the product of a symmetric n × n matrix with a vector."""
@@ -217,9 +226,11 @@ def _row(table, s, ws, free, demand, row):
     nv, nu, nc = table[ll.NV], table[ll.NU], table[ll.NC]
     jacobian, along = ws.demands + demand * nv, ws.vectors + 7 * ws.big
     value = s[ws.wanted + demand] - _dot(s, jacobian, ws.vectors, nv)
-    _along(s, ws, nv, free, jacobian, along)
+    moves = not _is_zero(s, jacobian, nv)
+    if moves:
+        _along(s, ws, nv, free, jacobian, along)
     for k in range(nu):
-        s[ws.table + row * nu + k] = _dot(s, along, ws.gain + k * nv, free)
+        s[ws.table + row * nu + k] = _dot(s, along, ws.gain + k * nv, free) if moves else 0.0
     if table[ll.ON_UNKNOWNS] == 1:
         for k in range(nu):
             s[ws.table + row * nu + k] += s[ws.selections + demand * nu + k]
@@ -301,6 +312,8 @@ def solve_level(table, settings, answer, s, perm, ws, level, first, done, total,
         fa.apply_q_transposed(s, ws.panel, left, rank, beta, turned)
     for i in range(first, total):
         rows = ws.table + i * nu + done
+        if _is_zero(s, rows, left):
+            continue
         for c in range(left):
             s[ws.right + i] -= s[rows + c] * s[step + c]
         fa.apply_q_transposed(s, ws.panel, left, rank, beta, rows)
