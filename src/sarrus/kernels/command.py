@@ -166,10 +166,10 @@ def _along(s, ws, nv, free, x, out):
 @internal
 def _is_zero(s, x, n):
     """Tell whether a row asks for nothing, as that of a foot which is not in the air."""
-    for c in range(n):
-        if s[x + c] != 0.0:
-            return False
-    return True
+    c = 0
+    while c < n and s[x + c] == 0.0:
+        c += 1
+    return c == n
 
 
 @fa.fast
