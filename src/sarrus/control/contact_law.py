@@ -298,7 +298,7 @@ class ContactLaw(Law):
         data[layout.largest : layout.rate] = largest_force
         data[layout.rate] = largest_rate
         data[layout.solver :] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
-        self._physics_data, self._physics_layout = data, layout
+        self._physics_data = data
 
     def _connect(self, friction: int, constraints: ConeRows | None, hold: bool) -> None:
         """Make the table of the contacts."""
@@ -315,6 +315,7 @@ class ContactLaw(Law):
         table = np.zeros(cn.PLACES + 3 * count + 2 * len(extra.cones) + rows + n, np.int64)
         table[[cn.FRICTION, cn.HOLD]] = friction, hold
         table[[cn.EXTRA_LINEAR, cn.EXTRA_CONES]] = extra.linear, len(extra.cones)
+        table[cn.EXTRA_ROWS] = len(extra.h)
         table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
         total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
         work = cn.distribution_workspace(n, total, cl.cone_workspace(n, rows).size).size

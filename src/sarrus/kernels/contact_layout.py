@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 FRICTION, HOLD = 0, 1  # which friction; whether the last controls stay where there are none
-EXTRA_LINEAR, EXTRA_CONES = 2, 3  # rows of the user: half-lines and second-order cones
-PHYSICS, EXTRA, MEMORY, WORK, REPORT = 4, 5, 6, 7, 8  # addresses
+EXTRA_LINEAR, EXTRA_CONES, EXTRA_ROWS = 2, 3, 4  # of the user: half-lines, second-order cones, rows of both
+PHYSICS, EXTRA, MEMORY, WORK, REPORT = 5, 6, 7, 8, 9  # addresses
 # first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of a program and
 # for a permutation
-PLACES = 9
+PLACES = 10
 
 # Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
 CONE, PYRAMID, NO_LIMITS = 0, 1, 2
@@ -103,9 +101,3 @@ def distribution_workspace(unknowns, total, program):
     vector = total * unknowns
     start = vector + unknowns
     return DistributionWorkspace(0, vector, start, start + program)
-
-
-def extra_rows(table: np.ndarray, contacts: int) -> int:
-    """Return how many rows the user gave."""
-    first = PLACES + 2 * contacts
-    return int(table[EXTRA_LINEAR] + table[first : first + table[EXTRA_CONES]].sum())

@@ -78,15 +78,6 @@ def _go_on(table, contacts, answer):
 
 
 @internal
-def _most_rows(table, contacts):
-    """Return how many rows a program can have."""
-    extra, at = contacts[cn.EXTRA_LINEAR], cn.PLACES + 2 * table[ll.N_CONTACTS]
-    for k in range(contacts[cn.EXTRA_CONES]):
-        extra += contacts[at + k]
-    return cn.most_rows(table[ll.ACTUATORS], table[ll.N_CONTACTS], extra)
-
-
-@internal
 def _choose(table, contacts, s, ws, work, dw, done, tasks, left, what):
     """Find the unknowns: with the tasks as they are, relaxed, relaxed with a jump, or as they were; return which."""
     n, nu, answer = table[ll.NU], table[ll.ACTUATORS], flat_at(table[ll.ANSWER])
@@ -132,8 +123,7 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
             return True
         _accuse(table, contacts, s, ws, p, wc, told, rows, near)
         return False
-    most = _most_rows(table, contacts)
-    me = cn.memory(n, most)
+    me = cn.memory(n, cn.most_rows(nu, count, contacts[cn.EXTRA_ROWS]))
     slot = me.relaxed if relaxed else me.exact
     warm = kept[slot] == signature
     if warm:
@@ -318,36 +308,17 @@ def _rows(table, contacts, s, ws, data, ph, answer, kept, used, free, near, p, w
                             p[wc.rows + row * free + c] += sign * s[at + i * n + c]
                         row += 1
         if cones == 0:
-            row = _users(
-                contacts,
-                answer,
-                n,
-                0,
-                contacts[cn.EXTRA_LINEAR],
-                count,
-                s,
-                ws,
-                used,
-                free,
-                row,
-                p,
-                wc,
-            )
-    first = contacts[cn.EXTRA_LINEAR]
-    extra, at = 0, cn.PLACES + 2 * count
-    for k in range(contacts[cn.EXTRA_CONES]):
-        extra += contacts[at + k]
-    _users(contacts, answer, n, first, extra, count, s, ws, used, free, row, p, wc)
+            linear = contacts[cn.EXTRA_LINEAR]
+            row = _users(contacts, answer, n, 0, linear, s, ws, used, free, row, p, wc)
+    first, end = contacts[cn.EXTRA_LINEAR], contacts[cn.EXTRA_ROWS]
+    _users(contacts, answer, n, first, end, s, ws, used, free, row, p, wc)
 
 
 @internal
-def _users(contacts, answer, n, first, number, count, s, ws, used, free, row, p, wc):
+def _users(contacts, answer, n, first, end, s, ws, used, free, row, p, wc):
     """Write rows of the user, h − G x; return the next row."""
-    extra, at = contacts[cn.EXTRA_LINEAR], cn.PLACES + 2 * count
-    for k in range(contacts[cn.EXTRA_CONES]):
-        extra += contacts[at + k]
-    given = flat_at(contacts[cn.EXTRA])
-    for i in range(first, first + number):
+    extra, given = contacts[cn.EXTRA_ROWS], flat_at(contacts[cn.EXTRA])
+    for i in range(first, end):
         for c in range(free):
             p[wc.rows + row * free + c] = 0.0
         value = given[extra * n + i]

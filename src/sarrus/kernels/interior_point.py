@@ -15,7 +15,7 @@ import numpy as np
 
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import cones as co
-from sarrus.kernels.active_rows import classify, optimize_active
+from sarrus.kernels.active_rows import INACTIVE, classify, optimize_active
 from sarrus.kernels.cone_units import equilibrate, unscale
 from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import (
@@ -68,7 +68,12 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
     size, cost = equilibrate(s, ws, n, linear, count, sizes)
     if not _square_root(s, ws, n):
         return cl.INDEFINITE
-    if _finish_early(s, ws, n, m, linear, count, sizes, perm, size, cost, warm):
+    if warm:
+        _recall(s, ws, n, m, size, cost)
+        found = _finish(s, ws, n, m, linear, count, sizes, perm, 1.0)
+    else:
+        found = _finish_free(s, ws, n, m, linear, count, sizes, perm)
+    if found:
         unscale(s, ws, n, m, size, cost)
         s[ws.iterations] = 0.0
         return cl.SOLVED
@@ -76,7 +81,7 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
     degree = linear + count + 1.0
     tau = kappa = 1.0
     if warm:
-        kappa = _warm_start(s, ws, n, m, linear, count, sizes, size, cost, limits[cl.WARM_SHIFT])
+        kappa = _warm_start(s, ws, m, linear, count, sizes, limits[cl.WARM_SHIFT])
     else:
         _cold_start(s, ws, n, m, linear, count, sizes)
     best, waiting, answer, iterations, before = np.inf, 0, cl.STALLED, 0, np.inf
@@ -130,23 +135,24 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
     return answer
 
 
-@internal
-def _finish_early(s, ws, n, m, linear, count, sizes, perm, size, cost, warm):
-    """Try Newton's method without active rows, or with those of a solution nearby."""
+@fast
+def _recall(s, ws, n, m, size, cost):
+    """Make the solution that there is the iterate, in the units of the program."""
     for c in range(n):
-        s[ws.trial + c] = s[ws.x + c] / (size * s[ws.columns + c]) if warm else 0.0
+        s[ws.xx + c] = s[ws.x + c] / (size * s[ws.columns + c])
     for i in range(m):
-        s[ws.ss + i] = s[ws.s + i] * s[ws.weights + i] / size if warm else 1.0
-        s[ws.zz + i] = s[ws.z + i] * (cost * size) / s[ws.weights + i] if warm else 0.0
-    if warm:
-        classify(s, ws, linear, count, sizes, ws.ss, ws.zz)
-    else:
-        for k in range(linear + count):
-            s[ws.kind + k] = 0.0
-    if not optimize_active(s, ws, n, m, linear, count, sizes, perm):
-        return False
-    _keep(s, ws, n, m, 1.0, ws.trial, ws.trial_s, ws.trial_z)
-    return True
+        s[ws.ss + i] = s[ws.s + i] * s[ws.weights + i] / size
+        s[ws.zz + i] = s[ws.z + i] * (cost * size) / s[ws.weights + i]
+
+
+@internal
+def _finish_free(s, ws, n, m, linear, count, sizes, perm):
+    """Try Newton's method without active rows."""
+    for c in range(n):
+        s[ws.trial + c] = 0.0
+    for k in range(linear + count):
+        s[ws.kind + k] = INACTIVE
+    return _finish_marked(s, ws, n, m, linear, count, sizes, perm)
 
 
 @internal
@@ -157,6 +163,12 @@ def _finish(s, ws, n, m, linear, count, sizes, perm, tau):
     classify(s, ws, linear, count, sizes, ws.ss, ws.zz)
     for i in range(m):
         s[ws.trial_z + i] /= tau
+    return _finish_marked(s, ws, n, m, linear, count, sizes, perm)
+
+
+@internal
+def _finish_marked(s, ws, n, m, linear, count, sizes, perm):
+    """Try Newton's method with the rows marked at ws.kind, and keep what it finds."""
     if not optimize_active(s, ws, n, m, linear, count, sizes, perm):
         return False
     _keep(s, ws, n, m, 1.0, ws.trial, ws.trial_s, ws.trial_z)
@@ -324,13 +336,8 @@ def _cold_start(s, ws, n, m, linear, count, sizes):
 
 
 @internal
-def _warm_start(s, ws, n, m, linear, count, sizes, size, cost, by):
-    """Begin at the solution there is, moved into the cone by ``by``; return κ."""
-    for c in range(n):
-        s[ws.xx + c] = s[ws.x + c] / (size * s[ws.columns + c])
-    for i in range(m):
-        s[ws.ss + i] = s[ws.s + i] * s[ws.weights + i] / size
-        s[ws.zz + i] = s[ws.z + i] * (cost * size) / s[ws.weights + i]
+def _warm_start(s, ws, m, linear, count, sizes, by):
+    """Begin at the iterate that was recalled, moved into the cone by ``by``; return κ."""
     for a in (ws.ss, ws.zz):
         inside = co.depth(s, a, linear, count, sizes)
         co.shift(s, a, linear, count, sizes, max(by, by - inside))
