@@ -5,7 +5,7 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space)
+             (local state space); `rollout`, `Rollout` (many runs)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sarrus.analysis.modes import assembly_modes
     from sarrus.analysis.singular_path import distance_to_singularity
     from sarrus.analysis.singularity import find_singularity
+    from sarrus.batch.result import Rollout
+    from sarrus.batch.rollout import rollout
     from sarrus.comparison import Comparison, compare
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
@@ -60,6 +62,8 @@ _HOME = {
     "Shape": "sarrus.mechanism.elements",
     "System": "sarrus.system",
     "simulate": "sarrus.simulation",
+    "rollout": "sarrus.batch.rollout",
+    "Rollout": "sarrus.batch.result",
     "impact": "sarrus.impacts",
     "contact_wrench": "sarrus.wrenches",
     "Switching": "sarrus.switching",
@@ -95,6 +99,7 @@ __all__ = [
     "LinearSystem",
     "Mechanism",
     "Pose",
+    "Rollout",
     "SarrusError",
     "Shape",
     "Status",
@@ -119,6 +124,7 @@ __all__ = [
     "mobility",
     "optimize",
     "parametrize",
+    "rollout",
     "sensitivity",
     "simulate",
     "step_derivatives",

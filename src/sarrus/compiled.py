@@ -36,7 +36,12 @@ class CompiledEquations:
         return self._functions[name]
 
     def named(
-        self, name: str, outputs: Callable[..., Mapping[str, ca.SX]], extra: Mapping[str, int] | None = None
+        self,
+        name: str,
+        outputs: Callable[..., Mapping[str, ca.SX]],
+        extra: Mapping[str, int] | None = None,
+        *,
+        lanes: int = 1,
     ) -> NativeFunction:
         """Return a function that is not part of the equations, built by ``outputs`` at its first use.
 
@@ -44,12 +49,14 @@ class CompiledEquations:
         """
         if name not in self._functions:
             symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
-            self._functions[name] = self.compile(name, outputs(*symbols), symbols)
+            self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
         return self._functions[name]
 
-    def compile(self, name: str, outputs: Mapping[str, ca.SX], extra: Sequence[ca.SX] = ()) -> NativeFunction:
+    def compile(
+        self, name: str, outputs: Mapping[str, ca.SX], extra: Sequence[ca.SX] = (), *, lanes: int = 1
+    ) -> NativeFunction:
         """Compile expressions over the symbols of these equations and ``extra``; the caller keeps the result alive."""
-        return compile_function(f"{self.equations.name}.{name}", [*self.inputs, *extra], outputs)
+        return compile_function(f"{self.equations.name}.{name}", [*self.inputs, *extra], outputs, lanes=lanes)
 
     @property
     def compiled(self) -> dict[str, NativeFunction]:
@@ -83,7 +90,7 @@ class CompiledEquations:
                 return self._dynamics()
             case "direct":
                 assert self.direct is not None
-                return direct_solution(e, self._weighted, self.direct)
+                return direct_solution(e, self.weighted, self.direct)
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
@@ -103,7 +110,7 @@ class CompiledEquations:
         return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
 
     @cached_property
-    def _weighted(self) -> Weighted:
+    def weighted(self) -> Weighted:
         """The problem after elimination, traced once for the two functions that solve it."""
         return weighted(self.equations, self.force)
 
@@ -111,7 +118,7 @@ class CompiledEquations:
         e = self.equations
         mass, force, rows = e.mass_matrix, self.force, e.jacobian
         if self.mode == la.TRACED:
-            mass, force, rows = self._weighted.factor, self._weighted.force, self._weighted.rows
+            mass, force, rows = self.weighted.factor, self.weighted.force, self.weighted.rows
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.rate}
 
     def _invariants(self) -> dict[str, ca.SX]:

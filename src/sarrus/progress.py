@@ -12,13 +12,13 @@ DELAY = 1.0  # a run shorter than this shows nothing [s]
 
 
 class ProgressBar:
-    """A bar on stderr from 0 to ``total`` seconds of motion, which appears after `DELAY` seconds of waiting.
+    """A bar on stderr from 0 to ``total`` of ``unit``, which appears after `DELAY` seconds of waiting.
 
     ``enabled``: True, False, or None for "if stderr is a terminal".
     """
 
-    def __init__(self, total: float, enabled: bool | None = None) -> None:
-        self.total = total
+    def __init__(self, total: float, enabled: bool | None = None, unit: str = "s") -> None:
+        self.total, self.unit = total, unit
         self.enabled = sys.stderr.isatty() if enabled is None else enabled
         self._began = monotonic()
         self._bar: Any = None
@@ -44,10 +44,11 @@ class ProgressBar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+        number = ".2f" if self.unit == "s" else ".0f"
         self._bar = Progress(
             TextColumn("simulating"),
             BarColumn(bar_width=40),
-            TextColumn("{task.completed:.2f} of {task.total:.2f} s"),
+            TextColumn(f"{{task.completed:{number}}} of {{task.total:{number}}} {self.unit}"),
             TimeRemainingColumn(),
             console=Console(stderr=True, force_terminal=True),
             transient=True,
@@ -57,9 +58,9 @@ class ProgressBar:
 
 
 @contextmanager
-def progress_bar(total: float, enabled: bool | None = None) -> Iterator[ProgressBar]:
+def progress_bar(total: float, enabled: bool | None = None, unit: str = "s") -> Iterator[ProgressBar]:
     """Give a `ProgressBar` for the duration of a ``with`` block."""
-    bar = ProgressBar(total, enabled)
+    bar = ProgressBar(total, enabled, unit)
     try:
         yield bar
     finally:

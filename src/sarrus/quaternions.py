@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import casadi as ca
 import numpy as np
 
 from sarrus.mechanism.pose import Array
@@ -25,3 +28,12 @@ def normalize(q: Array, starts: np.ndarray) -> int | None:
             return int(start)
         q[start : start + 4] /= size
     return None
+
+
+def normalized_expression(q: ca.SX, starts: Sequence[int]) -> ca.SX:
+    """Return an expression of q with its quaternions scaled to length one."""
+    scaled = ca.SX(q)
+    for start in starts:
+        part = q[start : start + 4]
+        scaled[start : start + 4] = part / ca.sqrt(ca.sumsqr(part))
+    return scaled

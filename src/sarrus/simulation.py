@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,9 @@ from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
-from sarrus.kernels.tableau import METHODS, tableau
+from sarrus.kernels.tableau import tableau
 from sarrus.progress import progress_bar
+from sarrus.run_options import check_stabilization, check_steps, check_times, is_adaptive
 from sarrus.status import Status
 from sarrus.switching import Switcher, Switching
 from sarrus.system import System
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from sarrus.coordinates.choices import Coordinates
     from sarrus.coordinates.relation import Relation
     from sarrus.formulated import Method
-
-STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 
 
 def simulate(
@@ -127,12 +126,12 @@ def simulate(
     sample_time, sampling = _sampling(sample_time, control)
     implicit = method in IMPLICIT_METHODS
     prefetch(implicit=implicit)
-    adaptive = _adaptive(method, rtol, atol)
+    adaptive = is_adaptive(method, rtol, atol)
     name = method or ("dop853" if adaptive else "rk4")
     scheme = rosenbrock_tableau(name) if implicit else tableau(name)
-    _check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
-    _check_steps(every, project_every, baumgarte, events)
-    _check_stabilization(system, stabilization, control, force)
+    check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
+    check_steps(every, project_every, baumgarte, events)
+    check_stabilization(system, stabilization, control, force)
     if coordinates is not None and (stabilization != "projection" or project_every != 1):
         raise ArgumentError(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
@@ -225,86 +224,6 @@ def _sampling(
     if sample_time is None or not isinstance(control, Law):
         return sample_time, None
     return sample_time, Sampling(sample_time)
-
-
-def _adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:
-    known = (*METHODS, *IMPLICIT_METHODS)
-    if method is not None and method not in known:
-        raise ArgumentError(
-            f"unknown method {method!r}. Known: {', '.join(known)}", element="method", valid=known
-        )
-    if method == "rk4" and (rtol is not None or atol is not None):
-        raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
-    if rtol is not None and rtol == np.inf:
-        return False
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        _positive(name, value, "")
-    return method not in (None, "rk4") or rtol is not None or atol is not None
-
-
-def _number(name: str, value: Any) -> float:
-    """Return a float that is not NaN; anything else is an `ArgumentError`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if np.isnan(number):
-        raise ArgumentError(f"{name} must be a number, got {value!r}", element=name)
-    return number
-
-
-def _positive(name: str, value: float | None, unit: str, *, bounded: bool = True) -> None:
-    """Raise unless ``value`` is None or positive (and finite where ``bounded``)."""
-    if value is not None and not 0.0 < _number(name, value) <= (np.finfo(float).max if bounded else np.inf):
-        wanted = "positive and finite" if bounded else "positive"
-        raise ArgumentError(f"{name} must be {wanted}{unit}, got {value}", element=name)
-
-
-def _check_times(
-    t0: float, duration: float, dt: float | None, sample_time: float | None, max_step: float, *, driven: bool
-) -> None:
-    if not np.isfinite(_number("t0", t0)):
-        raise ArgumentError(f"t0 must be finite [s], got {t0}", element="t0")
-    if duration is None:
-        raise ArgumentError("duration must be a number, got None", element="duration")
-    for name, value in (("duration", duration), ("dt", dt), ("sample_time", sample_time)):
-        _positive(name, value, " [s]")
-    _positive("max_step", max_step, " [s]", bounded=False)
-    if sample_time is not None and not driven:
-        raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
-
-
-def _check_steps(every: int, project_every: int, baumgarte: Any, events: Any) -> None:
-    for name, count in (("every", every), ("project_every", project_every)):
-        if not (isinstance(count, (int, np.integer)) and count >= 1):
-            raise ArgumentError(f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name)
-    if np.shape(baumgarte) != (2,) or not np.isfinite([_number("baumgarte", x) for x in baumgarte]).all():
-        raise ArgumentError(
-            f"baumgarte must be two finite numbers (α, β), got {baumgarte!r}", element="baumgarte"
-        )
-    if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
-        raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
-
-
-def _check_stabilization(system: System, stabilization: str, control: Any, force: Any) -> None:
-    if stabilization not in STABILIZATIONS:
-        raise ArgumentError(
-            f"unknown stabilization {stabilization!r}. Known: {', '.join(STABILIZATIONS)}",
-            element="stabilization",
-            valid=STABILIZATIONS,
-        )
-    if stabilization == "energy" and not (
-        system.equations.conservative and control is None and force is None
-    ):
-        driven = (
-            "a control law or an applied force"
-            if system.equations.conservative
-            else "dampers, servos or user forces"
-        )
-        raise ArgumentError(
-            f"{system.name}: stabilization='energy' needs a conservative system; this one has {driven}",
-            element="stabilization",
-        )
 
 
 def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:

@@ -24,7 +24,12 @@ OPTIMIZATION = 2  # level of LLVM's code generator; no passes run on the IR befo
 
 
 def compile_function(
-    name: str, inputs: Sequence[ca.SX], outputs: Mapping[str, ca.SX], *, chunk: int | None = None
+    name: str,
+    inputs: Sequence[ca.SX],
+    outputs: Mapping[str, ca.SX],
+    *,
+    chunk: int | None = None,
+    lanes: int = 1,
 ) -> NativeFunction:
     """Compile expressions to a native function, or fetch it from the disk cache.
 
@@ -39,6 +44,9 @@ def compile_function(
     chunk : int, optional
         Number of instructions of one chunk. By default the code is one function up to `CHUNK_THRESHOLD`
         instructions and split in chunks of `CHUNK` above; 0 never splits.
+    lanes : int
+        How many sets of inputs a call works on at once; number k of input i then lies at ``in[lanes * i + k]``,
+        outputs likewise.
 
     Returns
     -------
@@ -56,10 +64,10 @@ def compile_function(
         raise ArgumentError(f"{name}: chunk is {chunk}, must be 0 (never split) or a number of instructions")
     column = _join_inputs(name, inputs)
     layout, values = _join_outputs(outputs)
-    key = _key(_casadi_function(name, column, values), chunk)
+    key = _key(_casadi_function(name, column, values), chunk, lanes)
     found = _fetch(key)
     cache.count(hit=found is not None)
-    entry, code = found or _build(name, column, values, chunk)
+    entry, code = found or _build(name, column, values, chunk, lanes)
     if found is None:
         cache.store(key, entry)
     return NativeFunction(
@@ -69,6 +77,7 @@ def compile_function(
         layout,
         n_instructions=entry.n_instructions,
         chunks=entry.chunks,
+        lanes=lanes,
         from_cache=found is not None,
         compile_seconds=perf_counter() - start,
     )
@@ -118,12 +127,12 @@ def _casadi_function(name: str, inputs: ca.SX, outputs: ca.SX) -> ca.Function:
     return function
 
 
-def _key(function: ca.Function, chunk: int | None) -> str:
+def _key(function: ca.Function, chunk: int | None, lanes: int) -> str:
     """Hash of all that the code depends on: program (bit for bit), options, compiler, machine."""
     parts = [
         function.serialize(),
         ca.CasadiMeta.version(),
-        repr((chunk, CHUNK, CHUNK_THRESHOLD, OPTIMIZATION, cache.FORMAT)),
+        repr((chunk, lanes, CHUNK, CHUNK_THRESHOLD, OPTIMIZATION, cache.FORMAT)),
         _generator_digest(),
         host().identity,
     ]
@@ -134,7 +143,7 @@ def _key(function: ca.Function, chunk: int | None) -> str:
 def _generator_digest() -> str:
     """Hash of the modules that turn a program into text; code of another version of them is not used."""
     digest = hashlib.sha256()
-    for module in ("compiler", "program", "operations", "emit", "machine"):
+    for module in ("compiler", "program", "operations", "lanes", "emit", "machine"):
         digest.update(pkgutil.get_data("sarrus.codegen", f"{module}.py") or b"")
     return digest.hexdigest()
 
@@ -150,12 +159,14 @@ def _fetch(key: str) -> tuple[cache.Entry, LoadedCode] | None:
         return None
 
 
-def _build(name: str, inputs: ca.SX, outputs: ca.SX, chunk: int | None) -> tuple[cache.Entry, LoadedCode]:
+def _build(
+    name: str, inputs: ca.SX, outputs: ca.SX, chunk: int | None, lanes: int
+) -> tuple[cache.Entry, LoadedCode]:
     function = _casadi_function(name, inputs, ca.cse(outputs) if outputs.numel() else outputs)
     program = read_program(function, name)
     size = len(program.instructions)
     if chunk is None:
         chunk = CHUNK if size > CHUNK_THRESHOLD else 0
-    text, chunks = emit(program, chunk)
+    text, chunks = emit(program, chunk, lanes)
     entry = cache.Entry(build_object(text, OPTIMIZATION), size, chunks)
     return entry, LoadedCode(entry.code)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import struct
-
 import casadi as ca
 
-from sarrus.codegen.operations import DECLARATIONS, ERFINV_DEFINITION, TEMPLATES
+from sarrus.codegen.lanes import Arithmetic, arithmetic
+from sarrus.codegen.operations import DECLARATIONS, ERFINV_DEFINITION
 from sarrus.codegen.program import Program
 
 ENTRY = "sarrus_entry"
 
-_ADDRESS = "  %{name}.p = getelementptr inbounds double, ptr %{base}, i64 {place}\n"
-_LOAD = _ADDRESS + "  %{name} = load double, ptr %{name}.p, align 8\n"
-_STORE = _ADDRESS + "  store double {value}, ptr %{name}.p, align 8\n"
+_ADDRESS = "  %{name}.p = getelementptr inbounds {kind}, ptr %{base}, i64 {place}\n"
+_LOAD = _ADDRESS + "  %{name} = load {kind}, ptr %{name}.p, align 8\n"
+_STORE = _ADDRESS + "  store {kind} {value}, ptr %{name}.p, align 8\n"
 _ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
 
 
-def emit(program: Program, chunk: int) -> tuple[str, int]:
+def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
     """Return the text of a module that defines ``void sarrus_entry(const double *in, double *out)``.
+
+    With several ``lanes`` every input and output is that many numbers, one after the other.
 
     Parameters
     ----------
@@ -37,7 +38,8 @@ def emit(program: Program, chunk: int) -> tuple[str, int]:
     step = chunk or max(size, 1)
     starts = range(0, max(size, 1), step)
     slots, n_slots = assign_slots(program, step) if len(starts) > 1 else ({}, 0)
-    bodies = [_body(program, start, min(start + step, size), slots) for start in starts]
+    wide = arithmetic(lanes)
+    bodies = [_body(program, start, min(start + step, size), slots, wide) for start in starts]
     if len(bodies) == 1:
         functions = [f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n", bodies[0], "  ret void\n}\n"]
     else:
@@ -46,11 +48,13 @@ def emit(program: Program, chunk: int) -> tuple[str, int]:
             head = f"define internal void @chunk{k}({_ARGUMENTS}, ptr noalias nocapture %slots)"
             functions += [head, " noinline nounwind {\n", body, "  ret void\n}\n"]
         functions.append(f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n")
-        functions.append(f"  %slots = alloca [{max(n_slots, 1)} x double], align 64\n")
+        functions.append(f"  %slots = alloca [{max(n_slots, 1)} x {wide.kind}], align 64\n")
         functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
     uses_erfinv = any(op == ca.OP_ERFINV for op, _, _ in program.instructions)
-    return "".join([DECLARATIONS, ERFINV_DEFINITION if uses_erfinv else "", *functions]), len(bodies)
+    text = "".join(functions)
+    erfinv = ERFINV_DEFINITION if uses_erfinv else ""
+    return DECLARATIONS + erfinv + wide.definitions(text) + text, len(bodies)
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
@@ -82,21 +86,22 @@ def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
     return slots, n_slots
 
 
-def _body(program: Program, start: int, stop: int, slots: dict[int, int]) -> str:
+def _body(program: Program, start: int, stop: int, slots: dict[int, int], wide: Arithmetic) -> str:
     """Text of the instructions from ``start`` to ``stop``; inputs and slots are loaded at their first use."""
     instructions = program.instructions
     text: list[str] = []
     names: dict[int, str] = {}
+    kind = wide.kind
 
     def name_of(value: int) -> str:
         if value in names:
             return names[value]
         op, a, _ = instructions[value]
         if op == ca.OP_CONST:
-            name = f"0x{struct.unpack('>Q', struct.pack('>d', a))[0]:016X}"
+            name = wide.constant(float(a))
         else:
             base, place = ("in", a) if op == ca.OP_INPUT else ("slots", slots[value])
-            text.append(_LOAD.format(name=f"v{value}", base=base, place=place))
+            text.append(_LOAD.format(kind=kind, name=f"v{value}", base=base, place=place))
             name = f"%v{value}"
         names[value] = name
         return name
@@ -106,11 +111,13 @@ def _body(program: Program, start: int, stop: int, slots: dict[int, int]) -> str
         if op in (ca.OP_INPUT, ca.OP_CONST):
             continue
         if op == ca.OP_OUTPUT:
-            text.append(_STORE.format(name=f"o{a}", base="out", place=a, value=name_of(b)))
+            text.append(_STORE.format(kind=kind, name=f"o{a}", base="out", place=a, value=name_of(b)))
             continue
         left, right = name_of(int(a)), name_of(b)
         name = names[index] = f"%v{index}"
-        text.append(TEMPLATES[op].format(r=name, a=left, b=right))
+        text.append(wide.templates[op].format(r=name, a=left, b=right))
         if index in slots:
-            text.append(_STORE.format(name=f"s{index}", base="slots", place=slots[index], value=name))
+            text.append(
+                _STORE.format(kind=kind, name=f"s{index}", base="slots", place=slots[index], value=name)
+            )
     return "".join(text)

@@ -35,6 +35,8 @@ class NativeFunction:
         Scalar instructions of the program, inputs, constants and outputs included.
     chunks : int
         Number of pieces that the code was split in; 1 is a single function.
+    lanes : int
+        How many sets of inputs a call works on: ``in`` holds ``lanes`` numbers for each input, ``out`` for each output.
     from_cache : bool
         Whether the code came from the disk cache.
     compile_seconds : float
@@ -50,6 +52,7 @@ class NativeFunction:
         *,
         n_instructions: int,
         chunks: int,
+        lanes: int,
         from_cache: bool,
         compile_seconds: float,
     ) -> None:
@@ -60,6 +63,7 @@ class NativeFunction:
         self.outputs = outputs
         self.n_instructions = n_instructions
         self.chunks = chunks
+        self.lanes = lanes
         self.from_cache = from_cache
         self.compile_seconds = compile_seconds
         self._code = code
@@ -68,17 +72,21 @@ class NativeFunction:
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
         """Evaluate at the input vector ``x`` (n_in,) and return the output vector (n_out,).
 
+        With several lanes: at ``x`` (n_in, lanes), and return (n_out, lanes).
+
         Raises
         ------
         ArgumentError
             ``x`` is not a vector of n_in numbers.
         """
         values = np.ascontiguousarray(x, dtype=np.float64)
-        if values.shape != (self.n_in,):
+        wide = () if self.lanes == 1 else (self.lanes,)
+        if values.shape != (self.n_in, *wide):
             raise ArgumentError(
-                f"{self.name}: the input has shape {values.shape}, expected ({self.n_in},)", element=self.name
+                f"{self.name}: the input has shape {values.shape}, expected {(self.n_in, *wide)}",
+                element=self.name,
             )
-        out = np.empty(self.n_out)
+        out = np.empty((self.n_out, *wide))
         self._call(values.ctypes.data, out.ctypes.data)
         return out
 

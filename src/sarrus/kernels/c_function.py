@@ -110,6 +110,9 @@ advance = Kernel("run", "advance")
 command = Kernel("command", "command")
 distribution = Kernel("distribution", "distribution")
 cone_program = Kernel("cone_program", "cone_program")
+prepare = Kernel("batch", "prepare")
+batch = Kernel("batch", "batch")
+lanes = Kernel("lanes", "lanes")
 
 
 def prefetch(*, implicit: bool = False) -> None:

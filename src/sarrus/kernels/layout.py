@@ -63,8 +63,9 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 # of a law that is sampled: whether controls are held; the ring of controls on their way, the state that the law sees,
 # the noise of every sample (0: none)
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
-N_QUATERNIONS = 57  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 58
+BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
+N_QUATERNIONS = 58  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 59
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2

@@ -1,0 +1,1 @@
+"""Many runs: `sarrus.rollout` and what it is made of."""

@@ -1,0 +1,269 @@
+"""How the runs of a batch are to be done: method, times, samples; and which of them share a rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sarrus.batch.lane_functions import suits_lanes
+from sarrus.batch.workers import Batch, LaneFunctions, Worker, prepare_starts
+from sarrus.control.law import Law
+from sarrus.errors import ArgumentError
+from sarrus.inputs import InputFunction
+from sarrus.integration import START_TOLERANCE, Integration
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as rs
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
+from sarrus.kernels.tableau import tableau
+from sarrus.mechanism.pose import Array
+from sarrus.system import System
+
+# Most rows that a thread records before they are sorted in.
+_ROOM = 4096
+# A start whose pivots are this clearly above or below the generic rank needs no second look.
+_CLEAR_PIVOT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What all runs of a batch share; see `sarrus.rollout` for the names."""
+
+    system: System
+    duration: float
+    dt: float | None
+    t0: float
+    method: str | None
+    adaptive: bool
+    rtol: float | None
+    atol: float | None
+    max_step: float
+    stabilization: str
+    baumgarte: tuple[float, float]
+    control: InputFunction | None
+    every: int | None
+    reduce: tuple[str, ...]
+    threads: int
+    side_by_side: bool
+
+    @property
+    def step(self) -> float:
+        """The fixed step, or the interval of samples of an adaptive method [s]."""
+        return 1e-3 if self.dt is None else float(self.dt)
+
+    @cached_property
+    def steps(self) -> int:
+        """Number of fixed steps, or of intervals."""
+        return max(1, int(np.ceil(self.duration / self.step - 1e-9)))
+
+    @property
+    def every_step(self) -> int | None:
+        """After how many steps a record is made; None: at the end alone."""
+        return 1 if self.every is None and self.reduce and (self.dt or not self.adaptive) else self.every
+
+    @cached_property
+    def sample_times(self) -> Array:
+        """The times of the samples that are kept [s]."""
+        end = self.t0 + self.duration
+        if self.every is None:
+            return np.array([end])
+        steps = np.arange(0, self.steps, self.every)
+        return np.append(self.t0 + self.step * steps, end)
+
+    @cached_property
+    def name(self) -> str:
+        """The method."""
+        return self.method or ("dop853" if self.adaptive else "rk4")
+
+    def batch(self, states: Array, inputs: Array | None) -> Batch:
+        """Return the arrays of the runs, with room for results."""
+        s, count = self.system, len(states)
+        intervals = 1 if inputs is None else inputs.shape[1]
+        held = self.steps / intervals
+        if (
+            not self.adaptive
+            and intervals > 1
+            and abs(intervals * round(held) * self.step - self.duration) > 1e-9
+        ):
+            raise ArgumentError(
+                f"{s.name}: u has {intervals} intervals in {self.duration:g} s, which are not whole numbers of steps "
+                f"of {self.step:g} s",
+                element="u",
+            )
+        width = int(bl.record_width(s.table))
+        times = np.zeros(bl.N_TIMES)
+        times[[bl.BEGIN, bl.END]] = self.t0, self.t0 + self.duration
+        times[[bl.HOLD, bl.STEP]] = self.duration / intervals, self.step
+        return Batch(
+            states=states,
+            inputs=inputs,
+            samples=np.full((count, len(self.sample_times), width), np.nan),
+            folds={name: np.full((count, width), np.nan) for name in self.reduce},
+            times=times,
+            steps=self.steps,
+            steps_held=max(1, round(held)),
+            every=self.steps + 1 if self.every_step is None else self.every_step,
+        )
+
+    def loop(self, x: Array) -> Integration:
+        """Return a time loop that starts at x, with arrays of its own; the system has the parameters of x."""
+        s = self.system
+        every = self.every_step
+        loop = Integration(s, self.stabilization, 1, self.baumgarte, (), 1 if every is None else every)
+        loop.start(x[s._q_part], x[s._v_part], self.t0)
+        if self.control is not None:
+            loop.compile_control(self.control, None, self.duration)
+        implicit = self.name in IMPLICIT_METHODS
+        scheme = rosenbrock_tableau(self.name) if implicit else tableau(self.name)
+        grid = self.step * every if self.adaptive and every is not None else None
+        longest = self.max_step if grid is None else min(self.max_step, 0.9 * _ROOM * grid)
+        first = grid if self.adaptive else self.step
+        loop.set_method(scheme, self.adaptive, self.rtol, self.atol, first, longest, self.duration)
+        if every is None:
+            loop.state[rs.EVERY] = np.inf
+            loop.state[rs.UNRECORDED] = 0.0
+        return loop
+
+    def workers(self, group: Group) -> list[Worker]:
+        """Return a worker per thread for a group of runs, whose ranks their tables have."""
+        s = self.system
+        s.parameters.update(dict(zip(s.parameters, group.prototype[s._p_part].tolist())))
+        traced = not isinstance(self.control, Law)
+        beside = (
+            self.side_by_side
+            and traced
+            and self.name == "rk4"
+            and self.stabilization == "projection"
+            and suits_lanes(s, group.ranks[1])
+        )
+        functions = LaneFunctions(s, self.control) if beside else None
+        room = min(len(self.sample_times) if self.every is not None else self.steps, _ROOM) + 4
+        made = []
+        for _ in range(min(self.threads, -(-len(group.todo.states) // bl.LANES)) if traced else 1):
+            loop = self.loop(group.prototype)
+            loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = group.ranks
+            made.append(Worker(loop, group.todo, functions, room))
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs that share the ranks (holonomic, all) of A; ``runs`` are their numbers, None for all of them."""
+
+    todo: Batch
+    prototype: Array
+    ranks: tuple[int, int]
+    runs: np.ndarray | None = None
+
+
+def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
+    """Check the starts, project them on the constraints, and give the runs in groups that share a rank.
+
+    The rank is found at the first run as `sarrus.simulate` finds it. Runs whose pivots do not clearly confirm it are
+    looked at one by one.
+    """
+    s, given = plan.system, todo.states.copy()
+    prototype = _prototype(plan, given, assemble)
+    if prototype is None:
+        todo.outcomes[:, bl.CODE] = rs.PROJECTION_FAILED
+        todo.outcomes[:, bl.REACHED] = plan.t0
+        return
+    s.parameters.update(dict(zip(s.parameters, prototype[s._p_part].tolist())))
+    worker = Worker(plan.loop(prototype), todo, None, 1)
+    ranks = _ranks(worker.loop.table)
+    facts = prepare_starts(worker, len(given))
+    if not assemble:
+        _check_starts(plan, given, facts)
+    projected = facts[:, bl.PROJECTED] == 1.0
+    clear = projected & (facts[:, bl.SMALLEST] > _CLEAR_PIVOT) & (facts[:, bl.BEYOND] < _CLEAR_PIVOT)
+    others: dict[tuple[int, int], list[int]] = {}
+    for run in np.flatnonzero(~clear):
+        others.setdefault(_own_ranks(plan, given[run], ranks), []).append(int(run))
+    failed = np.zeros(len(given), dtype=bool)
+    for own, runs in others.items():
+        if own == ranks:
+            failed[runs] = ~projected[runs]
+            continue
+        chosen = np.array(runs)
+        part = todo.select(chosen)
+        part.states[:] = given[chosen]
+        table = worker_table(plan, part, own)
+        good = prepare_starts(table, len(chosen))[:, bl.PROJECTED] == 1.0
+        failed[chosen] = ~good
+        if good.any():
+            yield Group(part.select(np.flatnonzero(good)), part.states[good][0], own, chosen[good])
+    rest = np.ones(len(given), dtype=bool)
+    rest[[run for own, runs in others.items() if own != ranks for run in runs]] = False
+    rest &= ~failed
+    if rest.all():
+        yield Group(todo, prototype, ranks)
+    elif rest.any():
+        chosen = np.flatnonzero(rest)
+        yield Group(todo.select(chosen), prototype, ranks, chosen)
+    todo.outcomes[failed] = 0.0
+    todo.outcomes[failed, bl.CODE], todo.outcomes[failed, bl.REACHED] = rs.PROJECTION_FAILED, plan.t0
+
+
+def worker_table(plan: Plan, todo: Batch, ranks: tuple[int, int]) -> Worker:
+    """Return a worker with given ranks, started at the first of its runs."""
+    s, x = plan.system, todo.states[0]
+    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
+    worker = Worker(plan.loop(x), todo, None, 1)
+    worker.loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = ranks
+    return worker
+
+
+def _ranks(table: np.ndarray) -> tuple[int, int]:
+    return int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
+
+
+def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:
+    """Return the ranks that a single run would find at its start; ``otherwise`` where it cannot be closed."""
+    s = plan.system
+    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
+    closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
+    if not closed.status.ok:
+        return otherwise
+    s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
+    return _ranks(s.table)
+
+
+def _prototype(plan: Plan, states: Array, assemble: bool) -> Array | None:
+    """Return the first state that can be closed, closed; without ``assemble`` the first one, as it is."""
+    if not assemble:
+        return states[0]
+    s = plan.system
+    for state in states:
+        s.parameters.update(dict(zip(s.parameters, state[s._p_part].tolist())))
+        closed = s.assemble(state[s._q_part], t=plan.t0, throw=False)
+        if closed.status.ok:
+            x = state.copy()
+            x[s._q_part] = closed.q
+            x[s._v_part] = s.project_velocity(closed.q, state[s._v_part], plan.t0)
+            return x
+    return None
+
+
+def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
+    """Raise where a start is off its constraints, naming the run."""
+    s = plan.system
+    gap = facts[:, bl.GAP]
+    open_ = np.flatnonzero(~(gap <= START_TOLERANCE))
+    if open_.size:
+        raise ArgumentError(
+            f"{s.name}: run {open_[0]}: the initial q leaves the loops open by {gap[open_[0]]:.3g}; close them with "
+            "system.assemble(q), or let assemble=True do it",
+            element="q",
+        )
+    slip = facts[:, bl.SLIP]
+    fast = np.abs(states[:, s._v_part]).max(axis=1, initial=0.0)
+    moving = np.flatnonzero(~(slip <= START_TOLERANCE * (1.0 + fast)))
+    if moving.size:
+        raise ArgumentError(
+            f"{s.name}: run {moving[0]}: the initial v violates the constraints by {slip[moving[0]]:.3g}; make it "
+            "admissible with system.project_velocity(q, v), or let assemble=True do it",
+            element="v",
+        )

@@ -1,0 +1,181 @@
+"""`rollout`: many runs of one system in one call, from states, controls and parameters of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.activity import unchanged
+from sarrus.batch.plan import Plan, groups
+from sarrus.batch.result import Quantities, Rollout
+from sarrus.batch.starts import count_runs, pack_inputs, pack_states
+from sarrus.batch.workers import FOLDS, Batch, default_threads, do_runs
+from sarrus.errors import ArgumentError
+from sarrus.inputs import InputFunction
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import run_state as rs
+from sarrus.kernels.c_function import lanes, prefetch
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.progress import progress_bar
+from sarrus.run_options import check_stabilization, check_steps, check_times, is_adaptive
+from sarrus.system import System
+
+
+def rollout(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    dt: float | None = None,
+    t0: float = 0.0,
+    u: ArrayLike | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    control: InputFunction | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    stabilization: str = "projection",
+    baumgarte: tuple[float, float] = (20.0, 20.0),
+    max_step: float = np.inf,
+    every: int | None = None,
+    reduce: Sequence[str] = (),
+    assemble: bool = False,
+    switching: bool = True,
+    side_by_side: bool = True,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Rollout:
+    """Do many runs of ``duration`` seconds, on all processors, with no Python per step or per run.
+
+    Parameters
+    ----------
+    q, v : (runs, nq) and (runs, nv), or one state for all; as in `simulate` they must satisfy the constraints to 1e-5,
+        and an error names the first run that does not.
+    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`; the same for all runs.
+    u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
+        duration/intervals, which must be a whole number of steps where steps are fixed.
+    parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
+    control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which runs in one thread.
+    every : keep a sample every so many steps (of the interval ``dt``, with an adaptive method), the start and the end
+        included. Default: the end alone.
+    reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given): then
+        ``rollout.maximum.energy`` and so on.
+    assemble : bring starts that leave loops open to the nearest closed configuration, which is needed where parameters
+        change the loops; a run whose loops cannot be closed so has the status PROJECTION_FAILED.
+    switching : a system with contacts switches them in `simulate`, but not here: False says that they stay as
+        ``system.parameters`` have them.
+    side_by_side : let runs with fixed RK4 steps share the registers of a processor, which does several times as many;
+        they differ from single runs by rounding. Singular configurations, redundant rows that matter, and all else that
+        straight-line code cannot serve, go through the kernels of `simulate` whatever this says.
+    threads : default: one per processor that this process may use.
+    progress : bar on stderr; default: for long calls in a terminal.
+
+    Returns
+    -------
+    Rollout
+        A run that fails is a row with its status; the others are not affected. What a run comes to does not depend on
+        the runs beside it, nor on the number of threads.
+    """
+    if not isinstance(system, System):
+        raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
+    given = dict(parameters or {})
+    adaptive = is_adaptive(method, rtol, atol)
+    check_times(t0, duration, dt, None, max_step, driven=False)
+    check_steps(1 if every is None else every, 1, baumgarte, ())
+    check_stabilization(system, stabilization, u if control is None else control, None)
+    _check(system, u, control, adaptive, dt, every, reduce, switching, threads)
+    inputs = None if u is None else np.asarray(u)
+    runs = count_runs(
+        system, {"q": (q, 1), "v": (v, 1), "u": (u, 1 if inputs is None or inputs.ndim < 3 else 2)}, given
+    )
+    prefetch(implicit=method in IMPLICIT_METHODS)
+    plan = Plan(
+        system, float(duration), dt, t0, method, adaptive, rtol, atol, max_step, stabilization, baumgarte, control,
+        every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
+    )  # fmt: skip
+    with unchanged(system):
+        todo = plan.batch(pack_states(system, runs, q, v, t0, given), pack_inputs(system, runs, u))
+        began = perf_counter()
+        beside = False
+        with progress_bar(runs, progress, "runs") as bar:
+            for group in groups(plan, todo, assemble):
+                workers = plan.workers(group)
+                beside = beside or workers[0].kernel is lanes
+                do_runs(workers, len(group.todo.states), bar.update)
+                if group.runs is not None:
+                    todo.put_back(group.runs, group.todo)
+        return _result(plan, todo, given, beside, perf_counter() - began)
+
+
+def _check(
+    system: System,
+    u: Any,
+    control: Any,
+    adaptive: bool,
+    dt: Any,
+    every: Any,
+    reduce: Any,
+    switching: bool,
+    threads: Any,
+) -> None:
+    """Check what a single run has not."""
+    if u is not None and control is not None:
+        raise ArgumentError("give either u or control, not both", element="u")
+    if (u is not None or control is not None) and system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to control", element="u")
+    if adaptive and dt is None and every is not None:
+        raise ArgumentError(
+            "every= with an adaptive method needs dt, the interval of its samples [s]", element="every"
+        )
+    wrong = [name for name in reduce if name not in FOLDS]
+    if isinstance(reduce, str) or wrong:
+        raise ArgumentError(
+            f"reduce must be a sequence of {', '.join(FOLDS)}, got {reduce!r}",
+            element="reduce",
+            valid=tuple(FOLDS),
+        )
+    if switching and system.equations.contacts:
+        raise ArgumentError(
+            f"{system.name} has contacts, which sarrus.simulate opens and closes but a rollout does not: "
+            "switching=False keeps them as system.parameters say",
+            element="switching",
+        )
+    if threads is not None and not (isinstance(threads, (int, np.integer)) and threads >= 1):
+        raise ArgumentError(f"threads must be a whole number ≥ 1, got {threads!r}", element="threads")
+
+
+def _result(plan: Plan, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float) -> Rollout:
+    """Return the rollout that the arrays of a batch tell of."""
+    s, outcomes = plan.system, todo.outcomes
+    status = outcomes[:, bl.CODE].astype(np.int64)
+    if len(plan.sample_times) == 1:
+        todo.samples[status != rs.DONE] = np.nan
+    counts = outcomes[:, bl.SAMPLED, None]
+    folds = {}
+    for name, fold in todo.folds.items():
+        mean = fold / np.maximum(counts, 1.0) if name in ("mean", "rms") else fold
+        folds[name] = Quantities(s, np.sqrt(mean) if name == "rms" else mean)
+    own = todo.states[:, s._p_part]
+    return Rollout(
+        system=s,
+        t=plan.sample_times,
+        samples=Quantities(s, todo.samples),
+        status=status,
+        reached=outcomes[:, bl.REACHED],
+        final_q=todo.states[:, s._q_part],
+        final_v=todo.states[:, s._v_part],
+        steps=outcomes[:, bl.ACCEPTED].astype(np.int64),
+        rejected=outcomes[:, bl.REJECTED].astype(np.int64),
+        parameters={name: own[:, list(s.parameters).index(name)] for name in given},
+        side_by_side=beside,
+        wall_seconds=seconds,
+        minimum=folds.get("min"),
+        maximum=folds.get("max"),
+        mean=folds.get("mean"),
+        rms=folds.get("rms"),
+    )
