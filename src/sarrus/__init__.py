@@ -5,7 +5,7 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space); `rollout`, `Rollout` (many runs)
+             (local state space); `rollout`, `Rollout` (many runs); `sweep` (studies on disk, clusters), `sweeps`
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
@@ -23,7 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, optimize, sensitivity, trajectories
+    from sarrus import control, coordinates, formulations, optimize, sensitivity, sweeps, trajectories
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sarrus.sensitivity.step import step_derivatives
     from sarrus.simulation import simulate
     from sarrus.status import Status
+    from sarrus.sweeps.sweep import sweep
     from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
@@ -64,6 +65,8 @@ _HOME = {
     "simulate": "sarrus.simulation",
     "rollout": "sarrus.batch.rollout",
     "Rollout": "sarrus.batch.result",
+    "sweep": "sarrus.sweeps.sweep",
+    "sweeps": "sarrus.sweeps",
     "impact": "sarrus.impacts",
     "contact_wrench": "sarrus.wrenches",
     "Switching": "sarrus.switching",
@@ -128,6 +131,8 @@ __all__ = [
     "sensitivity",
     "simulate",
     "step_derivatives",
+    "sweep",
+    "sweeps",
     "trajectories",
 ]
 
