@@ -9,7 +9,7 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
-Control      `control` (laws), `trajectories` (references)
+Control      `control` (laws), `trajectories` (references); `gym` (environments for reinforcement learning)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
@@ -23,7 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, optimize, sensitivity, sweeps, trajectories
+    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, sweeps, trajectories
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -67,6 +67,7 @@ _HOME = {
     "Rollout": "sarrus.batch.result",
     "sweep": "sarrus.sweeps.sweep",
     "sweeps": "sarrus.sweeps",
+    "gym": "sarrus.gym",
     "impact": "sarrus.impacts",
     "contact_wrench": "sarrus.wrenches",
     "Switching": "sarrus.switching",
@@ -119,6 +120,7 @@ __all__ = [
     "find_singularity",
     "first_order_taylor",
     "formulations",
+    "gym",
     "impact",
     "inverse_kinematics",
     "linearize",
