@@ -10,8 +10,8 @@ the constrained dynamics, then a projection onto the constraints, with μ and ν
     q⁺ = q̃ + Aᵀ(q⁺) μ,  φ(q⁺) = 0,      v⁺ = ṽ + Aᵀ(q⁺) ν,  A(q⁺) v⁺ = 0.
 
 They are as small as the error of Runge–Kutta, and must be told so: free ones would carry the linkage to the
-other side in one interval. `system.to_casadi("forward_dynamics")` has an answer wherever the loop has full rank; the one
-configuration where it does not, all links on the ground line, lies away from this motion.
+other side in one interval. `system.to_casadi("forward_dynamics")` has an answer wherever the loop has full rank; the
+one configuration where it does not, all links on the ground line, lies away from this motion.
 
 The result is replayed in the simulator, once open loop and once with the feedback of the discrete Riccati
 equation along the motion, whose linear models are those of the whole mechanism (Spencer 2004, equation (4.4)), so that

@@ -29,6 +29,8 @@ from sarrus.cli_options import (
     Velocities,
     method_name,
 )
+from sarrus.cli_sweep import HELP as SWEEP
+from sarrus.cli_sweep import sweep
 from sarrus.errors import SarrusError
 
 if TYPE_CHECKING:
@@ -153,6 +155,7 @@ def simulate(
 
 
 app.command(help=COMPARE)(compare)
+app.command(help=SWEEP)(sweep)
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:
