@@ -21,13 +21,14 @@ PAGES = (
     "docs/control.md",
     "docs/legged.md",
     "docs/optimize.md",
+    "docs/sweep.md",
     "docs/linear_models.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )
 
 
-RUN = ("README.md", "docs/tour.md", "docs/control.md", "docs/legged.md", "docs/optimize.md")
+RUN = ("README.md", "docs/tour.md", "docs/control.md", "docs/legged.md", "docs/optimize.md", "docs/sweep.md")
 
 
 @pytest.mark.parametrize("page", RUN)
