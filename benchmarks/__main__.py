@@ -9,13 +9,14 @@ from time import perf_counter
 
 from rich.console import Console
 
-from benchmarks import accuracy, cones, control, cost, dynamics, legged, linear, start_up, step
+from benchmarks import accuracy, batch, cones, control, cost, dynamics, legged, linear, start_up, step
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, write_json
 from benchmarks.tables import markdown, print_tables, replace_in_readme
 
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "step": step.rows,
+    "batch": batch.rows,
     "forward_dynamics": dynamics.python_rows,
     "kernel": dynamics.kernel_rows,
     "linear": linear.rows,

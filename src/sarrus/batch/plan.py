@@ -137,8 +137,10 @@ class Plan:
         """
         s = self.system
         frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
-        tried = [s.assemble(q, t=self.t0, throw=False) for q in (s.neutral(), *frames)]
-        return s.pack(next((a.q for a in tried if a.status.ok), tried[0].q), None, None, self.t0)
+        neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
+        others = (s.assemble(q, t=self.t0, throw=False) for q in frames if not neutral.status.ok)
+        closed = next((other for other in others if other.status.ok), neutral)
+        return s.pack(closed.q, None, None, self.t0)
 
     def worker(
         self, todo: Batch, ranks: tuple[int, int] | None, functions: LaneFunctions | None = None
