@@ -218,8 +218,13 @@ def test_control_laws() -> None:
     compare(system, many, q, v, 1e-11, control=damping, duration=0.1, dt=1e-3, every=20)
     turn = sr.trajectories.minimum_jerk(closed[:1], closed[:1] + 0.5, 0.3)
     law = ComputedTorque(system, "crank", turn, stiffness=25.0, damping=10.0)
-    many = sr.rollout(system, closed, v, control=law, duration=0.1, dt=1e-3, every=20)
-    compare(system, many, q, v, 0.0, control=law, duration=0.1, dt=1e-3, every=20)
+    for threads in (1, 3):
+        many = sr.rollout(system, closed, v, control=law, duration=0.1, dt=1e-3, every=20, threads=threads)
+        compare(system, many, q, v, 0.0, control=law, duration=0.1, dt=1e-3, every=20)
+    twin = law.twin()
+    twin.settings["motion.stiffness"] = 100.0
+    assert law.settings["motion.stiffness"] == 25.0
+    assert twin(closed, v[0])[0] != law(closed, v[0])[0]
 
 
 def test_parameters_of_each_run() -> None:

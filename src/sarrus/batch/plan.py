@@ -116,7 +116,8 @@ class Plan:
         loop = Integration(s, self.stabilization, 1, self.baumgarte, (), 1 if every is None else every)
         loop.begin(self.reference)
         if self.control is not None:
-            loop.compile_control(self.control, None, self.duration)
+            own = self.control.twin() if isinstance(self.control, Law) else self.control
+            loop.compile_control(own, None, self.duration)
         implicit = self.name in IMPLICIT_METHODS
         scheme = rosenbrock_tableau(self.name) if implicit else tableau(self.name)
         grid = self.step * every if self.adaptive and every is not None else None
@@ -162,9 +163,7 @@ class Plan:
             and suits_lanes(self.system, group.ranks[1])
         )
         functions = LaneFunctions(self.system, self.control) if shared else None
-        count = (
-            1 if isinstance(self.control, Law) else min(self.threads, -(-len(group.todo.states) // bl.LANES))
-        )
+        count = min(self.threads, -(-len(group.todo.states) // bl.LANES))
         return [self.worker(group.todo, group.ranks, functions) for _ in range(count)]
 
 
