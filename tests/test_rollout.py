@@ -224,7 +224,7 @@ def test_control_laws() -> None:
     twin = law.twin()
     twin.settings["motion.stiffness"] = 100.0
     assert law.settings["motion.stiffness"] == 25.0
-    assert twin(closed, v[0])[0] != law(closed, v[0])[0]
+    assert twin(closed, v[0], 0.3)[0] != law(closed, v[0], 0.3)[0]
 
 
 def test_parameters_of_each_run() -> None:
