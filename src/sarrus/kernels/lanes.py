@@ -50,7 +50,7 @@ def lanes(table_pointer, x_pointer, what):
     for step in range(steps):
         time = times[bl.BEGIN] + step * times[bl.STEP]
         target = times[bl.END] if step == steps - 1 else times[bl.BEGIN] + (step + 1) * times[bl.STEP]
-        _rouse(todo, lane, step)
+        _rouse(lane, step)
         _hold(table, todo, step, before, lane)
         if not _any_awake(lane):
             continue
@@ -89,7 +89,7 @@ def _begin_lanes(table, todo, count, before, lane, x):
 
 
 @internal
-def _rouse(todo, lane, step):
+def _rouse(lane, step):
     """Wake the lanes that have waited until this step."""
     for k in range(W):
         if lane[W * bl.MODE + k] == ASLEEP and lane[W * bl.UNTIL + k] <= step:
