@@ -1,0 +1,459 @@
+"""Functions of the kernels as C functions: statements, types of variables, and what calls what."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import textwrap
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from sarrus.c_export.expressions import _OPERATORS, Expressions, is_number
+from sarrus.c_export.values import (
+    DOUBLE,
+    INT,
+    VOID,
+    Address,
+    Kind,
+    Known,
+    Pack,
+    Struct,
+    Table,
+    Term,
+    Value,
+    View,
+    as_term,
+    join,
+)
+
+HELPERS = {
+    "larger": "static double larger(double a, double b)\n{\n    return a < b ? b : a;\n}\n",
+    "smaller": "static double smaller(double a, double b)\n{\n    return b < a ? b : a;\n}\n",
+    "larger_int": "static int larger_int(int a, int b)\n{\n    return a < b ? b : a;\n}\n",
+    "smaller_int": "static int smaller_int(int a, int b)\n{\n    return b < a ? b : a;\n}\n",
+    "square": "static double square(double a)\n{\n    return a * a;\n}\n",
+    "floor_quotient": (
+        "static int floor_quotient(int a, int b)\n{\n    return a / b - (a % b != 0 && (a < 0) != (b < 0));\n}\n"
+    ),
+    "floor_remainder": (
+        "static int floor_remainder(int a, int b)\n{\n"
+        "    return a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);\n}\n"
+    ),
+}
+_RESERVED = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while W in out "
+    "sqrt fabs sin cos tan exp log pow floor ceil gamma y0 y1 yn j0 j1 jn erf main".split()
+)
+_ROUNDS = 8
+
+
+@dataclass
+class CFunction:
+    """One C function: its text and the names of what it uses."""
+
+    name: str
+    result: Kind
+    head: str
+    body: str
+    uses: list[str] = field(default_factory=list)
+
+
+class Kernels:
+    """The kernel functions that an export needs, each translated once for every set of argument types.
+
+    ``workspace`` is the type in C of the structure W that functions with a table get.
+    """
+
+    def __init__(self, workspace: str) -> None:
+        self.workspace = workspace
+        self.functions: dict[Any, CFunction] = {}
+        self.structs: dict[Struct, str] = {}
+        self._names: set[str] = set()
+        self._callers: list[list[str]] = []
+
+    def call(self, function: Any, arguments: list[Value]) -> tuple[str, Kind]:
+        """Return the name in C of a kernel function for such arguments, and what it returns."""
+        key = function, *(_key(argument) for argument in arguments)
+        if key not in self.functions:
+            self._callers.append([])
+            made = _Translator(self, function, arguments).translate(self._name(function.__name__))
+            made.uses = list(dict.fromkeys(self._callers.pop()))
+            self.functions[key] = made
+        found = self.functions[key]
+        self.helper(found.name)
+        return found.name, found.result
+
+    def helper(self, name: str) -> str:
+        """Note that the function at hand uses what has this name in C."""
+        if self._callers:
+            self._callers[-1].append(name)
+        return name
+
+    def forget(self) -> None:
+        """Forget what the function at hand uses: it is translated again."""
+        self._callers[-1].clear()
+
+    def type_name(self, kind: Kind) -> str:
+        """Return the name of a type in C."""
+        if isinstance(kind, str):
+            return kind
+        self.structs.setdefault(kind, f"struct tuple{len(self.structs)}")
+        return self.structs[kind]
+
+    def reached(self, *roots: str) -> tuple[list[str], list[CFunction]]:
+        """Return the names of all that ``roots`` use which is no kernel function, and the kernel functions, callees
+        first."""
+        by_name = {function.name: function for function in self.functions.values()}
+        others: dict[str, None] = {}
+        order: dict[str, CFunction] = {}
+
+        def visit(name: str) -> None:
+            if name not in by_name:
+                others[name] = None
+            elif name not in order:
+                for used in by_name[name].uses:
+                    visit(used)
+                order[name] = by_name[name]
+
+        for root in roots:
+            visit(root)
+        return list(others), list(order.values())
+
+    def _name(self, name: str) -> str:
+        base = f"k_{name.lstrip('_')}"
+        chosen, number = base, 1
+        while chosen in self._names:
+            number += 1
+            chosen = f"{base}_{number}"
+        self._names.add(chosen)
+        return chosen
+
+
+def _key(value: Value) -> Any:
+    if isinstance(value, Term):
+        return value.kind
+    if isinstance(value, View):
+        return value.type, value.length
+    if isinstance(value, Table):
+        return value
+    if isinstance(value, Known) and is_number(value.value):
+        return as_term(value).kind
+    if isinstance(value, Known):
+        return "known", value.value
+    raise TypeError(f"{value} cannot be an argument")
+
+
+@lru_cache(maxsize=512)
+def _definition(function: Any) -> ast.FunctionDef:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
+
+
+class _Translator(Expressions):
+    """Translates one function for one set of argument types."""
+
+    def __init__(self, kernels: Kernels, function: Any, arguments: list[Value]) -> None:
+        super().__init__(kernels, function.__globals__)
+        self.kernels, self.tree = kernels, _definition(function)
+        self.stores: dict[str, int] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.stores[node.id] = self.stores.get(node.id, 0) + 1
+        self.parameters: list[tuple[str, str]] = []  # type and name in C
+        self.given: dict[str, Value] = {}
+        self.kinds: dict[str, Kind] = {}
+        self.pointers: dict[str, View] = {}
+        self.result: Kind | None = None
+        self.takes_table = any(isinstance(argument, Table) for argument in arguments)
+        for node, argument in zip(self.tree.args.args, arguments):
+            self._parameter(node.arg, argument)
+
+    def _parameter(self, name: str, argument: Value) -> None:
+        c = c_name(name)
+        if isinstance(argument, View):
+            self.parameters.append((argument.type, c))
+            self.given[name] = View(c, argument.kind, argument.constant, argument.length)
+        elif isinstance(argument, Term) and isinstance(argument.kind, Struct):
+            self.parameters.append((f"const {self.kernels.type_name(argument.kind)} *", c))
+            self.given[name] = Term(f"(*{c})", argument.kind)
+        elif isinstance(argument, Term) or (isinstance(argument, Known) and is_number(argument.value)):
+            kind = as_term(argument).kind
+            self.parameters.append((f"{kind} ", c))
+            self.given[name] = Term(c, kind)
+            self.kinds[name] = kind
+        else:
+            self.given[name] = argument
+
+    def translate(self, name: str) -> CFunction:
+        """Translate until the types of variables settle."""
+        for _ in range(_ROUNDS):
+            before = dict(self.kinds), self.result
+            self.lines: list[str] = []
+            self.depth, self.counter = 1, 0
+            self.locals: dict[str, Value] = {}
+            self.extra: list[str] = []
+            self.kernels.forget()
+            self._block(self.tree.body)
+            if before == (self.kinds, self.result):
+                return self._assemble(name)
+        raise TypeError(f"{self.tree.name}: the types of variables do not settle")
+
+    def _assemble(self, name: str) -> CFunction:
+        body = "\n".join(self.lines)
+        declared = []
+        for variable, kind in self.kinds.items():
+            c = c_name(variable)
+            if variable in self.given:
+                if as_term(self.given[variable]).kind != kind:
+                    raise TypeError(f"{self.tree.name}: the argument {variable} changes its type")
+                continue
+            declared.append((self.kernels.type_name(kind) + " ", c, "" if isinstance(kind, Struct) else " = 0"))
+        declared += [(view.type, c_name(variable), " = 0") for variable, view in self.pointers.items()]
+        declared += [("int ", c, " = 0") for c in self.extra]
+        head, idle = [], []
+        for type_, c, start in declared:
+            if re.search(rf"\b{c}\b", body):
+                head.append(f"    {type_}{c}{start};")
+                if not _is_read(c, body):
+                    idle.append(f"    (void){c};")
+        parameters = list(self.parameters)
+        if self.takes_table:
+            parameters.insert(0, (f"{self.kernels.workspace} *", "W"))
+        idle += [f"    (void){c};" for _, c in parameters if not _is_read(c, body)]
+        result = self.result or VOID
+        arguments = ", ".join(f"{type_}{c}" for type_, c in parameters) or "void"
+        signature = f"static {self.kernels.type_name(result)} {name}({arguments})"
+        return CFunction(name, result, signature, "\n".join([*head, *idle, body]))
+
+    # --- names -------------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Value | None:
+        """Return a local name, None where there is none."""
+        if name in self.locals:
+            return self.locals[name]
+        return self.given.get(name)
+
+    def line(self, text: str) -> None:
+        """Write a line."""
+        self.lines.append("    " * self.depth + text)
+
+    def fresh(self) -> str:
+        """Return the name of a new integer."""
+        self.counter += 1
+        self.extra.append(f"i{self.counter}_")
+        return self.extra[-1]
+
+    def store(self, name: str, value: Value) -> None:
+        """Let a local name have a value."""
+        again = self.stores[name] > 1 or name in self.given
+        if not again and isinstance(value, Known | Table | Address):
+            self.locals[name] = value
+            return
+        c = c_name(name)
+        if isinstance(value, View):
+            self.pointers[name] = value
+            self.locals[name] = View(c, value.kind, value.constant, value.length)
+            self.line(f"{c} = {value.text};")
+            return
+        term = as_term(value)
+        self.kinds[name] = join(self.kinds.get(name, term.kind), term.kind)
+        self.locals[name] = Term(c, self.kinds[name], counts=not again and term.counts)
+        self.line(f"{c} = {term.text};")
+
+    # --- statements --------------------------------------------------------------------------------------
+
+    def _block(self, statements: list[ast.stmt]) -> bool:
+        """Translate statements; tell whether the code ends here."""
+        for statement in statements:
+            method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
+            if method is None:
+                raise TypeError(f"{self.tree.name}: {ast.unparse(statement)} has no form in C")
+            if method(statement):
+                return True
+        return False
+
+    def _do_expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.line(f"{self.term(node.value).text};")
+
+    def _do_pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _do_break(self, node: ast.Break) -> bool:
+        self.line("break;")
+        return True
+
+    def _do_continue(self, node: ast.Continue) -> bool:
+        self.line("continue;")
+        return True
+
+    def _do_assign(self, node: ast.Assign) -> None:
+        value = self.value(node.value)
+        if len(node.targets) > 1 and not isinstance(value, Known):
+            value = self._kept(value)
+        for target in node.targets:
+            self._assign(target, value, node.value)
+
+    def _assign(self, target: ast.expr, value: Value, source: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.store(target.id, value)
+        elif isinstance(target, ast.Subscript):
+            place = self.element(self.value(target.value), self.value(target.slice))
+            self.line(f"{place.text} = {as_term(value).text};")
+        else:
+            assert isinstance(target, ast.Tuple)
+            self._unpack(target, value, source)
+
+    def _unpack(self, target: ast.Tuple, value: Value, source: ast.expr) -> None:
+        if isinstance(value, Term):
+            assert isinstance(value.kind, Struct)
+            self.counter += 1
+            name = f"t{self.counter}_"
+            self.kinds[name] = value.kind
+            self.line(f"{name} = {value.text};")
+            value = Pack(tuple(Term(f"{name}.{m}", kind) for m, kind in value.kind.members))
+        elif isinstance(value, Known):
+            value = Pack(tuple(map(Known, value.value)))
+        elif not self._independent(target, source):
+            assert isinstance(value, Pack)
+            value = Pack(tuple(v if isinstance(v, Known | View | Table) else self._kept(v) for v in value.values))
+        assert isinstance(value, Pack)
+        for item, part in zip(target.elts, value.values, strict=True):
+            self._assign(item, part, source)
+
+    def _kept(self, value: Value) -> Term:
+        """Return a value in a variable of its own."""
+        term = as_term(value)
+        self.counter += 1
+        name = f"t{self.counter}_"
+        self.kinds[name] = term.kind
+        self.line(f"{name} = {term.text};")
+        return Term(name, term.kind)
+
+    @staticmethod
+    def _independent(target: ast.Tuple, source: ast.expr) -> bool:
+        """Tell whether the right side of an assignment does not see what the left side changes."""
+        stored = {n.id for t in target.elts for n in ast.walk(t) if isinstance(n, ast.Name)}
+        read = {n.id for n in ast.walk(source) if isinstance(n, ast.Name)}
+        into_memory = any(isinstance(t, ast.Subscript) for t in target.elts)
+        if into_memory:
+            return not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(source))
+        return not stored & read
+
+    def _do_augassign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Subscript):
+            place = self.element(self.value(node.target.value), self.value(node.target.slice))
+        else:
+            assert isinstance(node.target, ast.Name)
+            place = as_term(self.value(node.target))
+        value = self.combine(node.op, place, self.value(node.value))
+        sign = _OPERATORS[type(node.op)][0]
+        if isinstance(node.target, ast.Name):
+            self.kinds[node.target.id] = join(self.kinds[node.target.id], as_term(value).kind)
+        if sign in ("+", "-", "*", "/") and place.kind == DOUBLE:
+            self.line(f"{place.text} {sign}= {self.term(node.value).text};")
+        else:
+            self.line(f"{place.text} = {as_term(value).text};")
+
+    def _do_return(self, node: ast.Return) -> bool:
+        if node.value is None:
+            self.line("return;")
+            return True
+        value = self.value(node.value)
+        if isinstance(value, Known) and isinstance(value.value, tuple):
+            names = getattr(value.value, "_fields", ())
+            value = Pack(tuple(map(Known, value.value)), names)
+        if isinstance(value, Pack):
+            terms = [as_term(part) for part in value.values]
+            old = dict(self.result.members) if isinstance(self.result, Struct) else {}
+            kinds = [join(old.get(m, t.kind), t.kind) for m, t in zip(value.members, terms)]
+            kind = Struct(tuple(zip(value.members, map(str, kinds))))
+            self.counter += 1
+            name = f"t{self.counter}_"
+            self.kinds[name] = kind
+            for member, term in zip(value.members, terms):
+                self.line(f"{name}.{member} = {term.text};")
+            self.line(f"return {name};")
+            self.result = kind
+            return True
+        term = as_term(value)
+        self.result = term.kind if self.result is None else join(self.result, term.kind)
+        self.line(f"return {term.text};")
+        return True
+
+    def _do_if(self, node: ast.If) -> bool:
+        test = self.value(node.test)
+        if isinstance(test, Known):
+            return self._block(node.body if test.value else node.orelse)
+        self.line(f"if ({as_term(test).text}) {{")
+        ends = self._nested(node.body)
+        if node.orelse:
+            self.line("} else {")
+            ends = self._nested(node.orelse) and ends
+        self.line("}")
+        return ends and bool(node.orelse)
+
+    def _nested(self, statements: list[ast.stmt]) -> bool:
+        self.depth += 1
+        ends = self._block(statements)
+        self.depth -= 1
+        return ends
+
+    def _do_while(self, node: ast.While) -> bool:
+        test = self.value(node.test)
+        endless = isinstance(test, Known) and bool(test.value)
+        self.line("for (;;) {" if endless else f"while ({as_term(test).text}) {{")
+        self._nested(node.body)
+        self.line("}")
+        return endless and not any(isinstance(inner, ast.Break) for inner in ast.walk(node))
+
+    def _do_for(self, node: ast.For) -> None:
+        assert isinstance(node.target, ast.Name)
+        assert isinstance(node.iter, ast.Call)
+        limits = [self.value(argument) for argument in node.iter.args]
+        start, end = (Known(0), limits[0]) if len(limits) == 1 else limits[:2]
+        step = limits[2] if len(limits) == 3 else Known(1)
+        if isinstance(start, Known) and isinstance(end, Known) and not range(start.value, end.value):
+            if isinstance(step, Known) and not range(start.value, end.value, step.value):
+                return
+        node_end = node.iter.args[0] if len(limits) == 1 else node.iter.args[1]
+        if not isinstance(end, Known) and not self._steady(node_end, node.body):
+            kept = self.fresh()
+            self.line(f"{kept} = {as_term(end).text};")
+            end = Term(kept, INT)
+        c = c_name(node.target.id) if node.target.id != "_" else self.fresh()
+        if node.target.id != "_":
+            self.kinds[node.target.id] = join(self.kinds.get(node.target.id, INT), INT)
+            self.locals[node.target.id] = Term(c, self.kinds[node.target.id])
+        down = isinstance(step, Known) and step.value < 0
+        width = as_term(step)
+        change = {"1": f"{c}++", "-1": f"{c}--"}.get(width.text, f"{c} += {width.text}")
+        sign = ">" if down else "<"
+        self.line(f"for ({c} = {as_term(start).text}; {c} {sign} {as_term(end).inner}; {change}) {{")
+        self._nested(node.body)
+        self.line("}")
+
+    @staticmethod
+    def _steady(bound: ast.expr, body: list[ast.stmt]) -> bool:
+        """Tell whether a loop's body leaves its bound as it is."""
+        if any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(bound)):
+            return False
+        stored = {
+            n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        return not any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(bound))
+
+
+def c_name(name: str) -> str:
+    """Return the name that a variable has in C."""
+    return f"{name}_" if name in _RESERVED else name
+
+
+def _is_read(name: str, body: str) -> bool:
+    """Tell whether a body reads a variable, more than to change it."""
+    written = len(re.findall(rf"^\s*{name} [-+*/]?= ", body, re.MULTILINE))
+    return len(re.findall(rf"\b{name}\b", body)) > written
