@@ -306,7 +306,7 @@ class Expressions:
         arguments = [v if isinstance(v, _VALUES) else Known(v) for v in bound.arguments.values()]
         if isinstance(function, FunctionType) and all(isinstance(a, Known | Table) for a in arguments):
             return Known(python(*(a.value if isinstance(a, Known) else a for a in arguments)))
-        return self._invoke(python, arguments)
+        return self._invoke(function, arguments)
 
     def _invoke(self, function: Any, arguments: list[Value]) -> Value:
         name, kind = self.functions.call(function, arguments)

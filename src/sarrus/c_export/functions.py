@@ -76,6 +76,7 @@ class Kernels:
 
     def call(self, function: Any, arguments: list[Value]) -> tuple[str, Kind]:
         """Return the name in C of a kernel function for such arguments, and what it returns."""
+        function = getattr(function, "py_func", function)
         key = function, *(_key(argument) for argument in arguments)
         if key not in self.functions:
             self._callers.append([])

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.c_export.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
-from sarrus.codegen.c_source import INVERSE_ERF, emit_c
+from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
 from sarrus.kernels import layout as la
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of the workspace; ``start`` are its numbers at first, zeros where there are none."""
+    """A member of the workspace: an array, or a number where ``size`` is zero.
+
+    ``start`` are its numbers at first, zeros where there are none.
+    """
 
     type: str
     name: str
@@ -101,11 +104,11 @@ class SystemPlan:
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
         system, table = self.system, self.table.numbers
-        x = np.zeros(la.input_size(table))
-        x[system._p_part] = list(system.parameters.values())
         work = la.run_storage(table) if stepping else la.workspace(table).size
+        values = np.array(list(system.parameters.values()))
         return [
-            Member("double", "x", len(x), "q, v, u, t, parameters, tau", x),
+            *([Member("double", "parameters", len(values), "that may be changed", values)] if len(values) else []),
+            Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
             Member("double", "settings", la.N_SETTINGS, "tolerances", system.settings()),
             Member("int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]),
             Member("int", "holonomic_rank", 0, "of its holonomic rows", system.table[[la.HOLONOMIC_RANK]]),
@@ -123,8 +126,6 @@ def clean(table: np.ndarray, entries: Mapping[int, Value]) -> np.ndarray:
 
 def constant_array(type_: str, name: str, values: Any) -> str:
     """Return the definition of an array of constants."""
-    from sarrus.codegen.c_source import c_number
-
     texts = [str(int(v)) if type_ == "int" else c_number(float(v)) for v in np.ravel(values)] or ["0"]
     lines, line = [], "   "
     for text in texts:
