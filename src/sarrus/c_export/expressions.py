@@ -313,7 +313,10 @@ class Expressions:
         texts = [text for text in map(passed, arguments) if text is not None]
         if any(isinstance(argument, Table) for argument in arguments):
             texts.insert(0, "W")
-        return Term(f"{name}({', '.join(texts)})", kind)
+        text = f"{name}({', '.join(texts)})"
+        if isinstance(kind, str) and kind.endswith("*"):
+            return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
+        return Term(text, kind)
 
     def _at(self, arguments: list[Value]) -> Value:
         (address,) = arguments

@@ -217,7 +217,7 @@ class _Translator(Expressions):
         declared += [("int ", c, " = 0") for c in self.extra]
         head, idle = [], []
         for type_, c, start in declared:
-            if re.search(rf"\b{c}\b", body):
+            if re.search(rf"(?<![>.])\b{c}\b", body):
                 head.append(f"    {type_}{c}{start};")
                 if not _is_read(c, body):
                     idle.append(f"    (void){c};")
@@ -381,7 +381,7 @@ class _Translator(Expressions):
             self.line(f"return {name};")
             self.result = kind
             return True
-        term = as_term(value)
+        term = Term(value.text, value.type) if isinstance(value, View) else as_term(value)
         self.result = term.kind if self.result is None else join(self.result, term.kind)
         self.line(f"return {term.text};")
         return True
@@ -457,4 +457,4 @@ def c_name(name: str) -> str:
 def _is_read(name: str, body: str) -> bool:
     """Tell whether a body reads a variable, more than to change it."""
     written = len(re.findall(rf"^\s*{name} [-+*/]?= ", body, re.MULTILINE))
-    return len(re.findall(rf"\b{name}\b", body)) > written
+    return len(re.findall(rf"(?<![>.])\b{name}\b", body)) > written

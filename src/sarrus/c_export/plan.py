@@ -101,13 +101,16 @@ class SystemPlan:
         compiled = self.system.compiled
         natives.add(f"model_{name}", lambda: (compiled.inputs, compiled._outputs(name)))
 
+    def parameters(self) -> list[Member]:
+        """Return the member of the workspace that holds the parameters, if there are any."""
+        values = np.array(list(self.system.parameters.values()))
+        return [Member("double", "parameters", len(values), "that may be changed", values)] if len(values) else []
+
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
         system, table = self.system, self.table.numbers
         work = la.run_storage(table) if stepping else la.workspace(table).size
-        values = np.array(list(system.parameters.values()))
         return [
-            *([Member("double", "parameters", len(values), "that may be changed", values)] if len(values) else []),
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
             Member("double", "settings", la.N_SETTINGS, "tolerances", system.settings()),
             Member("int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]),
