@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import re
 import textwrap
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -159,11 +161,8 @@ class _Translator(Expressions):
 
     def __init__(self, kernels: Kernels, function: Any, arguments: list[Value]) -> None:
         super().__init__(kernels, function.__globals__)
-        self.kernels, self.tree = kernels, _definition(function)
-        self.stores: dict[str, int] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self.stores[node.id] = self.stores.get(node.id, 0) + 1
+        self.kernels, self.tree = kernels, copy.deepcopy(_definition(function))
+        self.mixed: set[str] = set()  # variables that are integers at one place and not at another
         self.parameters: list[tuple[str, str]] = []  # type and name in C
         self.given: dict[str, Value] = {}
         self.kinds: dict[str, Kind] = {}
@@ -193,6 +192,11 @@ class _Translator(Expressions):
         """Translate until the types of variables settle."""
         for _ in range(_ROUNDS):
             before = dict(self.kinds), self.result
+            self.stores = Counter(
+                node.id
+                for node in ast.walk(self.tree)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            )
             self.lines: list[str] = []
             self.depth, self.counter = 1, 0
             self.locals: dict[str, Value] = {}
@@ -201,6 +205,10 @@ class _Translator(Expressions):
             self._block(self.tree.body)
             if before == (self.kinds, self.result):
                 return self._assemble(name)
+            for variable in self.mixed:
+                if separate(self.tree, variable):
+                    del self.kinds[variable]
+            self.mixed.clear()
         raise TypeError(f"{self.tree.name}: the types of variables do not settle")
 
     def _assemble(self, name: str) -> CFunction:
@@ -261,6 +269,8 @@ class _Translator(Expressions):
             self.line(f"{c} = {value.text};")
             return
         term = as_term(value)
+        if self.kinds.get(name, term.kind) != term.kind:
+            self.mixed.add(name)
         self.kinds[name] = join(self.kinds.get(name, term.kind), term.kind)
         self.locals[name] = Term(c, self.kinds[name], counts=not again and term.counts)
         self.line(f"{c} = {term.text};")
@@ -414,7 +424,9 @@ class _Translator(Expressions):
 
     def _do_for(self, node: ast.For) -> None:
         assert isinstance(node.target, ast.Name)
-        assert isinstance(node.iter, ast.Call)
+        if not isinstance(node.iter, ast.Call):
+            self._repeat(node, node.target.id)
+            return
         limits = [self.value(argument) for argument in node.iter.args]
         start, end = (Known(0), limits[0]) if len(limits) == 1 else limits[:2]
         step = limits[2] if len(limits) == 3 else Known(1)
@@ -438,6 +450,16 @@ class _Translator(Expressions):
         self._nested(node.body)
         self.line("}")
 
+    def _repeat(self, node: ast.For, name: str) -> None:
+        """Translate a loop over a tuple: its body once for each."""
+        values = self.value(node.iter)
+        assert isinstance(values, Pack)
+        if any(isinstance(inner, ast.Break | ast.Continue) for inner in ast.walk(node)):
+            raise TypeError(f"{self.tree.name}: a loop over a tuple that is left has no form in C")
+        for value in values.values:
+            self.locals[name] = value
+            self._block(node.body)
+
     @staticmethod
     def _steady(bound: ast.expr, body: list[ast.stmt]) -> bool:
         """Tell whether a loop's body leaves its bound as it is."""
@@ -447,6 +469,39 @@ class _Translator(Expressions):
             n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
         return not any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(bound))
+
+
+def separate(tree: ast.FunctionDef, name: str) -> bool:
+    """Give a name that belongs to several loops of a function another name in each; tell whether that can be.
+
+    Each loop must assign it, whatever happens, before it reads it.
+    """
+    owners = [statement for statement in tree.body if name in _names(statement)]
+    if len(owners) < 2 or not all(isinstance(owner, ast.For) and _begins_with(owner, name) for owner in owners):
+        return False
+    for number, owner in enumerate(owners[1:], start=2):
+        for node in ast.walk(owner):
+            if isinstance(node, ast.Name) and node.id == name:
+                node.id = f"{name}_{number}"
+    return True
+
+
+def _begins_with(loop: ast.For, name: str) -> bool:
+    """Tell whether a loop's body assigns a name before anything else is done with it."""
+    if name in _names(loop.target) or name in _names(loop.iter):
+        return False
+    first = next(statement for statement in loop.body if name in _names(statement))
+    if not isinstance(first, ast.Assign) or name in _names(first.value):
+        return False
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for target in first.targets
+        for node in ast.walk(target)
+    )
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def c_name(name: str) -> str:
