@@ -10,6 +10,7 @@ Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembl
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
 Control      `control` (laws), `trajectories` (references)
+Hardware     `export_c` (dynamics and control laws as C99)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.singularity import find_singularity
     from sarrus.batch.result import Rollout
     from sarrus.batch.rollout import rollout
+    from sarrus.c_export.export import export_c
     from sarrus.comparison import Comparison, compare
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
@@ -91,6 +93,7 @@ _HOME = {
     "LinearSystem": "sarrus.linear.linear_system",
     "sensitivity": "sarrus.sensitivity",
     "step_derivatives": "sarrus.sensitivity.step",
+    "export_c": "sarrus.c_export.export",
 }
 
 __all__ = [
@@ -113,6 +116,7 @@ __all__ = [
     "coordinates",
     "distance_to_singularity",
     "equilibrium",
+    "export_c",
     "find_singularity",
     "first_order_taylor",
     "formulations",

@@ -178,7 +178,7 @@ class Law:
         memory: Memory | None = None,
     ) -> None:
         self.system, self.levels, self.memory = system, tuple(levels), memory
-        self.name, self.needs_samples = type(self).__name__, False
+        self.name, self.needs_samples, self.symbols = type(self).__name__, False, tuple(settings.symbols)
         self.unknowns, self.constraint_rows = self._dimensions()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
