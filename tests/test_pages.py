@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,54 +14,42 @@ import pytest
 from sarrus.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "docs"))
+
+import outputs  # noqa: E402
+
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#]+)")
 NUMBER = re.compile(r"[-−+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?$")
 LONG = {"docs/gallery/five_bar.md": "ten thousand steps of formulations in NumPy"}
 
 
-def blocks(page: str, *kinds: str) -> list[tuple[str, str, int, bool]]:
-    """Return kind, text, first line and "stands right below one of Python" of each block of a page."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    found, end, before = [], 0, ""
-    for match in BLOCK.finditer(text):
-        below = before == "python" and not text[end : match.start()].strip()
-        end, before = match.end(), match[1]
-        if match[1] in kinds:
-            found.append((match[1], match[2], text[: match.start(2)].count("\n"), below))
-    return found
+def blocks(page: str) -> list[outputs.Block]:
+    return outputs.blocks((ROOT / page).read_text(encoding="utf-8"))
 
 
-def with_blocks(*kinds: str) -> list:
+def with_blocks(kind: str) -> list:
     """Return the pages that have such blocks, as parameters of a test; the long ones are marked."""
-    slow = pytest.mark.slow
-    return [pytest.param(p, marks=slow if p in LONG else ()) for p in PAGES if blocks(p, *kinds)]
+    pages = [page for page in PAGES if any(block.kind == kind for block in blocks(page))]
+    return [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in pages]
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what a page may use, to work in: the models and the examples, no display."""
-    for name in ("models", "examples"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder to work in with what a page may use; no display."""
+    outputs.prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("DISPLAY", raising=False)
-    return tmp_path
 
 
+@pytest.mark.usefixtures("workplace")
 @pytest.mark.parametrize("page", with_blocks("python"))
-def test_python_blocks_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_run_and_print_what_is_shown(page: str) -> None:
     """Blocks of a page share their names; a block of text right below one is what it prints."""
-    names: dict[str, object] = {"__name__": "page"}
-    printed = ""
-    for kind, text, line, below in blocks(page, "python", "text"):
-        if kind == "python":
-            above = "\n" * line  # a traceback then has the line of the page
-            exec(compile(above + text, page, "exec"), names)
-            printed = capsys.readouterr().out
-        elif below:
-            assert_same_output(printed, text, f"{page}:{line}")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block, printed in outputs.outputs(text, page):
+        assert_same_output(printed, block.text, f"{page}:{block.line}")
 
 
 def assert_same_output(printed: str, shown: str, place: str) -> None:
@@ -79,18 +67,19 @@ def assert_same_output(printed: str, shown: str, place: str) -> None:
             assert new == old, f"{place} shows\n{shown}\nbut the block prints\n{printed}"
 
 
+@pytest.mark.usefixtures("workplace")
 @pytest.mark.parametrize("page", with_blocks("console"))
-def test_commands_exist(page: str, workplace: Path) -> None:
+def test_commands_exist(page: str) -> None:
     """Lines of ``sarrus`` run, for a moment; make's targets, scripts and extras that others name are there."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    for _, text, line, _ in blocks(page, "console"):
-        for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE):
+    for block in (block for block in blocks(page) if block.kind == "console"):
+        for command in re.findall(r"^\$ (.*)$", block.text, re.MULTILINE):
             words = shlex.split(command, comments=True)
             program = words[0].removeprefix(".venv/bin/")
-            place = f"{page}:{line}: {command}"
+            place = f"{page}:{block.line}: {command}"
             if program == "sarrus":
                 assert main(shlex.split(re.sub(r"--duration \S+", "--duration 0.05", command))[1:]) == 0, (
                     place
