@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
+
+logger = logging.getLogger(__name__)
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula of a sentence."""
-    self.body.append(tidy(tex2mathml(node.astext())))
+    self.body.append(formula(node, as_block=False))
     raise nodes.SkipNode
 
 
 def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula of its own, with its number and a place to link to."""
     self.body.append(self.starttag(node, "div", CLASS="math"))
-    self.body.append(tidy(tex2mathml(node.astext(), as_block=True)))
+    self.body.append(formula(node, as_block=True))
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
         self.add_permalink_ref(node, "Link to this equation")
@@ -29,9 +33,16 @@ def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def tidy(formula: str) -> str:
-    """Close up the lines of a formula, whose spaces would be drawn between words and formula."""
-    return re.sub(r"\n\s*", "", formula)
+def formula(node: nodes.Element, *, as_block: bool) -> str:
+    """Return the MathML of a formula; one that is not understood is a warning that says where it is."""
+    try:
+        markup = tex2mathml(node.astext(), as_block=as_block)
+    except MathError as error:
+        logger.warning("%s", error, location=node)
+        return ""
+    # Without a font for mathematics, browsers put a dot that is declared an accent inside its letter.
+    markup = markup.replace(' accent="true"', "").replace("ˆ", "^")
+    return re.sub(r"\n\s*", "", markup)  # spaces would be drawn between words and formula
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

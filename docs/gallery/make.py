@@ -22,6 +22,7 @@ import outputs  # noqa: E402
 
 PICTURE = re.compile(r"\]\(images/(\w+)\.png\)")
 SECONDS = 3.0  # of film
+LARGEST = 200 * 1024  # bytes of a film
 
 
 def main(names: list[str]) -> None:
@@ -67,19 +68,23 @@ def draw(name: str, motion: sr.Trajectory, folder: Path) -> None:
 
 
 def shrink(film: Path) -> None:
-    """Leave a film a third of its pixels and 48 colours, paper white."""
+    """Leave a film a third of its pixels or fewer and 48 colours, paper white, so that it fits in 200 kB."""
     with Image.open(film) as image:
-        size = [round(0.58 * length) for length in image.size]
-        frames = [frame.convert("RGB").resize(size, Image.Resampling.LANCZOS) for frame in ImageSequence.Iterator(image)]
+        full = [frame.convert("RGB") for frame in ImageSequence.Iterator(image)]
         duration = image.info["duration"]
-    frames = [frame.point(lambda value: 255 if value > 244 else value) for frame in frames]
-    samples = frames[:: max(1, len(frames) // 6)]
-    sheet = Image.new("RGB", (size[0], size[1] * len(samples)))
-    for k, frame in enumerate(samples):
-        sheet.paste(frame, (0, k * size[1]))
-    palette = sheet.quantize(48)
-    first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    first.save(film, save_all=True, append_images=others, duration=duration, loop=0, optimize=True)
+    for scale in (0.58, 0.5, 0.42):
+        size = [round(scale * length) for length in full[0].size]
+        frames = [frame.resize(size, Image.Resampling.LANCZOS) for frame in full]
+        frames = [frame.point(lambda value: 255 if value > 244 else value) for frame in frames]
+        samples = frames[:: max(1, len(frames) // 6)]
+        sheet = Image.new("RGB", (size[0], size[1] * len(samples)))
+        for k, frame in enumerate(samples):
+            sheet.paste(frame, (0, k * size[1]))
+        palette = sheet.quantize(48)
+        first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+        first.save(film, save_all=True, append_images=others, duration=duration, loop=0, optimize=True)
+        if film.stat().st_size <= LARGEST:
+            return
 
 
 if __name__ == "__main__":
