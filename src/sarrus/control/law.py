@@ -161,7 +161,7 @@ class Law:
     contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to ``wish``
     as it can be in the norm uᵀ diag(weights) u.
 
-    Give it to `sr.simulate(control=...)`: it then runs in the compiled loop, with a ``sample_time`` or without.
+    Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
     """
 
@@ -324,7 +324,7 @@ class Law:
                 )
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
-        """Take over the system's parameters and the rank of A near a state; `__call__` and `sr.simulate` do it."""
+        """Take over the system's parameters and the rank of A near a state; a call and `sr.simulate` do it."""
         system = self.system
         if not self._ready:
             x = system.pack(q, v, None, t)

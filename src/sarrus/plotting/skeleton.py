@@ -30,7 +30,7 @@ class Skeleton:
     points : coordinates of each point in the axes of its body (n, 3) [m].
     outlines : for each body, the points that its outline joins.
     hinges, sliders, pivots : points at joints and closures; at prismatic joints; at joints on the ground.
-    rods : pairs of points joined by a massless rod, a spring or a damper.
+    rods : pairs of points joined by a massless rod, a spring, a damper or a sliding joint between two bodies.
     """
 
     bodies: np.ndarray
@@ -124,6 +124,8 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
             (sliders if _slides(joint) else hinges).add(own)
             if body.parent == WORLD and not _slides(joint):
                 pivots.add(base)
+            elif _slides(joint) and body.parent != WORLD:
+                rods.append((base, own))  # a cylinder: its two halves have no point in common
         if not body.joints and body.parent != WORLD:
             build.add(body.parent, body.placement.position)
             build.add(body.name, np.zeros(3))
