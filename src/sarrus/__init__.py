@@ -9,6 +9,7 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
+Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `trajectories` (references)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
+    from sarrus.viewer.film import render
+    from sarrus.viewer.server import view
     from sarrus.wrenches import contact_wrench
 
 __version__ = "0.1.0"
@@ -87,6 +90,8 @@ _HOME = {
     "LinearSystem": "sarrus.linear.linear_system",
     "sensitivity": "sarrus.sensitivity",
     "step_derivatives": "sarrus.sensitivity.step",
+    "view": "sarrus.viewer.server",
+    "render": "sarrus.viewer.film",
 }
 
 __all__ = [
@@ -119,10 +124,12 @@ __all__ = [
     "mobility",
     "optimize",
     "parametrize",
+    "render",
     "sensitivity",
     "simulate",
     "step_derivatives",
     "trajectories",
+    "view",
 ]
 
 

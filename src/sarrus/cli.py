@@ -29,6 +29,8 @@ from sarrus.cli_options import (
     Velocities,
     method_name,
 )
+from sarrus.cli_view import HELP as VIEW
+from sarrus.cli_view import view
 from sarrus.errors import SarrusError
 
 if TYPE_CHECKING:
@@ -153,6 +155,7 @@ def simulate(
 
 
 app.command(help=COMPARE)(compare)
+app.command(help=VIEW)(view)
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:

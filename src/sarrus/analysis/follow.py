@@ -167,7 +167,9 @@ class Follower:
         """Return the rank that A and the held velocities have beside q."""
         kick = np.random.default_rng(7).standard_normal(self.system.nv)
         kick -= self.held @ (self.held.T @ kick)
-        beside = close(self.system, self.system.move(q, 0.01 * kick / np.linalg.norm(kick)), self.t, self.held)
+        beside = close(
+            self.system, self.system.move(q, 0.01 * kick / np.linalg.norm(kick)), self.t, self.held
+        )
         return split(np.vstack([finite_jacobian(self.system, beside, self.t), self.held.T]), cut).rank
 
     def _branch(self, q: Array, j: int) -> Array | None:

@@ -1,4 +1,4 @@
-"""Where to look from: planar mechanisms from the front, others from above and aside, the whole motion in the picture."""
+"""Where to look from: planar mechanisms from the front, others from above and aside, all of the motion in sight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sarrus.mechanism.pose import Array
 from sarrus.plotting.projection import View
 
 FIELD = 0.55  # vertical field of view [rad]
-_MARGIN = 1.06
+_MARGIN = 1.12
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
 TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself
@@ -76,7 +77,7 @@ class Desk:
             now = time.perf_counter()
             if self._ticking():
                 if now - before >= TICK:
-                    self._run(lambda since=now - before: self._tick(since))
+                    self._run(partial(self._tick, now - before))
                     before = now
             else:
                 before = now

@@ -13,8 +13,12 @@ import numpy as np
 from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, perpendicular_to
-from sarrus.viewer.drawing import Poses
+from sarrus.solves import determined_rows
+from sarrus.trajectory import Trajectory
+from sarrus.viewer.drawing import Drawing, Poses
 
+LONGEST = 0.35  # arrow of the largest force, in sizes of the mechanism
+_SAMPLES = 60  # of a run, in which the largest force is looked for
 _NONE = 1e-12  # forces below this part of the largest one are none
 
 
@@ -61,6 +65,24 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
     return Forces(
         tuple(names), *(np.array(part, dtype=float).reshape(-1, 3) for part in (points, known, unknown))
     )
+
+
+def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = None) -> Forces:
+    """Return the forces at sample k of a run, drawn where its bodies are at q (default: at the sample)."""
+    system = drawing.system
+    sure = np.zeros(0, dtype=bool)
+    if system.nc:
+        sure = determined_rows(
+            system.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k]), int(run.rank[k])
+        )
+    return forces_of(drawing.mechanism, drawing.poses(run.q[k] if q is None else q), run.multipliers[k], sure)
+
+
+def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
+    """Return the scale at which the largest force of a run has an arrow of 0.35 of the mechanism; 0 without force."""
+    samples = np.unique(np.linspace(0, len(run.t) - 1, _SAMPLES).astype(int))
+    largest = max(forces_of_run(drawing, run, int(k)).largest for k in samples)
+    return LONGEST * drawing.size / largest if largest > 0.0 else 0.0
 
 
 def arrows(points: Array, forces: Array, scale: float, largest: float) -> Array:

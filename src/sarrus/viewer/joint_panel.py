@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sarrus.viewer.server import Viewer
 
 _STEPS = 4000  # of a slider over its range, at the least
+_DIGITS = 4  # of a value that is shown
 _SLACK = 1e-3  # limits within this of each other leave no room for a slider [rad, m]
 
 
@@ -41,7 +42,7 @@ class JointPanel:
                     min=float(np.ceil(low / step) * step),
                     max=float(np.floor(high / step) * step),
                     step=float(step),
-                    initial_value=float(np.clip(q[k], low, high)),
+                    initial_value=float(np.clip(round(float(q[k]), _DIGITS), low, high)),
                     marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")),
                 )
                 slider.on_update(self._moved(name))
@@ -76,7 +77,9 @@ class JointPanel:
         except SarrusError as error:
             self.viewer.show(self.viewer.q, note=str(error))
             return
-        note = "" if found.reached else f"{name} goes no further than {found.value:.6g}: limit of the closures"
+        note = (
+            "" if found.reached else f"{name} goes no further than {found.value:.6g}: limit of the closures"
+        )
         self.viewer.show(found.q, note=note, keep=name if found.reached else None)
 
     def follow(self, q: Array, keep: str | None = None) -> None:
@@ -86,7 +89,7 @@ class JointPanel:
             if self.follower.turns(name) and not slider.min <= value <= slider.max:
                 value -= 2 * np.pi * np.round((value - 0.5 * (slider.min + slider.max)) / (2 * np.pi))
             if name != keep:
-                slider.value = float(np.clip(value, slider.min, slider.max))
+                slider.value = float(np.clip(round(value, _DIGITS), slider.min, slider.max))
 
     def _moved(self, name: str) -> Any:
         def moved(event: Any) -> None:
@@ -112,7 +115,7 @@ class JointPanel:
 
 def _limits(system: Any) -> dict[str, tuple[float, float]]:
     """Return the limits of the scalar coordinates that have some."""
-    out = {}
+    out: dict[str, tuple[float, float]] = {}
     for joint in system.mechanism.joints():
         names = [name for name in joint.coordinate_names if name in joint.velocity_names]
         if len(names) == len(joint.limits):

@@ -7,6 +7,7 @@ a vertex shade both rightly.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,9 +98,7 @@ def cone(radius: float, height: float) -> Mesh:
 def solid_of_revolution(profile: list[tuple[float, float]]) -> Mesh:
     """Return a solid whose profile (radius, height) has edges at its corners, with flat ends."""
     corners = [(0.0, profile[0][1]), *profile, (0.0, profile[-1][1])]
-    pieces = [
-        revolved([a[0], b[0]], [a[1], b[1]]) for a, b in zip(corners[:-1], corners[1:]) if a != b
-    ]
+    pieces = [revolved([a[0], b[0]], [a[1], b[1]]) for a, b in pairwise(corners) if a != b]
     return join(pieces)
 
 
@@ -121,7 +120,11 @@ def along(start: Array, end: Array) -> tuple[Array, float, Array]:
     """Return middle, half length and a rotation whose z axis leads from start to end."""
     way = end - start
     length = float(np.linalg.norm(way))
-    return 0.5 * (start + end), 0.5 * length, frame_of(way / length if length > 0.0 else np.array([0, 0, 1.0]))
+    return (
+        0.5 * (start + end),
+        0.5 * length,
+        frame_of(way / length if length > 0.0 else np.array([0, 0, 1.0])),
+    )
 
 
 def frame_of(axis: Array) -> Array:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -132,7 +134,7 @@ def _mesh_of(shape: Shape, mechanism: Mechanism, size: float, notes: list[str]) 
             return meshes.rectangle(a or 2.0 * size, b or 2.0 * size)
         case "line":
             points = shape.points if shape.points is not None else np.zeros((0, 3))
-            pieces = [meshes.rod(p, q, 0.3 * _ROD * size) for p, q in zip(points[:-1], points[1:])]
+            pieces = [meshes.rod(p, q, 0.3 * _ROD * size) for p, q in pairwise(points)]
             return meshes.join(pieces) if pieces else None
         case "mesh" if shape.points is not None and shape.faces is not None:
             return Mesh(shape.points, shape.faces.astype(np.int64)).scaled([a, b, c])
@@ -154,10 +156,12 @@ def _read(shape: Shape, mechanism: Mechanism, notes: list[str]) -> Mesh | None:
     try:
         import trimesh
 
-        read = trimesh.load(file, force="mesh")
+        read: Any = trimesh.load(file, force="mesh")
         mesh = Mesh(np.array(read.vertices, dtype=float), np.array(read.faces, dtype=np.int64))
     except ImportError:
-        notes.append(f"{mechanism.name}: mesh file {given!r} needs trimesh: pip install 'sarrus[view]'; not drawn")
+        notes.append(
+            f"{mechanism.name}: mesh file {given!r} needs trimesh: pip install 'sarrus[view]'; not drawn"
+        )
         return None
     except Exception as error:  # readers raise what they like
         notes.append(f"{mechanism.name}: mesh file {given!r} cannot be read: {error}; not drawn")

@@ -40,7 +40,8 @@ class PlotPanel:
         if not viewer.runs:
             return
         self._still = [
-            svg(self._titled(str(choice.value)), viewer.runs, viewer.labels, self._span) for choice in self.choices
+            svg(self._titled(str(choice.value)), viewer.runs, viewer.labels, self._span)
+            for choice in self.choices
         ]
         self.point(viewer.timeline.time)
 
@@ -54,7 +55,9 @@ class PlotPanel:
             f'<div style="position:absolute;inset:0;pointer-events:none">{over}</div></div>'
             for still in self._still
         )
-        self.picture.content = f'<div style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px">{cells}</div>'
+        self.picture.content = (
+            f'<div style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px">{cells}</div>'
+        )
 
     @property
     def _span(self) -> tuple[float, float]:

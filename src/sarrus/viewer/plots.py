@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,7 +66,9 @@ def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tup
     )
     names = [name for name, _, _ in curves]
     legend = "".join(
-        f'<tspan fill="{colour(k)}" dx="6">{escape(name)}</tspan>' for k, name in enumerate(names) if len(names) > 1
+        f'<tspan fill="{colour(k)}" dx="6">{escape(name)}</tspan>'
+        for k, name in enumerate(names)
+        if len(names) > 1
     )
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" style="width:100%;display:block" font-size="9" fill="{INK}" '
@@ -96,7 +99,9 @@ def _curves(quantity: Quantity, runs: list[Trajectory], labels: list[str]) -> li
     """Return name, times and values of each line."""
     found = []
     for run, label in zip(runs, labels):
-        values = run.energy - run.energy[:1] if quantity.field == "energy_change" else getattr(run, quantity.field)
+        values = (
+            run.energy - run.energy[:1] if quantity.field == "energy_change" else getattr(run, quantity.field)
+        )
         table = np.asarray(values, dtype=float).reshape(len(run.t), -1)
         names = _names(quantity.field, run)
         single = table.shape[1] == 1
@@ -110,7 +115,13 @@ def _curves(quantity: Quantity, runs: list[Trajectory], labels: list[str]) -> li
 
 
 def _names(field: str, run: Trajectory) -> tuple[str, ...]:
-    dimension = {"q": "coordinate", "v": "velocity", "a": "velocity", "u": "actuator", "multipliers": "constraint"}
+    dimension = {
+        "q": "coordinate",
+        "v": "velocity",
+        "a": "velocity",
+        "u": "actuator",
+        "multipliers": "constraint",
+    }
     return run.names(dimension[field]) if field in dimension else ("",)
 
 
@@ -122,7 +133,7 @@ def _thinned(t: Array, values: Array) -> tuple[Array, Array]:
     keep = sorted(
         {
             int(start + extreme(np.nan_to_num(values[start:end], posinf=np.inf)))
-            for start, end in zip(edges[:-1], edges[1:])
+            for start, end in pairwise(edges)
             for extreme in (np.argmin, np.argmax)
         }
         | {0, len(t) - 1}
@@ -144,5 +155,7 @@ def _axes(low: float, high: float, logarithmic: bool, span: tuple[float, float])
         )
     for value in np.linspace(*span, 6):
         x = float(x_of(np.array(value), span))
-        text.append(f'<text x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle" fill="{FAINT}">{value:.3g} s</text>')
+        text.append(
+            f'<text x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle" fill="{FAINT}">{value:.3g} s</text>'
+        )
     return "".join(text)

@@ -1,4 +1,4 @@
-"""A drawing in viser's scene: one node per body, which is all that has to move."""
+"""Drawings and arrows in viser's scene: one node per body, which is all that has to move."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from sarrus.mechanism.pose import quaternion_of_rotation
+from sarrus.plotting.style import FAINT, colour
 from sarrus.viewer.drawing import Drawing, Poses
+from sarrus.viewer.forces import Forces, arrows
 from sarrus.viewer.meshes import capsule
-from sarrus.viewer.parts import Rgb
-from sarrus.viewer.stage import LINE, STRONG, Ground
+from sarrus.viewer.parts import Rgb, rgb
+
+SURE, UNSURE = rgb(colour(2)), rgb(FAINT)
 
 
 class Puppet:
@@ -65,21 +68,32 @@ class Puppet:
             node.scale = (1.0, 1.0, max(length, 1e-9))
 
 
-def add_ground(scene: Any, ground: Ground) -> None:
-    """Add the grid to a scene."""
-    scene.add_grid(
-        "/grid",
-        width=2.0 * ground.half,
-        height=2.0 * ground.half,
-        plane="xy",
-        cell_size=ground.cell,
-        section_size=5.0 * ground.cell,
-        cell_color=LINE,
-        section_color=STRONG,
-        cell_thickness=0.8,
-        section_thickness=1.2,
-        shadow_opacity=0.0,
-        fade_strength=0.0,
-        wxyz=quaternion_of_rotation(ground.axes),
-        position=ground.centre,
-    )
+class Arrows:
+    """The arrows of forces: those that are determined in one colour, shares of redundant rows in grey."""
+
+    def __init__(self, scene: Any, radius: float) -> None:
+        self.scene, self.radius = scene, radius
+        self.nodes: dict[str, Any] = {}
+
+    def show(self, forces: Forces, scale: float) -> None:
+        """Draw forces at ``scale`` metres per newton; zero hides them."""
+        for name, part, shade in (
+            ("determined", forces.determined, SURE),
+            ("undetermined", forces.undetermined, UNSURE),
+        ):
+            ends = arrows(forces.points, part, scale, forces.largest).astype(np.float32)
+            node = self.nodes.get(name)
+            if scale <= 0.0 or not len(ends):
+                if node is not None:
+                    node.visible = False
+            elif node is None:
+                self.nodes[name] = self.scene.add_arrows(
+                    f"/forces/{name}",
+                    ends,
+                    shade,
+                    shaft_radius=0.45 * self.radius,
+                    head_radius=1.2 * self.radius,
+                    head_length=3.0 * self.radius,
+                )
+            else:
+                node.points, node.visible = ends, True

@@ -72,8 +72,11 @@ class Canvas:
     def pixels(self) -> Picture:
         """Return the picture (height, width, 3)."""
         n = self.samples
-        mean = sum(self.picture[i::n, j::n] for i in range(n) for j in range(n)) / np.float32(n * n)
-        return np.clip(mean + 0.5, 0.0, 255.0).astype(np.uint8)
+        mean = np.zeros((self.height, self.width, 3), dtype=np.float32)
+        for i in range(n):
+            for j in range(n):
+                mean += self.picture[i::n, j::n]
+        return np.clip(mean / (n * n) + 0.5, 0.0, 255.0).astype(np.uint8)
 
 
 def _draw(solid: Triangles, camera: Camera, picture: NDArray[np.float32], depth: NDArray[np.float32]) -> None:
@@ -114,7 +117,7 @@ def _light(solid: Triangles, camera: Camera) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _fill(placed, lights, faces, colour, near, picture, depth):  # type: ignore[no-untyped-def]
+def _fill(placed, lights, faces, colour, near, picture, depth):
     """Draw triangles at pixels (n, 3: x, y, depth) into a picture where they are nearer than its depths."""
     h, w = depth.shape
     for f in range(faces.shape[0]):

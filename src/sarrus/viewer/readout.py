@@ -13,6 +13,7 @@ from sarrus.status import Status
 from sarrus.system import System
 from sarrus.units import constraint_units
 
+_ROUNDING = 1e-12  # multipliers below this part of the largest one are zero
 _MOST = 12  # forces and names that are written out
 
 
@@ -80,6 +81,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     answered = found.rank >= 0
     determined = found.determined if answered else np.zeros(system.nc, dtype=bool)
     multipliers = np.array(found.multipliers) if answered else np.zeros(system.nc)
+    multipliers[np.abs(multipliers) < _ROUNDING * np.abs(multipliers).max(initial=0.0)] = 0.0
     units = constraint_units(system)
     names = system.constraint_names
     return Readout(
@@ -89,7 +91,9 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
         residual=open_by(system, q, t),
         redundant=tuple(name for name, sure in zip(names, determined) if not sure) if answered else (),
         forces=tuple(
-            (name, float(x), unit) for name, x, unit, sure in zip(names, multipliers, units, determined) if sure
+            (name, float(x), unit)
+            for name, x, unit, sure in zip(names, multipliers, units, determined)
+            if sure
         ),
         multipliers=multipliers,
         determined=determined,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, SarrusError
-from sarrus.mechanism.pose import Array
+from sarrus.errors import SarrusError
+from sarrus.plotting.style import colour
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
@@ -22,28 +22,17 @@ from sarrus.viewer.joint_panel import JointPanel
 from sarrus.viewer.mode_panel import ModePanel
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.plot_panel import PlotPanel
-from sarrus.viewer.puppet import Puppet, add_ground
+from sarrus.viewer.puppet import Puppet
 from sarrus.viewer.readout import Readout, read
 from sarrus.viewer.run_panel import RunPanel
-from sarrus.viewer.stage import ground_of
+from sarrus.viewer.scene import furnish, start_server, stop_server
 from sarrus.viewer.subjects import Viewable, subjects
 from sarrus.viewer.time_panel import TimePanel, at
-from sarrus.plotting.style import colour
 
 _ASPECT = 1.15  # width over height of the part of a window that the panels leave
+_ROOM = 0.36  # height of the plots, in heights of the motion
 _GHOST = 0.45  # opacity of motions laid over the first
 _RARELY = 0.15  # seconds between two readouts while something plays
-
-
-def require_viser() -> Any:
-    """Return the module viser, or say how to get it."""
-    try:
-        import viser
-    except ImportError as error:
-        raise ArgumentError(
-            "the viewer needs viser: pip install 'sarrus[view]'", element="viser"
-        ) from error
-    return viser
 
 
 def view(
@@ -108,7 +97,6 @@ class Viewer:
         host: str = "127.0.0.1",
         port: int = 8080,
     ) -> None:
-        viser = require_viser()
         subject = subjects(what, system, q)
         self.system, self.q = subject.system, subject.q
         self.runs, self.labels = list(subject.runs), list(subject.labels)
@@ -116,9 +104,8 @@ class Viewer:
         self.drawing = Drawing(self.system, motion)
         self.readout: Readout = read(self.system, self.q)
         self._note, self._since = "", 0.0
-        low, high = self.drawing.bounds()
-        self.camera: Camera = frame(low, high, self.drawing.view, _ASPECT)
-        self.server = viser.ViserServer(host=host, port=port, verbose=False, label=self.system.name)
+        self.camera: Camera = self._frame()
+        self.server = start_server(host, port, self.system.name)
         self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.server.get_port()}"
         self.desk = Desk(self._tick, lambda: self._moving)
         self.desk.do(self._build)
@@ -162,17 +149,18 @@ class Viewer:
 
         self.desk.do(pause)
 
-    def save(self, path: str | Path) -> Path:
-        """Write what is shown as a stand-alone page or picture; `sarrus.render` says which."""
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write the runs, or without any the configuration shown, as `sarrus.render` does."""
         from sarrus.viewer.film import render
 
-        shown: tuple[Any, ...] = tuple(self.runs) or (self.system,)
-        return self.desk.do(lambda: render(*shown, path=path, q=None if self.runs else self.q))
+        runs: Any = dict(zip(self.labels, self.runs))
+        here = {"system": self.system} if runs else {"q": self.q}
+        return self.desk.do(lambda: render(runs or self.system, path, **here, **options))
 
     def stop(self) -> None:
         """Close the page."""
         self.desk.close()
-        self.server.stop()
+        stop_server(self.server)
 
     def wait(self) -> None:
         """Stay until interrupted (Ctrl-C), then close the page."""
@@ -231,6 +219,15 @@ class Viewer:
         self.plots.rebuild()
         self.forces.rescale()
 
+    def _frame(self) -> Camera:
+        """Return a camera that has the whole motion in the picture, above the plots where there are some."""
+        low, high = self.drawing.bounds()
+        if self.runs:
+            down = -self.drawing.view.up
+            room = _ROOM * float(np.abs(down) @ (high - low))
+            low, high = low + np.minimum(room * down, 0.0), high + np.maximum(room * down, 0.0)
+        return frame(low, high, self.drawing.view, _ASPECT)
+
     def _build(self) -> None:
         server, gui = self.server, self.server.gui
         gui.configure_theme(
@@ -239,13 +236,7 @@ class Viewer:
         gui.set_panel_label(self.system.name.replace("_", " "))
         gui.main_panel.dock_right()
         scene = server.scene
-        scene.set_up_direction(tuple(self.camera.up))
-        scene.world_axes.visible = False
-        scene.configure_environment_map(None)
-        scene.configure_default_lights(True, cast_shadow=False)
-        add_lights(scene, self.camera)
-        set_camera(server.initial_camera, self.camera)
-        add_ground(scene, ground_of(self.drawing))
+        furnish(server, self.drawing, self.camera)
         tint = self.shades[0] if len(self.runs) > 1 else None
         self.puppets = [Puppet(scene, "/mechanism", self.drawing, tint), *self._ghosts()]
         self.timeline = TimePanel(self, gui)
@@ -286,20 +277,3 @@ class Viewer:
             self.modes.tick(seconds)
         elif self.timeline.playing:
             self.timeline.tick(seconds)
-
-
-def add_lights(scene: Any, camera: Camera) -> None:
-    """Add light from the reader's side and from above."""
-    right, up, towards = camera.axes
-    key = 0.35 * right + 0.45 * up + towards
-    scene.add_light_ambient("/lights/ambient", intensity=0.9)
-    scene.add_light_directional(
-        "/lights/key", intensity=1.3, position=camera.look_at + 10.0 * camera.distance * key
-    )
-
-
-def set_camera(handle: Any, camera: Camera) -> None:
-    """Set viser's camera for pages that open."""
-    handle.position, handle.look_at, handle.up = camera.position, camera.look_at, camera.up
-    handle.fov = camera.field
-    handle.near, handle.far = 0.01 * camera.distance, 100.0 * camera.distance

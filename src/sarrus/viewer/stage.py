@@ -45,9 +45,14 @@ def ground_of(drawing: Drawing) -> Ground:
         along, normal = drawing.view.right, np.cross(drawing.view.right, drawing.view.up)
     axes = np.column_stack([along, np.cross(normal, along), normal])
     corners = np.array([low, high])
-    height = (corners @ normal).min() if not np.allclose(np.abs(normal).max(), 1.0) else _lowest(normal, low, high)
-    place = centre - normal * (normal @ centre) + normal * (
-        height - (_BEHIND * drawing.parts.radius if not drawing.view.spatial else 1e-3 * drawing.size)
+    height = (
+        (corners @ normal).min() if not np.allclose(np.abs(normal).max(), 1.0) else _lowest(normal, low, high)
+    )
+    place = (
+        centre
+        - normal * (normal @ centre)
+        + normal
+        * (height - (_BEHIND * drawing.parts.radius if not drawing.view.spatial else 1e-3 * drawing.size))
     )
     snapped = [cell * round(float(place @ axes[:, k]) / cell) for k in (0, 1)]
     place = axes[:, :2] @ np.array(snapped) + normal * (normal @ place)
@@ -64,8 +69,8 @@ def grid_lines(ground: Ground, strong: bool) -> Mesh:
         if (k % 5 == 0) != strong:
             continue
         line, at = rectangle(ground.half, width), k * ground.cell
-        lines.append(Mesh(line.vertices + [0.0, at, 0.0], line.faces))
-        lines.append(Mesh(line.vertices[:, [1, 0, 2]] + [at, 0.0, 0.0], line.faces))
+        lines.append(Mesh(line.vertices + np.array([0.0, at, 0.0]), line.faces))
+        lines.append(Mesh(line.vertices[:, [1, 0, 2]] + np.array([at, 0.0, 0.0]), line.faces))
     flat = join(lines)
     return Mesh(flat.vertices @ ground.axes.T + ground.centre, flat.faces)
 

@@ -47,7 +47,8 @@ def subjects(
     if models and (len(named) > 1 or not isinstance(models[0], (Mechanism, System))):
         kinds = ", ".join(type(thing).__name__ for _, thing in named)
         raise ArgumentError(
-            f"give one Mechanism or System, or trajectories (system= says which moved), not {kinds}", element="what"
+            f"give one Mechanism or System, or trajectories (system= says which moved), not {kinds}",
+            element="what",
         )
     if models:
         model = models[0]
@@ -74,7 +75,9 @@ def _start(system: System, q: ArrayLike | None) -> Array:
     try:
         return np.array(system.assemble(start).q)
     except SarrusError as error:
-        raise ArgumentError(f"{error}; give q=, a configuration nearer to a closed one", element="q") from error
+        raise ArgumentError(
+            f"{error}; give q=, a configuration nearer to a closed one", element="q"
+        ) from error
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
