@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.analysis.manifold import CUT, close, holonomic_jacobian, split, typical_size
 from sarrus.errors import SarrusError
-from sarrus.mechanism.pose import Array, quaternion_of_rotation
+from sarrus.mechanism.pose import Array, perpendicular_to, quaternion_of_rotation
 from sarrus.plotting.projection import View, choose_view
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
 from sarrus.system import System
@@ -64,7 +64,16 @@ class Drawing:
         reach = np.ptp(self.motion[0], axis=0).max() if self.motion.size else 0.0
         self.size = max(float(reach), 1e-3)
         self.view: View = choose_view(self.motion, None, self.mechanism.gravity)
+        if self.view.spatial:
+            self.view = _view_from_above(self.upwards)
         self.parts: Parts = parts_of(self.mechanism, self.skeleton, self.size)
+
+    @property
+    def upwards(self) -> Array:
+        """Direction against gravity; z where there is none."""
+        gravity = np.asarray(self.mechanism.gravity, dtype=float)
+        size = float(np.linalg.norm(gravity))
+        return -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
 
     @cached_property
     def groups(self) -> tuple[Part, ...]:
@@ -104,6 +113,16 @@ class Drawing:
         """Return points (n, 3) of bodies (n,) in world axes at the frames of the motion (frames, n, 3)."""
         positions, rotations = self._frames
         return positions[:, bodies] + np.einsum("fnij,nj->fni", rotations[:, bodies], points)
+
+
+def _view_from_above(up: Array) -> View:
+    """Return the view of spatial mechanisms: from above and aside, x to the right where up is z."""
+    right = perpendicular_to(up)
+    towards = 3.0 * right - 4.0 * np.cross(up, right) + 2.2 * up
+    towards /= np.linalg.norm(towards)
+    right = np.cross(up, towards)
+    right /= np.linalg.norm(right)
+    return View(right, np.cross(towards, right), ("", ""), spatial=True)
 
 
 def trial_motion(system: System, q: Array) -> Array:

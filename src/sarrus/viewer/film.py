@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+from matplotlib import get_data_path
 from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
@@ -57,7 +58,7 @@ def render(
     system, q : as in `sarrus.view`.
     size : width and height of pictures and films [pixels].
     fps : pictures per second of film.
-    forces : draw closure and contact forces of a motion as arrows, the largest 0.35 of the mechanism long.
+    forces : draw closure and contact forces of a motion as arrows; their usual length is 0.35 of the mechanism.
 
     Pictures need no display, no graphics card and no browser.
     """
@@ -137,7 +138,9 @@ class Studio:
         image = Image.fromarray(picture)
         draw = ImageDraw.Draw(image)
         text = image.height / 36.0
-        bold, plain = ImageFont.load_default(1.15 * text), ImageFont.load_default(text)
+        fonts = Path(get_data_path()) / "fonts" / "ttf"
+        bold = ImageFont.truetype(fonts / "DejaVuSans-Bold.ttf", text)
+        plain = ImageFont.truetype(fonts / "DejaVuSans.ttf", 0.9 * text)
         draw.text((text, 0.8 * text), self.subject.system.name.replace("_", " "), INK, bold)
         if self.subject.runs:
             near = any(
@@ -147,7 +150,7 @@ class Studio:
             draw.text((text, 2.3 * text), note, _WARNING if near else INK, plain)
         if len(self.subject.runs) > 1:
             for k, label in enumerate(self.subject.labels):
-                draw.text((text, (3.9 + 1.3 * k) * text), f"— {label}", colour(k), plain)
+                draw.text((text, (3.9 + 1.3 * k) * text), f"■ {label}", colour(k), plain)
         return np.asarray(image)
 
 

@@ -17,8 +17,8 @@ from sarrus.solves import determined_rows
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
 
-LONGEST = 0.35  # arrow of the largest force, in sizes of the mechanism
-_SAMPLES = 60  # of a run, in which the largest force is looked for
+LONGEST = 0.35  # arrow of a usual force, in sizes of the mechanism
+_SAMPLES = 60  # of a run, in which the usual force is looked for
 _NONE = 1e-12  # forces below this part of the largest one are none
 
 
@@ -79,10 +79,13 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
 
 
 def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
-    """Return the scale at which the largest force of a run has an arrow of 0.35 of the mechanism; 0 without force."""
+    """Return the scale at which four fifths of the forces of a run have arrows below 0.35 of the mechanism.
+
+    The largest are much longer where the run meets singular configurations. Zero without force.
+    """
     samples = np.unique(np.linspace(0, len(run.t) - 1, _SAMPLES).astype(int))
-    largest = max(forces_of_run(drawing, run, int(k)).largest for k in samples)
-    return LONGEST * drawing.size / largest if largest > 0.0 else 0.0
+    usual = float(np.quantile([forces_of_run(drawing, run, int(k)).largest for k in samples], 0.8))
+    return LONGEST * drawing.size / usual if usual > 0.0 else 0.0
 
 
 def arrows(points: Array, forces: Array, scale: float, largest: float) -> Array:

@@ -28,6 +28,7 @@ Rgb = tuple[int, int, int]
 
 # Relative to the size of the mechanism: rods; relative to them: pins, blocks, closures, springs.
 _ROD, _PIN, _PIN_HALF, _BLOCK, _RING, _THIN = 0.012, 1.7, 2.2, 2.6, 1.72, 0.45
+_LARGE = 2.0
 _TURNING = ("revolute", "screw", "cylindrical", "universal")
 _SLIDING = ("prismatic", "cylindrical", "planar")
 
@@ -85,7 +86,7 @@ def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
     pin = max(radius, _slimmest(mechanism))
     solids += _joints(mechanism, pin)
     solids += _closures(mechanism, pin)
-    rods = tuple(
+    rods = [
         Rod(
             (int(skeleton.bodies[a]), int(skeleton.bodies[b])),
             (skeleton.points[a], skeleton.points[b]),
@@ -93,10 +94,11 @@ def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
             HINGE,
         )
         for a, b in skeleton.rods
-    )
+    ]
+    rods += _guides(mechanism, _THIN * radius)
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    return Parts(tuple(solids), rods, tuple(notes), radius)
+    return Parts(tuple(solids), tuple(rods), tuple(notes), radius)
 
 
 # --- shapes of the model ---------------------------------------------------------------------------
@@ -130,8 +132,8 @@ def _mesh_of(shape: Shape, mechanism: Mechanism, size: float, notes: list[str]) 
             return meshes.capsule(a, b)
         case "cylinder":
             return meshes.cylinder(a, b)
-        case "plane":  # zero means endless
-            return meshes.rectangle(a or 2.0 * size, b or 2.0 * size)
+        case "plane":  # zero means endless: the grid stands for large ones
+            return meshes.rectangle(a, b) if 0.0 < max(a, b) < _LARGE * size else None
         case "line":
             points = shape.points if shape.points is not None else np.zeros((0, 3))
             pieces = [meshes.rod(p, q, 0.3 * _ROD * size) for p, q in pairwise(points)]
@@ -240,6 +242,20 @@ def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
         else:
             solid = _pin(_RING / _PIN * radius)
         yield _fixed(number, solid, point, axis, CLOSURE, "closure")
+
+
+def _guides(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
+    """Yield the lines along which joints and closures slide, from one body to the other."""
+    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    for body in mechanism.bodies.values():
+        if body.joints and body.joints[0].kind in _SLIDING:
+            anchor = body.joints[0].anchor
+            ends = body.placement.apply(anchor), anchor
+            yield Rod((index[body.parent], index[body.name]), ends, radius, GROUND)
+    for closure in mechanism.closures.values():
+        if closure.kind in ("prismatic", "cylindrical", "point_on_line"):
+            bodies = index[closure.body1], index[closure.body2]
+            yield Rod(bodies, (closure.pose1.position, closure.pose2.position), radius, CLOSURE)
 
 
 def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:

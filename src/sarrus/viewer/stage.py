@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.mechanism.pose import Array, perpendicular_to
 from sarrus.plotting.style import GRID
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.meshes import Mesh, join, rectangle
@@ -35,27 +36,15 @@ def ground_of(drawing: Drawing) -> Ground:
     extent = float((high - low).max())
     cell = nice(extent / 12.0)
     if drawing.view.spatial:
-        gravity = np.asarray(drawing.mechanism.gravity)
-        size = float(np.linalg.norm(gravity))
-        normal = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
-        along = np.eye(3)[np.argmin(np.abs(normal).round(6))]
-        along = along - normal * (normal @ along)
-        along /= np.linalg.norm(along)
+        normal, below = drawing.upwards, 1e-3 * drawing.size
+        along = perpendicular_to(normal)
     else:
         along, normal = drawing.view.right, np.cross(drawing.view.right, drawing.view.up)
+        below = _BEHIND * drawing.parts.radius
     axes = np.column_stack([along, np.cross(normal, along), normal])
-    corners = np.array([low, high])
-    height = (
-        (corners @ normal).min() if not np.allclose(np.abs(normal).max(), 1.0) else _lowest(normal, low, high)
-    )
-    place = (
-        centre
-        - normal * (normal @ centre)
-        + normal
-        * (height - (_BEHIND * drawing.parts.radius if not drawing.view.spatial else 1e-3 * drawing.size))
-    )
-    snapped = [cell * round(float(place @ axes[:, k]) / cell) for k in (0, 1)]
-    place = axes[:, :2] @ np.array(snapped) + normal * (normal @ place)
+    lowest = float((np.array(list(product(*zip(low, high)))) @ normal).min())
+    snapped = [cell * round(float(centre @ axes[:, k]) / cell) for k in (0, 1)]
+    place = axes @ np.array([*snapped, lowest - below])
     half = 5.0 * cell * np.ceil((0.5 * extent * (1.0 + 2.0 * _BEYOND)) / (5.0 * cell))
     return Ground(place, axes, float(half), cell)
 
@@ -79,8 +68,3 @@ def nice(value: float) -> float:
     """Return 1, 2 or 5 times a power of ten, near a positive value."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda x: abs(np.log(x * power / value))))
-
-
-def _lowest(normal: Array, low: Array, high: Array) -> float:
-    axis = int(np.argmax(np.abs(normal)))
-    return float(low[axis] if normal[axis] > 0.0 else -high[axis])
