@@ -9,6 +9,7 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
+Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `trajectories` (references)
 Hardware     `export_c` (dynamics and control laws as C99)
 Programs     `optimize`: quadratic costs under limits and second-order cones
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
+    from sarrus.viewer.film import render
+    from sarrus.viewer.server import view
     from sarrus.wrenches import contact_wrench
 
 __version__ = "0.1.0"
@@ -94,6 +97,8 @@ _HOME = {
     "sensitivity": "sarrus.sensitivity",
     "step_derivatives": "sarrus.sensitivity.step",
     "export_c": "sarrus.c_export.export",
+    "view": "sarrus.viewer.server",
+    "render": "sarrus.viewer.film",
 }
 
 __all__ = [
@@ -128,11 +133,13 @@ __all__ = [
     "mobility",
     "optimize",
     "parametrize",
+    "render",
     "rollout",
     "sensitivity",
     "simulate",
     "step_derivatives",
     "trajectories",
+    "view",
 ]
 
 

@@ -78,10 +78,11 @@ class _Builder:
 
 def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System, Mechanism]:
     """Return ``system``, or the one that made the trajectory, with its mechanism; it must fit."""
-    chosen = trajectory.system if system is None else system
+    chosen = trajectory.moved_system() if system is None else system
     if chosen is None:
         raise ArgumentError(
-            f"trajectory {trajectory.name!r} comes from a file, which holds no mechanism: pass system=",
+            f"trajectory {trajectory.name!r} comes from a file that holds no mechanism (equations of one's own, or "
+            "an older file): pass system=",
             element="system",
         )
     mechanism = drawn_mechanism(chosen)
