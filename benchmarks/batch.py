@@ -54,7 +54,11 @@ def _starts(name: str, runs: int) -> tuple[Case, Array, Array, Array | None]:
     middle = np.array(made.mechanism.keyframes["symmetric"]) if name == "five_bar" else made.q
     q = np.array([system.assemble(middle + 0.02 * rng.normal(size=system.nq)).q for _ in range(runs)])
     v = np.array([system.project_velocity(row, 0.1 * rng.normal(size=system.nv)) for row in q])
-    held = system.inverse_dynamics(middle, np.zeros(system.nv), np.zeros(system.nv)).u if name == "quadruped" else None
+    held = (
+        system.inverse_dynamics(middle, np.zeros(system.nv), np.zeros(system.nv)).u
+        if name == "quadruped"
+        else None
+    )
     return made, q, v, held
 
 
@@ -92,7 +96,9 @@ def _peers(name: str, runs: int, steps: int) -> dict[str, Callable[[], float]]:
     return peers
 
 
-def _mujoco_rollout(model: mujoco.MjModel, q: Array, v: Array, u: Array | None, steps: int) -> Callable[[], float]:
+def _mujoco_rollout(
+    model: mujoco.MjModel, q: Array, v: Array, u: Array | None, steps: int
+) -> Callable[[], float]:
     threads, what = default_threads(), mujoco.mjtState.mjSTATE_FULLPHYSICS
     data = [mujoco.MjData(model) for _ in range(threads)]
     states = np.empty((len(q), mujoco.mj_stateSize(model, what)))
@@ -110,7 +116,9 @@ def _mujoco_rollout(model: mujoco.MjModel, q: Array, v: Array, u: Array | None, 
     return run
 
 
-def _mujoco_batch(model: mujoco.MjModel, q: Array, v: Array, u: Array | None, steps: int) -> Callable[[], float]:
+def _mujoco_batch(
+    model: mujoco.MjModel, q: Array, v: Array, u: Array | None, steps: int
+) -> Callable[[], float]:
     batch = mujoco.batch.Batch(model, nsim=len(q), nthread=default_threads())
 
     def run() -> float:

@@ -10,8 +10,8 @@ the constrained dynamics, then a projection onto the constraints, with μ and ν
     q⁺ = q̃ + Aᵀ(q⁺) μ,  φ(q⁺) = 0,      v⁺ = ṽ + Aᵀ(q⁺) ν,  A(q⁺) v⁺ = 0.
 
 They are as small as the error of Runge–Kutta, and must be told so: free ones would carry the linkage to the
-other side in one interval. `system.casadi("forward_dynamics")` has an answer wherever the loop has full rank; the one
-configuration where it does not, all links on the ground line, lies away from this motion.
+other side in one interval. `system.to_casadi("forward_dynamics")` has an answer wherever the loop has full rank; the
+one configuration where it does not, all links on the ground line, lies away from this motion.
 
 The result is replayed in the simulator, once open loop and once with the feedback of the discrete Riccati
 equation along the motion, whose linear models are those of the whole mechanism (Spencer 2004, equation (4.4)), so that
@@ -44,7 +44,7 @@ SKETCH = [(-126, 83, -156, 83), (0, -72, 0, -108), (60, -30, 120, -90)]
 
 def step_function(system: sr.System) -> ca.Function:
     """Return (q, v, u) → (q̃, ṽ), Runge–Kutta of order four with u held."""
-    dynamics = system.casadi("forward_dynamics")
+    dynamics = system.to_casadi("forward_dynamics")
     q, v, u = (ca.SX.sym(name, size) for name, size in (("q", system.nq), ("v", system.nv), ("u", system.nu)))
 
     def rate(x: ca.SX) -> ca.SX:
@@ -73,7 +73,7 @@ def sketch(system: sr.System, start: Array, end: Array) -> tuple[Array, Array]:
 def optimise(system: sr.System, start: Array, end: Array) -> tuple[Array, Array, Array, int]:
     """Return q (N + 1, nq), v (N + 1, nv), u (N, nu) of least ∫ u², and the number of iterations."""
     n, step = INTERVALS, step_function(system)
-    residual, jacobian = system.casadi("constraint_residual"), system.casadi("constraint_jacobian")
+    residual, jacobian = system.to_casadi("constraint_residual"), system.to_casadi("constraint_jacobian")
     rows = [i for i, name in enumerate(system.constraint_names) if name != "tips.y"]  # the loop is planar
     problem = ca.Opti()
     q, v = problem.variable(system.nq, n + 1), problem.variable(system.nv, n + 1)

@@ -112,11 +112,11 @@ def test_quantities_are_the_compiled_ones(name: str) -> None:
     }
     given = {"q": q, "v": v, "p": list(system.parameters.values())}
     for quantity, value in expected.items():
-        function = system.casadi(quantity)
+        function = system.to_casadi(quantity)
         assert function.name_out() == [quantity]
         close(function(**{k: given[k] for k in given if k in function.name_in()})[quantity], value)
     positions, rotations = system.body_placements(q)
-    placed = system.casadi("body_placements")(q=q)
+    placed = system.to_casadi("body_placements")(q=q)
     close(placed["positions"], positions)
     close(placed["rotations"], rotations)
 
@@ -127,7 +127,7 @@ def test_solves_are_the_compiled_ones(name: str) -> None:
     solved = system.forward_dynamics(q, v, u)
     given = {"u": u, "p": list(system.parameters.values())}
     if not system.compiled.mass_is_singular:  # the legs of the Stewart platform are massless
-        forward = system.casadi("forward_dynamics", rows="independent", q=q)
+        forward = system.to_casadi("forward_dynamics", rows="independent", q=q)
         assert forward.name_in() == ["q", "v", "u", "t", "p"]
         answer = forward(q=q, v=v, **given)
         close(answer["a"], solved.a)
@@ -136,7 +136,7 @@ def test_solves_are_the_compiled_ones(name: str) -> None:
         if len(solved.determined) == solved.rank:
             close(answer["multipliers"], solved.multipliers)
     model = first_order_taylor(system, q, v, u)
-    reduced = system.casadi("reduced_dynamics", rows="independent", coordinates=model.velocities, q=q)
+    reduced = system.to_casadi("reduced_dynamics", rows="independent", coordinates=model.velocities, q=q)
     own = list(model.velocity_indices)
     answer = reduced(q=q, ydot=v[own], **given)
     close(answer["yddot"], solved.a[own], 1e-11)
@@ -150,7 +150,7 @@ def test_spatial_loops_with_quaternions() -> None:
     system = System(close_loops(plan, q, ("point", "universal", "point_on_line")))
     rng = np.random.default_rng(5)
     v = system.project_velocity(q, rng.standard_normal(system.nv))
-    answer = system.casadi("forward_dynamics", rows="independent", q=q)(q=q, v=v)
+    answer = system.to_casadi("forward_dynamics", rows="independent", q=q)(q=q, v=v)
     solved = system.forward_dynamics(q, v)
     close(answer["a"], solved.a, 1e-11)
     close(answer["constraint_force"], solved.constraint_force, 1e-11)
@@ -162,10 +162,10 @@ def test_nonholonomic_rows_parameters_time_and_friction() -> None:
     for mass in (2.0, 5.0):
         system.parameters["mass"] = mass
         solved = system.forward_dynamics(q, v, u, t)
-        answer = system.casadi("forward_dynamics")(q, v, u, t, [mass])
+        answer = system.to_casadi("forward_dynamics")(q, v, u, t, [mass])
         for value, expected in zip(answer, (solved.a, solved.multipliers, solved.constraint_force)):
             close(value, expected)
-        function = system.casadi("reduced_dynamics", coordinates=["x", "heading"])
+        function = system.to_casadi("reduced_dynamics", coordinates=["x", "heading"])
         close(function(q, v[[0, 2]], u, t, [mass])[2], solved.a)
 
 
@@ -179,7 +179,7 @@ def test_driven_constraint() -> None:
     t = 0.4
     q = np.array(system.assemble([1.2, -1.6], t=t).q)
     v = system.project_velocity(q, [0.5, 0.0], t)
-    answer = system.casadi("reduced_dynamics", coordinates=["q1"], q=q, t=t)(q=q, ydot=v[0], t=t)
+    answer = system.to_casadi("reduced_dynamics", coordinates=["q1"], q=q, t=t)(q=q, ydot=v[0], t=t)
     close(answer["v"], v)
     close(answer["a"], system.forward_dynamics(q, v, t=t).a)
 
@@ -190,8 +190,8 @@ def test_massless_bodies_have_a_reduced_function() -> None:
     with pytest.raises(
         ArgumentError, match=r"M is singular; give every body a mass .* or take 'reduced_dynamics'"
     ):
-        system.casadi("forward_dynamics", rows="independent", q=q)
-    function = system.casadi("reduced_dynamics", rows="independent", coordinates=["crank"], q=q)
+        system.to_casadi("forward_dynamics", rows="independent", q=q)
+    function = system.to_casadi("reduced_dynamics", rows="independent", coordinates=["crank"], q=q)
     close(function(q=q, ydot=v[0], u=0.3)["a"], system.forward_dynamics(q, v, [0.3]).a)
 
 
@@ -203,7 +203,7 @@ def test_derivatives_are_those_of_the_linear_model(name: str) -> None:
     """∂a along the tangents of the linear model, by CasADi, is what `first_order_taylor` says."""
     system, q, v, u = shipped(name)
     model = first_order_taylor(system, q, v, u)
-    forward = system.casadi("forward_dynamics", rows="independent", q=q)
+    forward = system.to_casadi("forward_dynamics", rows="independent", q=q)
     symbols = [ca.MX.sym(label, *forward.sparsity_in(label).shape) for label in forward.name_in()]
     a = forward(*symbols)[0]
     slopes = ca.Function("slopes", symbols, [ca.jacobian(a, symbols[k]) for k in (0, 1, 2)])
@@ -213,7 +213,7 @@ def test_derivatives_are_those_of_the_linear_model(name: str) -> None:
     exact = by_q @ model.tangent[: system.nv] + by_v @ model.tangent[system.nv :]
     close(exact[own], model.A[n:], 1e-10)
     close(by_u[own], model.B[n:], 1e-11)
-    reduced = system.casadi("reduced_dynamics", rows="independent", coordinates=model.velocities, q=q)
+    reduced = system.to_casadi("reduced_dynamics", rows="independent", coordinates=model.velocities, q=q)
     labels = {"q": ca.MX.sym("q", system.nq), "ydot": ca.MX.sym("ydot", n), "u": ca.MX.sym("u", system.nu)}
     yddot = reduced(**labels)["yddot"]
     slopes = ca.Function("slopes", list(labels.values()), [ca.jacobian(yddot, x) for x in labels.values()])
@@ -224,7 +224,7 @@ def test_derivatives_are_those_of_the_linear_model(name: str) -> None:
 
 def test_functions_can_be_stored_and_nested() -> None:
     system, q, v, u = shipped("five_bar")
-    function = system.casadi("forward_dynamics")
+    function = system.to_casadi("forward_dynamics")
     again = ca.Function.deserialize(function.serialize())
     expected = system.forward_dynamics(q, v, u).a
     close(again(q=q, v=v, u=u)["a"], expected)
@@ -254,30 +254,30 @@ def test_redundant_rows_are_named_and_can_be_left_out() -> None:
         match=r"four_bar: 4 constraint rows are not 2 independent ones, as this function needs: drop spare.x, "
         r"spare.y. That is rows=\['pin.x', 'pin.y'\], or rows='independent'",
     ):
-        twice.casadi("forward_dynamics", q=q)
+        twice.to_casadi("forward_dynamics", q=q)
     expected = system.forward_dynamics(q, v, [0.5])
     for rows in ("independent", ["pin.x", "pin.y"], ["pin.x", "spare.y"]):
-        answer = twice.casadi("forward_dynamics", rows=rows, q=q)(q=q, v=v, u=0.5)
+        answer = twice.to_casadi("forward_dynamics", rows=rows, q=q)(q=q, v=v, u=0.5)
         close(answer["a"], expected.a)
         close(answer["constraint_force"], expected.constraint_force)
     assert_allclose(np.array(answer["multipliers"])[[1, 2, 3, 4, 5]], 0.0)
     # zero rows (z, n1, n2) go by themselves
-    close(system.casadi("forward_dynamics", q=q)(q=q, v=v, u=0.5)["multipliers"], expected.multipliers)
+    close(system.to_casadi("forward_dynamics", q=q)(q=q, v=v, u=0.5)["multipliers"], expected.multipliers)
 
 
 def test_wrong_rows_are_named() -> None:
     system = hinged_four_bar()
     q, _ = hinged_state(system)
     with pytest.raises(ArgumentError, match=r"unknown row 'pin.w'. Did you mean"):
-        system.casadi("forward_dynamics", rows=["pin.w"], q=q)
+        system.to_casadi("forward_dynamics", rows=["pin.w"], q=q)
     with pytest.raises(ArgumentError, match=r"1 constraint rows are not 2 independent ones.*: add pin.y"):
-        system.casadi("forward_dynamics", rows=["pin.x"], q=q)
+        system.to_casadi("forward_dynamics", rows=["pin.x"], q=q)
     with pytest.raises(ArgumentError, match=r"rows must be 'independent' or names of rows, got 'pin.x'"):
-        system.casadi("forward_dynamics", rows="pin.x", q=q)
+        system.to_casadi("forward_dynamics", rows="pin.x", q=q)
     with pytest.raises(
         ArgumentError, match=r"unknown CasADi function 'forward'. Did you mean 'forward_dynamics'"
     ):
-        system.casadi("forward")
+        system.to_casadi("forward")
 
 
 def test_redundant_rows_that_do_not_quite_agree_are_rows_to_drop() -> None:
@@ -286,7 +286,7 @@ def test_redundant_rows_that_do_not_quite_agree_are_rows_to_drop() -> None:
     assert mechanism is not None
     mechanism.add_closure("spare", "point", "coupler", "rocker", pose1=(1.1, 0, 0), pose2=(0.8 + 1e-9, 0, 0))
     with pytest.raises(ArgumentError, match=r"drop spare.x, spare.y"):
-        System(mechanism).casadi("forward_dynamics")
+        System(mechanism).to_casadi("forward_dynamics")
 
 
 def test_constraints_that_are_off_are_left_out() -> None:
@@ -301,8 +301,8 @@ def test_constraints_that_are_off_are_left_out() -> None:
     with pytest.raises(
         ArgumentError, match=r"2 constraint rows are not 0 independent ones.*drop pin.p1, pin.p2"
     ):
-        system.casadi("forward_dynamics", q=q)
-    free = system.casadi("forward_dynamics", q=q, rows=[])
+        system.to_casadi("forward_dynamics", q=q)
+    free = system.to_casadi("forward_dynamics", q=q, rows=[])
     close(free(q=q, p=list(system.parameters.values()))["a"], system.forward_dynamics(q, np.zeros(3)).a)
 
 
@@ -316,12 +316,12 @@ def test_singular_configurations_and_open_loops_are_refused() -> None:
     with pytest.raises(
         ArgumentError, match=r"singular \(rank 1 here, 2 nearby\), so that rows cannot be chosen"
     ):
-        system.casadi("forward_dynamics", rows="independent", q=module.closed(0.3, 0.3))
-    close_by = system.casadi("forward_dynamics", rows="independent", q=module.closed(0.3, 0.8))
+        system.to_casadi("forward_dynamics", rows="independent", q=module.closed(0.3, 0.3))
+    close_by = system.to_casadi("forward_dynamics", rows="independent", q=module.closed(0.3, 0.8))
     q = module.closed(0.3, 0.5)
     close(close_by(q=q)["a"], system.forward_dynamics(q, np.zeros(4)).a)
     with pytest.raises(ArgumentError, match="coordinates must be 'partition' or names of velocities"):
-        system.casadi("reduced_dynamics", rows="independent", q=q, coordinates="null-space")
+        system.to_casadi("reduced_dynamics", rows="independent", q=q, coordinates="null-space")
     far = Mechanism("far")
     far.add_body("rod", 1.0)
     far.add_joint("rod", "revolute", "world", "rod", axis=(0, 0, 1))
@@ -329,7 +329,7 @@ def test_singular_configurations_and_open_loops_are_refused() -> None:
     with pytest.raises(
         ArgumentError, match="do not close from the reference pose; give a closed configuration, q="
     ):
-        System(far).casadi("forward_dynamics")
+        System(far).to_casadi("forward_dynamics")
 
 
 def test_rows_nonlinear_in_the_velocity_have_no_reduced_function() -> None:
@@ -337,7 +337,7 @@ def test_rows_nonlinear_in_the_velocity_have_no_reduced_function() -> None:
         nq=2, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, velocity=lambda q, v, t: ca.sumsqr(v) - 1
     )
     v = np.array([0.6, 0.8])
-    answer = system.casadi("forward_dynamics")(q=[0, 0], v=v)
+    answer = system.to_casadi("forward_dynamics")(q=[0, 0], v=v)
     close(answer["a"], system.forward_dynamics([0, 0], v).a)
     with pytest.raises(ArgumentError, match="not linear in the velocity"):
-        system.casadi("reduced_dynamics")
+        system.to_casadi("reduced_dynamics")

@@ -5,13 +5,14 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space); `rollout`, `Rollout` (many runs)
+             (local state space); `rollout`, `Rollout` (many runs); `sweep` (studies on disk, clusters), `sweeps`
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
 Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `trajectories` (references)
 Hardware     `export_c` (dynamics and control laws as C99)
+Control      `control` (laws), `trajectories` (references); `gym` (environments for reinforcement learning)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
@@ -25,7 +26,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, optimize, sensitivity, trajectories
+    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, sweeps, trajectories
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from sarrus.sensitivity.step import step_derivatives
     from sarrus.simulation import simulate
     from sarrus.status import Status
+    from sarrus.sweeps.sweep import sweep
     from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
@@ -69,6 +71,9 @@ _HOME = {
     "simulate": "sarrus.simulation",
     "rollout": "sarrus.batch.rollout",
     "Rollout": "sarrus.batch.result",
+    "sweep": "sarrus.sweeps.sweep",
+    "sweeps": "sarrus.sweeps",
+    "gym": "sarrus.gym",
     "impact": "sarrus.impacts",
     "contact_wrench": "sarrus.wrenches",
     "Switching": "sarrus.switching",
@@ -125,6 +130,7 @@ __all__ = [
     "find_singularity",
     "first_order_taylor",
     "formulations",
+    "gym",
     "impact",
     "inverse_kinematics",
     "linearize",
@@ -138,6 +144,8 @@ __all__ = [
     "sensitivity",
     "simulate",
     "step_derivatives",
+    "sweep",
+    "sweeps",
     "trajectories",
     "view",
 ]

@@ -1,4 +1,4 @@
-"""`system.casadi(name)`: the constrained dynamics as CasADi functions, for optimal control and estimation."""
+"""`system.to_casadi(name)`: the constrained dynamics as CasADi functions, for optimal control and estimation."""
 
 from __future__ import annotations
 

@@ -32,6 +32,8 @@ from sarrus.cli_options import (
     Velocities,
     method_name,
 )
+from sarrus.cli_sweep import HELP as SWEEP
+from sarrus.cli_sweep import sweep
 from sarrus.cli_view import HELP as VIEW
 from sarrus.cli_view import view
 from sarrus.errors import SarrusError
@@ -161,6 +163,7 @@ app.command(help=COMPARE)(compare)
 app.command(help=BENCH)(bench)
 app.add_typer(export, name="export")
 app.command(help=VIEW)(view)
+app.command(help=SWEEP)(sweep)
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:

@@ -291,7 +291,7 @@ class System(Evaluations):
 
         return inverse_dynamics(self, q, v, a, t, weights=weights, tau=tau, throw=throw)
 
-    def casadi(self, name: str, **options: Any) -> ca.Function:
+    def to_casadi(self, name: str, **options: Any) -> ca.Function:
         """Return a quantity or a solve as a CasADi function; see `sarrus.casadi_functions.casadi_function`.
 
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,

@@ -131,7 +131,8 @@ def _check(
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
     if adaptive and dt is None and (every is not None or reduce):
         raise ArgumentError(
-            "every= and reduce= with an adaptive method need dt, the interval of its samples [s]", element="dt"
+            "every= and reduce= with an adaptive method need dt, the interval of its samples [s]",
+            element="dt",
         )
     wrong = [name for name in reduce if name not in FOLDS]
     if isinstance(reduce, str) or wrong:

@@ -79,10 +79,10 @@ class ServoConstraint(Law):
         u = (C M⁻¹ S)⁺ (b_s − C a₀): the passive constraint force is that without servo force, so that the closures
         do not react to u, and their acceleration is violated by A M⁻¹ S u where they are not. Gains are those of
         now, the norm is not weighted, and there is no wish. ``q`` is a closed configuration at which independent rows
-        are chosen; see `System.casadi`.
+        are chosen; see `System.to_casadi`.
         """
         e, demand = self.system.equations, self._demand
-        solve = self.system.casadi("forward_dynamics", rows="independent", q=q)
+        solve = self.system.to_casadi("forward_dynamics", rows="independent", q=q)
         free = solve(e.q, e.v, ca.SX.zeros(e.u.shape[0]), e.t, e.p)[0]
         response = demand.jacobian @ ca.solve(e.mass_matrix, e.actuation)
         u = response.T @ ca.solve(response @ response.T, demand.wanted - demand.jacobian @ free)

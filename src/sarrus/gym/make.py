@@ -1,0 +1,145 @@
+"""`make`: an environment of Gymnasium from a system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError
+from sarrus.inputs import control_bounds
+from sarrus.mechanism.pose import Array
+from sarrus.run_options import check_positive, check_stabilization, is_adaptive
+from sarrus.system import System
+
+if TYPE_CHECKING:
+    from sarrus.gym.environments import Environment, VectorEnvironment
+    from sarrus.gym.task import ResetFunction, StateFunction
+
+
+def make(
+    system: System,
+    *,
+    reward: StateFunction | None = None,
+    terminated: StateFunction | None = None,
+    observation: StateFunction | None = None,
+    reset: ResetFunction | None = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    duration: float = 10.0,
+    control_dt: float = 0.02,
+    dt: float = 1e-3,
+    method: str | None = None,
+    stabilization: str = "projection",
+    limits: ArrayLike | None = None,
+    num_envs: int | None = None,
+    switching: bool = True,
+    threads: int | None = None,
+) -> Environment | VectorEnvironment:
+    """Return a `gymnasium.Env`, or with ``num_envs`` a `gymnasium.vector.VectorEnv` of that many copies.
+
+    The functions are of all copies at once, NumPy arrays with a row for each: q (n, nq), v (n, nv), the controls u
+    (n, nu) that were applied, and the time t (n,) of the episode [s]. One copy has n = 1. They must not change their
+    arguments.
+
+    Parameters
+    ----------
+    reward : f(q, v, u, t) → (n,), after the step. Default: 0.
+    terminated : f(q, v, u, t) → (n,), whether the task is over. Default: never.
+    observation : f(q, v, u, t) → (n, …). Default: q and v, one after the other.
+    reset : f(rng, n) → q, or (q, v), or (q, v, parameters), the starts of n new episodes; None for what is as in the
+        beginning. ``parameters`` maps names of ``system.parameters`` to numbers (n,), which differ from copy to copy.
+        Loops are closed at the nearest configuration, velocities become the nearest admissible ones. The rank of A
+        at generic configurations nearby must be that of the start. Default: the start.
+    q, v : start. Default: the reference pose, its loops closed, at rest.
+    duration : of an episode [s]; then it is truncated.
+    control_dt : time that an action is held [s], with fixed steps a whole number of them.
+    dt, method, stabilization : as in `sarrus.simulate`: RK4 at 1 ms by default.
+    limits : (nu,) of the action's size, or (2, nu), lower and upper. Default: those of the actuators, if there are any.
+    switching : a system with contacts is refused; False says that they stay as ``system.parameters`` have them.
+    threads : default: one per processor, where there are enough copies.
+
+    An action is a number per actuator, in the order of ``system.actuator_names``. A step that fails terminates the
+    episode: it stays where it was before, and the info has its "status". `VectorEnv` begins ended episodes anew at the
+    next step (NEXT_STEP). Seeds make everything repeat, bit for bit.
+    """
+    if not isinstance(system, System):
+        raise ArgumentError(f"make needs a System, got {type(system).__name__}", element="system")
+    try:
+        import gymnasium  # noqa: F401
+    except ImportError as error:
+        raise ArgumentError(
+            "sarrus.gym needs Gymnasium: pip install sarrus[gym]", element="gymnasium"
+        ) from error
+    from sarrus.gym.environments import Environment, VectorEnvironment
+    from sarrus.gym.stepper import Stepper
+    from sarrus.gym.task import Task
+
+    _check(system, duration, control_dt, dt, method, stabilization, num_envs, switching)
+    start = system.neutral() if q is None else system.normalized(q)
+    if q is None and system.nc:
+        start = system.assemble(start).q
+    stepper = Stepper(
+        system,
+        1 if num_envs is None else int(num_envs),
+        np.array(start),
+        np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
+        interval=float(control_dt),
+        dt=float(dt),
+        method=method,
+        stabilization=stabilization,
+        threads=threads,
+    )
+    task = Task(
+        system, stepper, float(duration), _limits(system, limits), reward, terminated, observation, reset
+    )
+    return Environment(task) if num_envs is None else VectorEnvironment(task)
+
+
+def _check(
+    system: System,
+    duration: float,
+    control_dt: float,
+    dt: float,
+    method: str | None,
+    stabilization: str,
+    num_envs: int | None,
+    switching: bool,
+) -> None:
+    for name, value in (("duration", duration), ("control_dt", control_dt), ("dt", dt)):
+        check_positive(name, value, " [s]")
+    check_stabilization(system, stabilization, True, None)
+    if not is_adaptive(method, None, None) and abs(control_dt / dt - round(control_dt / dt)) > 1e-6:
+        raise ArgumentError(
+            f"control_dt = {control_dt:g} s is not a whole number of steps of {dt:g} s", element="control_dt"
+        )
+    if system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
+    if switching and system.equations.contacts:
+        raise ArgumentError(
+            f"{system.name} has contacts, which sarrus.simulate opens and closes but an environment does not: "
+            "switching=False keeps them as system.parameters say",
+            element="switching",
+        )
+    if num_envs is not None and not (isinstance(num_envs, (int, np.integer)) and num_envs >= 1):
+        raise ArgumentError(
+            f"num_envs must be a whole number ≥ 1 or None, got {num_envs!r}", element="num_envs"
+        )
+
+
+def _limits(system: System, given: ArrayLike | None) -> Array:
+    """Return the lower and upper limits of actions (2, nu)."""
+    bounds = control_bounds(system)
+    if given is None:
+        return bounds
+    wanted = np.asarray(given, dtype=float)
+    if wanted.shape in ((), (system.nu,)):
+        wanted = np.array([-np.ones(system.nu) * wanted, np.ones(system.nu) * wanted])
+    if wanted.shape != (2, system.nu) or not (wanted[0] < wanted[1]).all():
+        raise ArgumentError(
+            f"{system.name}: limits must be {system.nu} positive numbers, or two rows of {system.nu}, lower below "
+            f"upper, got {given!r}",
+            element="limits",
+        )
+    return np.array([np.maximum(bounds[0], wanted[0]), np.minimum(bounds[1], wanted[1])])

@@ -1,0 +1,148 @@
+"""`Stepper`: many copies of a system that go on together, from one control to the next."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import casadi as ca
+import numpy as np
+
+from sarrus.activity import unchanged
+from sarrus.batch.plan import Plan, groups
+from sarrus.batch.starts import pack_states
+from sarrus.batch.workers import Worker, default_threads
+from sarrus.errors import ArgumentError
+from sarrus.inputs import control_bounds
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import run_state as rs
+from sarrus.kernels.c_function import prepare
+from sarrus.mechanism.pose import Array
+from sarrus.run_options import is_adaptive
+from sarrus.system import System
+
+# Fewer copies than this for each thread are not worth a thread.
+_SHARE = 32
+# Pivots of A beyond its rank, relative to the largest, that are no rounding.
+CLEAR_PIVOT = 1e-6
+
+
+class Stepper:
+    """The states of ``count`` copies, and what `sarrus.rollout` would build anew for every interval.
+
+    ``q``, ``v``, ``parameters`` are views with a row per copy: what is assigned to them is where a copy goes on. ``t``
+    are their times [s]. All copies have the ranks that A has near the configuration that they are made with.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        count: int,
+        q: Array,
+        v: Array,
+        *,
+        interval: float,
+        dt: float,
+        method: str | None,
+        stabilization: str,
+        threads: int | None,
+    ) -> None:
+        s = self.system = system
+        e = system.equations
+        expressions = [value for value in vars(e).values() if isinstance(value, ca.SX) and value is not e.t]
+        self.driven_by_time = bool(ca.depends_on(ca.veccat(*expressions), e.t))
+        most = 1 if self.driven_by_time else max(1, min(threads or default_threads(), count // _SHARE))
+        plan = Plan(
+            system, interval, dt, 0.0, method, is_adaptive(method, None, None), None, None, np.inf, stabilization,
+            (20.0, 20.0), None, None, (), most, not self.driven_by_time,
+        )  # fmt: skip
+        with unchanged(system):
+            states = pack_states(s, count, q, v, 0.0, {})
+            todo = plan.batch(states, np.zeros((count, 1, s.nu)))
+            group = next(groups(plan, todo, True), None)
+            if group is None:
+                raise ArgumentError(f"{s.name}: the loops cannot be closed from the initial q", element="q")
+            self._batch = group.todo
+            self._workers = plan.workers(group)
+        self._pool = ThreadPoolExecutor(len(self._workers)) if len(self._workers) > 1 else None
+        for worker in self._workers:
+            worker.kernel.address  # noqa: B018  compiled before the threads start
+        self.count, self.interval = count, interval
+        self.bounds = control_bounds(system)
+        self.t = np.zeros(count)
+        x = self._batch.states
+        self.q, self.v, self.parameters = x[:, s._q_part], x[:, s._v_part], x[:, s._p_part]
+        self.u = self._batch.inputs[:, 0, :]  # type: ignore[index]
+        self._start = x.copy()
+
+    def place(self, rows: np.ndarray) -> np.ndarray:
+        """Put copies, whose q, v and parameters were assigned, on the constraints, at the time 0.
+
+        Returns the rows of those whose loops cannot be closed, or where A has a higher rank than where all began.
+        """
+        batch, worker = self._batch, self._workers[0]
+        batch.states[rows, self.system._t_index] = 0.0
+        self.t[rows] = 0.0
+        for row in rows:
+            worker.do(prepare, int(row), int(row) + 1)
+        told = batch.outcomes[rows]
+        return np.asarray(rows[(told[:, bl.PROJECTED] != 1.0) | (told[:, bl.BEYOND] > CLEAR_PIVOT)])
+
+    def back(self, rows: np.ndarray) -> None:
+        """Put copies where all were in the beginning, with the first parameters."""
+        self._batch.states[rows] = self._start[rows]
+        self.t[rows] = 0.0
+
+    def advance(self, u: Array) -> np.ndarray:
+        """Let all copies go on for an interval with the controls u (count, nu) held, within the actuators' limits.
+
+        Returns the rows of those that failed, for which `failure` has a status; they stay where they were.
+        """
+        batch = self._batch
+        np.clip(u, self.bounds[0], self.bounds[1], out=self.u)
+        before = batch.states.copy()
+        if self.driven_by_time:
+            for row in range(self.count):
+                self._row(row)
+        else:
+            batch.states[:, self.system._t_index] = 0.0
+            self._all()
+        self.t += self.interval
+        codes = batch.outcomes[:, bl.CODE]
+        if not codes.any():  # rs.DONE is 0
+            return _NONE
+        failed = np.flatnonzero(codes != rs.DONE)
+        batch.states[failed] = before[failed]
+        self.t[failed] -= self.interval
+        return failed
+
+    def failure(self, rows: np.ndarray) -> np.ndarray:
+        """Return how the last interval of copies ended, numbers of `sarrus.Status`."""
+        return self._batch.outcomes[rows, bl.CODE].astype(np.int64)
+
+    def _all(self) -> None:
+        if self._pool is None:
+            self._portions(self._workers[0], 0)
+            return
+        for future in [self._pool.submit(self._portions, w, k) for k, w in enumerate(self._workers)]:
+            future.result()
+
+    def _portions(self, worker: Worker, number: int) -> None:
+        """Do every so many portions of runs: worker k of n does the portions k, k + n, …"""
+        for first in range(bl.LANES * number, self.count, bl.LANES * len(self._workers)):
+            worker.do(worker.kernel, first, min(first + bl.LANES, self.count))
+
+    def _row(self, row: int) -> None:
+        """Do one copy at its own time."""
+        worker, t = self._workers[0], self.t[row]
+        self._batch.times[[bl.BEGIN, bl.END]] = t, t + self.interval
+        worker.template[[rs.START, rs.GRID_START]] = t
+        self._batch.states[row, self.system._t_index] = t
+        worker.do(worker.kernel, row, row + 1)
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+_NONE = np.zeros(0, dtype=np.int64)

@@ -1,0 +1,147 @@
+"""`Task`: many copies of a system with what is observed, rewarded and ended, before it has an interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ArgumentError, unknown_name
+from sarrus.gym.stepper import Stepper
+from sarrus.mechanism.pose import Array
+from sarrus.status import Status
+from sarrus.system import System
+
+# f(q, v, u, t) of all copies: q (n, nq), v (n, nv), u (n, nu), t (n,).
+StateFunction = Callable[[Array, Array, Array, Array], ArrayLike]
+# reset(rng, n) → q (n, nq) or (q, v) or (q, v, parameters); None for what stays.
+ResetFunction = Callable[[np.random.Generator, int], Any]
+
+
+class Task:
+    """Copies of a system, all steps of an episode but for the bookkeeping of `gymnasium`."""
+
+    def __init__(
+        self,
+        system: System,
+        stepper: Stepper,
+        duration: float,
+        limits: Array,
+        reward: StateFunction | None,
+        terminated: StateFunction | None,
+        observation: StateFunction | None,
+        reset: ResetFunction | None,
+    ) -> None:
+        self.system, self.stepper, self.duration = system, stepper, duration
+        self._reward, self._terminated, self._observation, self._reset = (
+            reward,
+            terminated,
+            observation,
+            reset,
+        )
+        self.count = stepper.count
+        self._everything = np.arange(self.count)
+        self._lower, self._upper = limits
+        # A hair's breadth below, so that rounding does not add a step.
+        self._end = duration - 1e-6 * stepper.interval
+        first = self.observe()
+        if first.ndim < 1 or len(first) != self.count:
+            raise ArgumentError(
+                f"observation must return an array with a row for each of the {self.count} copies, got shape "
+                f"{first.shape}",
+                element="observation",
+            )
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, first.shape[1:], np.float64)
+        self.action_space = gymnasium.spaces.Box(*limits.astype(np.float32), dtype=np.float32)
+
+    def reset(self, rng: np.random.Generator, rows: np.ndarray | None = None) -> None:
+        """Begin new episodes in these rows, or in all."""
+        rows, s = self._everything if rows is None else rows, self.stepper
+        s.back(rows)
+        s.u[rows] = 0.0
+        if self._reset is None:
+            return
+        given = self._reset(rng, len(rows))
+        parts = given if isinstance(given, tuple) else (given,)
+        q, v, parameters = (*parts, None, None, None)[:3]
+        for name, target, value in (("q", s.q, q), ("v", s.v, v)):
+            if value is not None:
+                target[rows] = _finite(value, (len(rows), target.shape[1]), f"reset: {name}")
+        self._set_parameters(rows, {} if parameters is None else parameters)
+        lost = s.place(rows)
+        if lost.size:
+            raise ArgumentError(
+                f"{self.system.name}: reset: the loops of copy {lost[0]} cannot be closed with the rank that the "
+                "constraints have at the start",
+                element="reset",
+            )
+
+    def _set_parameters(self, rows: np.ndarray, given: Mapping[str, ArrayLike]) -> None:
+        names = list(self.system.parameters)
+        for name, value in given.items():
+            if name not in names:
+                raise ArgumentError(
+                    f"{self.system.name}: reset: {unknown_name('parameter', name, names)}",
+                    element=name,
+                    valid=names,
+                )
+            self.stepper.parameters[rows, names.index(name)] = _finite(
+                value, (len(rows),), f"reset: parameter {name!r}"
+            )
+
+    def advance(self, actions: Array) -> tuple[np.ndarray, np.ndarray]:
+        """Hold the actions (n, nu), within their limits, for an interval; return what failed: rows and statuses."""
+        s = self.stepper
+        u = np.asarray(actions, dtype=float).reshape(self.count, self.system.nu)
+        failed = s.advance(np.clip(u, self._lower, self._upper))
+        return failed, s.failure(failed)
+
+    def observe(self) -> Array:
+        """Return the observations (n, …): q and v, unless a function says otherwise."""
+        s = self.stepper
+        if self._observation is None:
+            return np.concatenate([s.q, s.v], axis=1)
+        return np.array(self._observation(s.q, s.v, s.u, s.t), dtype=float)
+
+    def reward(self) -> Array:
+        """Return the rewards (n,): zero, unless a function says otherwise."""
+        s = self.stepper
+        if self._reward is None:
+            return np.zeros(self.count)
+        return _shaped(self._reward(s.q, s.v, s.u, s.t), self.count, "reward").astype(float)
+
+    def terminated(self) -> np.ndarray:
+        """Return which copies have come to the end of their task (n,): none, unless a function says otherwise."""
+        s = self.stepper
+        if self._terminated is None:
+            return np.zeros(self.count, dtype=bool)
+        return _shaped(self._terminated(s.q, s.v, s.u, s.t), self.count, "terminated").astype(bool)
+
+    def truncated(self) -> np.ndarray:
+        """Return which copies have come to the end of their time (n,)."""
+        return np.asarray(self.stepper.t >= self._end)
+
+
+def message(status: int) -> str:
+    """Say what became of an episode that failed."""
+    return f"{Status(status).diagnosis}. {Status(status).remedy}"
+
+
+def _finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape not in (shape, shape[1:]) or not np.isfinite(array).all():
+        raise ArgumentError(f"{what} must be finite numbers {shape}, got shape {array.shape}", element=what)
+    return array
+
+
+def _shaped(value: ArrayLike, count: int, what: str) -> np.ndarray:
+    array = np.asarray(value)
+    if array.shape != (count,):
+        raise ArgumentError(
+            f"{what} must return one number for each of the {count} copies, got shape {array.shape}",
+            element=what,
+        )
+    return array

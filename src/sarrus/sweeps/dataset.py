@@ -1,0 +1,163 @@
+"""The result of a sweep as an `xarray.Dataset`: in memory, or in a NetCDF file that is read when it is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sarrus.status import Status
+from sarrus.storage import LABELS
+from sarrus.sweeps.axes import Axes
+from sarrus.sweeps.outputs import Column
+from sarrus.sweeps.study import Study
+from sarrus.units import constraint_units, coordinate_units, velocity_units
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+UNITS = {"coordinate": coordinate_units, "velocity": velocity_units, "constraint": constraint_units}
+STATUS = {"long_name": "how the run ended, a name of sarrus.Status"}
+
+# Labels along a dimension: the dimension, the values, attributes.
+Labels = dict[str, tuple[str, np.ndarray, dict[str, Any]]]
+
+
+def labels(study: Study, axes: Axes, used: Iterable[str]) -> Labels:
+    """Return the coordinates of the dataset: axes, the time of samples, names and units along the dimensions used."""
+    s = study.system
+    found: Labels = {}
+    if not axes.is_grid:
+        found["run"] = ("run", np.arange(axes.runs), {})
+    for axis, values in zip(axes.axes, axes.values):
+        attributes = {"units": axis.unit} if axis.unit else {}
+        found[axis.name] = (axis.name if axes.is_grid else "run", values, attributes)
+    used = set(used)
+    if "time" in used:
+        found["time"] = ("time", study.sample_times, {"units": "s"})
+    for name in LABELS:
+        if name in used:
+            found[name] = (name, np.array(getattr(s, f"{name}_names"), dtype=str), {})
+            if name in UNITS and s.mechanism is not None:
+                found[f"{name}_unit"] = (name, np.array(UNITS[name](s), dtype=str), {})
+    return found
+
+
+def in_memory(
+    study: Study, axes: Axes, attributes: Mapping[str, Any], parts: Iterable[tuple[int, dict[str, Column]]]
+) -> xr.Dataset:
+    """Return the dataset of parts, pairs of the first run and the columns from there on, in any order.
+
+    Runs that no part has are INTERRUPTED.
+    """
+    import xarray as xr
+
+    whole: dict[str, Column] = {}
+    for first, columns in parts:
+        whole = whole or {name: _room(column, axes.runs) for name, column in columns.items()}
+        for name, column in columns.items():
+            whole[name].values[first : first + len(column.values)] = column.values
+    shape, dimensions = axes.shape, axes.dimensions
+    data = {}
+    for name, column in whole.items():
+        values = column.values.reshape(*shape, *column.values.shape[1:])
+        if name == "status":
+            data[name] = (dimensions, status_names(values), STATUS)
+        else:
+            data[name] = ((*dimensions, *column.dimensions), values, column.attributes)
+    used = [dimension for column in whole.values() for dimension in column.dimensions]
+    return xr.Dataset(data, coords=labels(study, axes, used), attrs=dict(attributes))
+
+
+def merge(
+    path: Path,
+    study: Study,
+    axes: Axes,
+    attributes: Mapping[str, Any],
+    parts: Iterator[tuple[int, dict[str, Column]]],
+) -> None:
+    """Write the dataset of parts to a NetCDF file, which is there as a whole or not at all."""
+    import h5netcdf
+
+    partial = path.with_suffix(".part")
+    with h5netcdf.File(partial, "w") as file:
+        for index, (first, columns) in enumerate(parts):
+            if index == 0:
+                _create(file, study, axes, attributes, columns)
+            for name, column in columns.items():
+                values = status_names(column.values) if name == "status" else column.values
+                for part, place in slabs(first, first + len(values), axes.shape):
+                    block = values[part.start - first : part.stop - first]
+                    size = [p.stop - p.start for p in place]
+                    block = block.reshape(*size, *values.shape[1:])
+                    file[name][place] = block.astype(object) if name == "status" else block
+    os.replace(partial, path)
+
+
+def open_result(path: Path) -> xr.Dataset:
+    """Open the dataset that `merge` wrote; values are read when they are used."""
+    import xarray as xr
+
+    return xr.open_dataset(path, engine="h5netcdf", decode_times=False)
+
+
+def slabs(first: int, last: int, shape: tuple[int, ...]) -> Iterator[tuple[slice, tuple[slice, ...]]]:
+    """Split a range of flat indices into blocks of an array of this shape: pairs of flat range and place."""
+    if len(shape) == 1:
+        yield slice(first, last), (slice(first, last),)
+        return
+    inner = int(np.prod(shape[1:]))
+    while first < last:
+        row, offset = divmod(first, inner)
+        if offset == 0 and last - first >= inner:
+            stop = first + (last - first) // inner * inner
+            yield slice(first, stop), (slice(row, stop // inner), *(slice(0, n) for n in shape[1:]))
+        else:
+            stop = min(last, (row + 1) * inner)
+            for part, place in slabs(offset, offset + stop - first, shape[1:]):
+                yield slice(row * inner + part.start, row * inner + part.stop), (slice(row, row + 1), *place)
+        first = stop
+
+
+def status_names(codes: np.ndarray) -> np.ndarray:
+    """Return the names of statuses."""
+    names = {int(status): status.name for status in Status}
+    return np.array([names.get(code, Status.INTERRUPTED.name) for code in range(max(names) + 2)])[codes]
+
+
+def _room(column: Column, runs: int) -> Column:
+    """Return a column for all runs, none of which has been done."""
+    values = np.zeros((runs, *column.values.shape[1:]), dtype=column.values.dtype)
+    values[:] = np.nan if values.dtype.kind == "f" else -1
+    return Column(column.dimensions, values, column.attributes)
+
+
+def _create(
+    file: Any, study: Study, axes: Axes, attributes: Mapping[str, Any], columns: dict[str, Column]
+) -> None:
+    """Write the dimensions and labels, and make room for the columns."""
+    import h5py
+
+    file.attrs.update(attributes)
+    sizes = dict(zip(axes.dimensions, axes.shape))
+    for column in columns.values():
+        sizes |= dict(zip(column.dimensions, column.values.shape[1:]))
+    file.dimensions = sizes
+    own = labels(study, axes, sizes)
+    for name, (dimension, values, attrs) in own.items():
+        text = values.dtype.kind == "U"
+        variable = file.create_variable(
+            name, (dimension,), dtype=h5py.string_dtype() if text else values.dtype
+        )
+        variable[...] = values.astype(object) if text else values
+        variable.attrs.update(attrs)
+    others = [name for name, (dimension, _, _) in own.items() if name != dimension]
+    if others:
+        file.attrs["coordinates"] = " ".join(others)
+    for name, column in columns.items():
+        kind = h5py.string_dtype() if name == "status" else column.values.dtype
+        variable = file.create_variable(name, (*axes.dimensions, *column.dimensions), dtype=kind)
+        variable.attrs.update(STATUS if name == "status" else column.attributes)

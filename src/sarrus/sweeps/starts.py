@@ -1,0 +1,107 @@
+"""Starts of many runs that meet the constraints and keep the values that were asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.mechanism.pose import Array
+from sarrus.quaternions import normalized_expression
+from sarrus.status import Status
+
+if TYPE_CHECKING:
+    from sarrus.system import System
+
+_ITERATIONS = 100
+_CLOSED = 1e-14
+_HOPELESS = 1e12
+
+
+class Closer:
+    """Closes the loops of many starts at once: the values at ``held_q`` and ``held_v`` (indices) stay, the others give.
+
+    Levenberg–Marquardt on φ as in `sarrus.analysis.assembly`, from the start as it is given; then the nearest
+    velocities that satisfy ψ = 0. Redundant rows are ordinary input. One start does not influence another.
+    """
+
+    def __init__(self, system: System, held_q: list[int], held_v: list[int]) -> None:
+        e, self.system = system.equations, system
+        names = [system.coordinate_names[k] for k in held_q]
+        locked = [n if system.velocity_indices(n) else n.rpartition(".")[0] for n in names]
+        self.free_q = free_velocities(system, locked)
+        self.free_v = np.ones(system.nv)
+        self.free_v[held_v] = 0.0
+        position = [e.position_residual, ca.vec(e.jacobian[: e.nh, :])]
+        self._position = ca.Function("position", [e.q, e.t, e.p], position)
+        self._velocity = ca.Function(
+            "velocity", [e.q, e.v, e.t, e.p], [e.velocity_residual, ca.vec(e.jacobian)]
+        )
+        moved = normalized_expression(e.q + e.rate, e.quaternions)
+        self._move = ca.Function("move", [e.q, e.v, e.p], [moved])
+
+    def close(self, q: Array, v: Array, t: float, p: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and the statuses (runs,) of starts (runs × …) with parameters p (runs × np).
+
+        NOT_CLOSED: the loops cannot be closed with the values held; INCONSISTENT: the velocities held contradict the
+        constraints.
+        """
+        q, closed = self._close(q.copy(), t, p)
+        v, admissible = self._admit(q, v.copy(), t, p)
+        status = np.where(closed, np.where(admissible, Status.OK, Status.INCONSISTENT), Status.NOT_CLOSED)
+        return q, v, status
+
+    def _close(self, q: Array, t: float, p: Array) -> tuple[Array, Array]:
+        phi, jacobian = self._at(q, t, p)
+        size, scale = _norm(phi), np.ones(len(q))
+        for _ in range(_ITERATIONS):
+            active = np.flatnonzero((size > _CLOSED) & (scale < _HOPELESS))
+            if not active.size:
+                break
+            damping = scale[active] * size[active] ** 2
+            step = _damped(jacobian[active] * self.free_q, phi[active], damping) * self.free_q
+            step /= np.maximum(1.0, np.abs(step).max(axis=1, keepdims=True))
+            trial = _rows(self._move(q[active].T, step.T, p[active].T))
+            new_phi, new_jacobian = self._at(trial, t, p[active])
+            better = _norm(new_phi) < size[active]
+            good = active[better]
+            q[good], phi[good], jacobian[good] = trial[better], new_phi[better], new_jacobian[better]
+            size[good] = _norm(phi[good])
+            scale[active] = np.where(better, np.maximum(0.1 * scale[active], 1e-4), 10.0 * scale[active])
+        return q, np.abs(phi).max(axis=1, initial=0.0) <= DATA_TOLERANCE
+
+    def _admit(self, q: Array, v: Array, t: float, p: Array) -> tuple[Array, Array]:
+        n, nc = len(q), self.system.nc
+        slip = np.zeros((n, 0))
+        for _ in range(3):  # one for ψ linear in v; what the others do then is rounding
+            slip, flat = (_rows(x) for x in self._velocity(q.T, v.T, np.full((1, n), t), p.T))
+            rows = flat.reshape(n, self.system.nv, nc).transpose(0, 2, 1) * self.free_v
+            v = v + _damped(rows, slip, np.zeros(n)) * self.free_v
+        speed = np.abs(v).max(axis=1, initial=0.0)
+        return v, np.abs(slip).max(axis=1, initial=0.0) <= DATA_TOLERANCE * (1.0 + speed)
+
+    def _at(self, q: Array, t: float, p: Array) -> tuple[Array, Array]:
+        n, nh = len(q), self.system.nh
+        phi, flat = (_rows(x) for x in self._position(q.T, np.full((1, n), t), p.T))
+        return phi, flat.reshape(n, self.system.nv, nh).transpose(0, 2, 1)
+
+
+def _damped(rows: Array, residual: Array, damping: Array) -> Array:
+    """Return −(JᵀJ + damping)⁻¹ Jᵀ r of many J (runs × rows × nv), by singular values; small ones count as zero."""
+    if not rows.size:
+        return np.zeros((len(rows), rows.shape[2]))
+    left, values, right = np.linalg.svd(rows, full_matrices=False)
+    keep = values > 1e-9 * np.maximum(values[:, :1], 1e-300)
+    along = (left.transpose(0, 2, 1) @ residual[:, :, None])[:, :, 0]
+    weights = np.where(keep, values, 0.0) / np.where(keep, values**2 + damping[:, None], 1.0)
+    return np.asarray(-(right.transpose(0, 2, 1) @ (weights * along)[:, :, None])[:, :, 0])
+
+
+def _rows(columns: ca.DM) -> Array:
+    return np.array(columns.full().T)
+
+
+def _norm(rows: Array) -> Array:
+    return np.sqrt((rows * rows).sum(axis=1))

@@ -1,0 +1,391 @@
+"""Sweeps: labels, failures as rows, stores that go on where they were, clusters whose workers die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+import xarray as xr
+
+import sarrus as sr
+from sarrus.errors import ArgumentError
+from sarrus.sweeps.axes import read_axes
+from sarrus.sweeps.dataset import slabs
+
+FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
+SAMPLES = {
+    "m": sr.sweeps.normal(2.0, 0.1),
+    "q.left": sr.sweeps.uniform(1.9, 2.3),
+    "u.left_motor": sr.sweeps.normal(0, 5),
+}
+
+
+def five_bar() -> sr.System:
+    return sr.System(sr.load(FIVE_BAR), parameters={"m": "link1.mass"})
+
+
+@pytest.fixture(scope="module")
+def system() -> sr.System:
+    return five_bar()
+
+
+def study(system: sr.System, **options: object) -> xr.Dataset:
+    """The study that several tests do in different ways: 200 runs in chunks of 16."""
+    settings: dict[str, object] = {
+        "samples": sr.sweeps.draw(SAMPLES, 200, seed=7),
+        "duration": 0.5,
+        "dt": 1e-3,
+        "outputs": ["q", "v", "energy.max", first_step],
+        "chunk": 16,
+    }
+    return sr.sweep(system, **{**settings, **options})  # type: ignore[arg-type]
+
+
+def first_step(rollout: sr.Rollout) -> dict[str, object]:
+    """A user's own output."""
+    return {"speed": np.abs(rollout.final_v).max(axis=1), "pair": (("side",), rollout.final_q[:, ::2])}
+
+
+def same_bits(one: xr.Dataset, other: xr.Dataset) -> None:
+    """Assert that two results are equal, bit for bit, and labelled alike."""
+    xr.testing.assert_identical(one.load(), other.load())
+    for name in one.data_vars:
+        if one[name].dtype.kind == "f":
+            assert one[name].values.tobytes() == other[name].values.tobytes(), name
+
+
+# --- labels and values -------------------------------------------------------------------------------
+
+
+def test_grid_has_a_dimension_per_axis_and_each_run_is_that_of_simulate(system):
+    axes = {"m": [1.5, 2.5], "q.left": [1.9, 2.1, 2.2], "v.left": [0.0, 0.5]}
+    result = sr.sweep(
+        system, axes, duration=0.1, dt=1e-3, every=50, outputs=["q", "v", "energy"], u=[3.0, 0.0]
+    )
+    assert result.q.dims == ("m", "q.left", "v.left", "time", "coordinate")
+    assert result.energy.shape == (2, 3, 2, 3)
+    np.testing.assert_array_equal(result.time, [0.0, 0.05, 0.1])
+    assert result["q.left"].attrs["units"] == "rad"
+    assert result["v.left"].attrs["units"] == "rad/s"
+    assert (result.status == "OK").all()
+    np.testing.assert_allclose(
+        result.q.sel(time=0, coordinate="left").values,
+        np.reshape(axes["q.left"], (1, 3, 1)) + np.zeros((2, 1, 2)),
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(result.v.sel(time=0, velocity="left").values[..., 1], 0.5, atol=1e-12)
+    one = result.sel({"m": 2.5, "q.left": 2.1, "v.left": 0.5})
+    system.parameters["m"] = 2.5
+    try:
+        single = sr.simulate(
+            system,
+            one.q[0].values,
+            one.v[0].values,
+            duration=0.1,
+            dt=1e-3,
+            control=lambda q, v, t: [3.0, 0.0],
+        )
+    finally:
+        system.parameters["m"] = 2.0
+    np.testing.assert_allclose(one.q[-1], single.q[-1], atol=1e-11)
+    np.testing.assert_allclose(one.energy[-1], single.energy[-1], rtol=1e-11)
+
+
+def test_samples_are_coordinates_of_the_runs(system):
+    result = study(system)
+    drawn = sr.sweeps.draw(SAMPLES, 200, seed=7)
+    assert result.sizes["run"] == 200
+    for name in SAMPLES:
+        np.testing.assert_array_equal(result[name], drawn[name])
+        assert result[name].dims == ("run",)
+    assert result.pair.dims == ("run", "side")
+    np.testing.assert_array_equal(result.pair, result.q.sel(coordinate=["left", "right"]))
+    assert result["energy.max"].attrs["cell_methods"] == "time: maximum"
+    assert result["energy.max"].attrs["units"] == "J"
+    assert json.loads(result.attrs["study"])["duration"] == 0.5
+
+
+def test_failed_runs_are_rows_with_their_status(system, tmp_path):
+    # The tip of link 2 goes where its two angles say; link 4 and link 3 reach 2.5 m from their pivot, not farther.
+    free, grid = sr.System(sr.load(FIVE_BAR)), {"q.left": [2.1, 3.1], "q.left_elbow": [-1.2, 0.0]}
+    far = sr.sweep(free, grid, duration=0.05, outputs=["q", "rank", "steps"])
+    tip = np.exp(1j * far["q.left"]) + 1.5 * np.exp(1j * (far["q.left"] + far["q.left_elbow"]))
+    np.testing.assert_array_equal(far.status == "NOT_CLOSED", np.abs(tip - 1.0) > 2.5)
+    failed = (far.status == "NOT_CLOSED").values
+    assert failed.any()
+    assert not failed.all()
+    assert np.isnan(far.q.values[failed]).all()
+    assert (far["rank"].values[failed] == -1).all()
+    assert np.isfinite(far.q.values[~failed]).all()
+    assert (far.reached.values[failed] == 0.0).all()
+    kept = sr.sweep(free, grid, duration=0.05, outputs=["q", "rank", "steps"], store=tmp_path)
+    same_bits(far, kept)
+    # Three velocities of a mechanism of two degrees of freedom contradict each other.
+    fast = sr.sweep(
+        free, {"v.left": [1.0], "v.right": [0.5], "v.left_elbow": [0.0, 7.0]}, duration=0.01, outputs=["q"]
+    )
+    assert (fast.status == "INCONSISTENT").all()
+    # Forces far beyond what the step can follow.
+    wild = sr.sweep(free, {"u.left_motor": [0.0, 1e9]}, duration=0.5, dt=1e-2)
+    assert wild.status.values[0] == "OK"
+    assert wild.status.values[1] in ("PROJECTION_FAILED", "NOT_FINITE", "ILL_POSED")
+    assert wild.reached.values[1] < 0.5
+    assert np.isnan(wild.energy.values[1])
+
+
+def test_own_equations_run_here_but_cannot_travel():
+    pendulum = sr.System.from_lagrangian(
+        1, lambda q, v, t, p: 0.5 * v[0] ** 2 - p["g"] * (1 - ca.cos(q[0])), parameters={"g": 9.81}
+    )
+    result = sr.sweep(pendulum, {"g": [1.0, 9.81]}, duration=0.1, q=[0.5])
+    assert (result.status == "OK").all()
+    with pytest.raises(ArgumentError, match=r"client: .*cannot be copied or pickled"):
+        sr.sweep(pendulum, {"g": [1.0]}, duration=0.1, client=object())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grid": {"q.lft": [1.0]}}, r"unknown axis 'q.lft'. Did you mean 'q.left'\?"),
+        ({"grid": {"link1.mass": [1.0]}}, r"parameters=\{\"m\": \"link.mass\"\}"),
+        ({"grid": {"m": [1.0, np.nan]}}, r"grid\['m'\] must be a sequence of finite numbers"),
+        ({"grid": {"m": [1.0, 1.0]}}, r"grid\['m'\] has a value twice"),
+        ({"grid": {"m": sr.sweeps.normal(1, 1)}}, r"sr\.sweeps\.draw"),
+        ({"samples": {"m": [1.0], "q.left": [1.0, 2.0]}}, r"'m' has 1, 'q.left' has 2"),
+        ({}, "give either grid or samples"),
+        ({"grid": {"m": [1.0]}, "outputs": ["energie"]}, r"unknown output 'energie'. Did you mean 'energy'"),
+        ({"grid": {"m": [1.0]}, "outputs": [lambda r: {"x": 1.0}]}, r"'x' must be an array of numbers"),
+        ({"grid": {"m": [-1.0]}}, r"mass"),
+        ({"grid": {"m": [1.0]}, "chunk": 0}, r"chunk must be a whole number"),
+        ({"grid": {"m": [1.0]}, "u": [1.0]}, r"u must be \(2,\)"),
+    ],
+)
+def test_errors_name_what_is_wrong(system, options, message):
+    with pytest.raises(ArgumentError, match=message):
+        sr.sweep(system, **{"duration": 0.01, **options})
+
+
+def test_draws_depend_on_seed_and_run_alone():
+    few, many = (sr.sweeps.draw(SAMPLES, n, seed=3) for n in (10, 1000))
+    alone = sr.sweeps.draw({"m": SAMPLES["m"]}, 10, seed=3)
+    np.testing.assert_array_equal(few["m"], many["m"][:10])
+    np.testing.assert_array_equal(few["m"], alone["m"])
+    assert not np.array_equal(few["m"], sr.sweeps.draw(SAMPLES, 10, seed=4)["m"])
+    few, many = (sr.sweeps.draw(SAMPLES, n, seed=3, scheme="sobol") for n in (10, 512))
+    np.testing.assert_array_equal(few["m"], many["m"][:10])
+    assert abs(many["m"].mean() - 2.0) < 1e-3
+    latin = sr.sweeps.draw({"x": sr.sweeps.uniform(0, 1)}, 50, seed=1, scheme="latin")["x"]
+    np.testing.assert_array_equal(np.sort(np.floor(50 * latin)), np.arange(50))  # one in each fiftieth
+    with pytest.raises(ArgumentError, match="'m' must be a distribution"):
+        sr.sweeps.draw({"m": 3.0}, 10)
+
+
+def test_blocks_of_a_flat_range_cover_it_once():
+    rng = np.random.default_rng(0)
+    for shape in ((7,), (3, 5), (2, 3, 4), (4, 1, 3, 2)):
+        size = int(np.prod(shape))
+        filled, flat = np.zeros(shape, int), np.arange(size)
+        cuts = [0, *sorted(rng.integers(0, size, 4).tolist()), size]
+        for first, last in pairwise(cuts):
+            for part, place in slabs(first, last, shape):
+                filled[place] += flat[part].reshape([p.stop - p.start for p in place])
+        np.testing.assert_array_equal(filled, flat.reshape(shape))
+
+
+# --- stores ------------------------------------------------------------------------------------------
+
+
+def test_store_holds_one_study_and_says_what_differs(system, tmp_path):
+    grid = {"m": [1.0, 2.0, 3.0]}
+    first = sr.sweep(system, grid, duration=0.01, store=tmp_path / "study")
+    again = sr.sweep(system, grid, duration=0.01, store=tmp_path / "study")
+    same_bits(first, again)
+    assert sorted(p.name for p in (tmp_path / "study").iterdir()) == ["manifest.json", "result.nc"]
+    for options, message in (
+        ({"grid": {"m": [1.0, 2.0, 4.0]}}, r"differs in the values of 'm'"),
+        ({"dt": 2e-3}, r"differs in dt \(None there, 0.002 here\)"),
+        ({"outputs": ["q"]}, "differs in outputs"),
+        ({"control": lambda q, v, t: [-q[0], 0]}, "differs in control"),
+        ({"chunk": 2}, r"differs in chunk \(8 there, 2 here\)"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            sr.sweep(system, **{"grid": grid, "duration": 0.01, "store": tmp_path / "study", **options})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("")
+    with pytest.raises(ArgumentError, match="no study that sarrus stored"):
+        sr.sweep(system, grid, duration=0.01, store=tmp_path / "full")
+
+
+def test_interrupt_keeps_what_is_finished(system, tmp_path, monkeypatch):
+    whole = study(system)
+    from sarrus.sweeps.study import Study
+
+    run, done = Study.run, []
+
+    def interrupted(self, values, threads=None):
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        done.append(len(values["m"]))
+        return run(self, values, threads)
+
+    monkeypatch.setattr(Study, "run", interrupted)
+    part = study(system)
+    assert (part.status.values[:64] == whole.status.values[:64]).all()
+    assert (part.status.values[64:] == "INTERRUPTED").all()
+    np.testing.assert_array_equal(part.q[:64], whole.q[:64])
+    done.clear()
+    with pytest.raises(KeyboardInterrupt):
+        study(system, store=tmp_path / "study")
+    assert len(list((tmp_path / "study" / "chunks").iterdir())) == 4
+    (tmp_path / "study" / "chunks" / "000002.nc").write_bytes(b"damaged")
+    done.clear()
+    monkeypatch.setattr(
+        Study, "run", lambda self, values, threads=None: done.append(1) or run(self, values, threads)
+    )
+    same_bits(study(system, store=tmp_path / "study"), whole)
+    assert len(done) == 13 - 3
+
+
+# A process that does the study of these tests and says so at every chunk.
+CHILD = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import test_sweep
+from sarrus.sweeps.study import Study
+run = Study.run
+def told(self, values, threads=None):
+    columns = run(self, values, threads)
+    print("chunk", flush=True)
+    time.sleep(0.02)
+    return columns
+Study.run = told
+test_sweep.study(test_sweep.five_bar(), store=sys.argv[1])
+"""
+
+
+def test_killed_process_loses_nothing_that_was_finished(system, tmp_path, monkeypatch):
+    store = tmp_path / "study"
+    program = CHILD.format(folder=str(Path(__file__).parent))
+    child = subprocess.Popen([sys.executable, "-c", program, str(store)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    for _ in range(5):
+        assert child.stdout.readline() == "chunk\n"
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    finished = len(list((store / "chunks").glob("*[0-9].nc")))
+    assert 4 <= finished < 13
+    assert not (store / "result.nc").exists()
+    from sarrus.sweeps.study import Study
+
+    run, sizes = Study.run, []
+    monkeypatch.setattr(
+        Study,
+        "run",
+        lambda self, values, threads=None: sizes.append(len(values["m"])) or run(self, values, threads),
+    )
+    resumed = study(system, store=store)
+    assert len(sizes) == 13 - finished
+    assert sum(sizes) == 200 - 16 * finished
+    same_bits(resumed, study(system))
+
+
+# A sweep of 100,000 runs, stored and in memory; prints the largest resident memory of the process in kB.
+LARGE = """
+import resource, sys
+import sarrus as sr
+system = sr.System(sr.load({model!r}), parameters={{"m": "link1.mass"}})
+drawn = sr.sweeps.draw({{"m": sr.sweeps.normal(2, 0.1), "q.left": sr.sweeps.uniform(1.9, 2.3)}}, 100_000, seed=1)
+store = sys.argv[1] if len(sys.argv) > 1 else None
+result = sr.sweep(system, samples=drawn, duration=0.02, every=4, outputs=["q", "v", "a", "energy"], store=store)
+assert result.sizes["run"] == 100_000 and (result.status == "OK").all()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_of_a_hundred_thousand_runs_stays_below_a_gigabyte(tmp_path):
+    program = [sys.executable, "-c", LARGE.format(model=str(FIVE_BAR)), str(tmp_path / "study")]
+    peak = int(subprocess.run(program, check=True, capture_output=True, text=True).stdout.split()[-1])
+    assert peak * 1024 < 1e9
+    assert len(list((tmp_path / "study").rglob("*"))) == 2
+
+
+# --- clusters ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_worker_killed_in_the_middle_loses_and_repeats_nothing(system, tmp_path, cluster, monkeypatch):
+    from sarrus.sweeps.store import Store
+
+    keep, kept = Store.keep, []
+
+    def killing(self, index, columns):
+        keep(self, index, columns)
+        kept.append(index)
+        if len(kept) == 3:
+            victim = sorted(cluster.run(os.getpid).values())[0]
+            os.kill(victim, signal.SIGKILL)
+
+    monkeypatch.setattr(Store, "keep", killing)
+    options = {"duration": 2.0}
+    result = study(system, store=tmp_path / "study", client=cluster, **options)
+    assert sorted(kept) == list(range(13))
+    same_bits(result, study(system, **options))
+
+
+def test_cluster_goes_on_with_a_store_and_compiles_once_per_worker(system, tmp_path, cluster, monkeypatch):
+    from sarrus.sweeps.remote import built
+    from sarrus.sweeps.study import Study
+
+    deadline = time.monotonic() + 30.0
+    while len(cluster.nthreads()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    before = cluster.run(built)
+    run, done = Study.run, []
+
+    def interrupted(self, values, threads=None):
+        if len(done) == 5:
+            raise KeyboardInterrupt
+        done.append(1)
+        return run(self, values, threads)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Study, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            study(system, store=tmp_path / "study")
+    same_bits(study(system, store=tmp_path / "study", client=cluster), study(system))
+    after = cluster.run(built)
+    assert all(after[worker] - before[worker] <= 1 for worker in before)
+    assert sum(after.values()) > sum(before.values())
+
+
+def test_errors_of_workers_reach_the_caller(system, cluster):
+    with pytest.raises(ArgumentError, match="unknown method 'rk5'"):
+        study(system, client=cluster, method="rk5")
+
+
+def test_shape_of_axes(system):
+    axes = read_axes(system, {"m": [1.0, 2.0], "q.left": [1.0, 2.0, 3.0]}, None)
+    assert (axes.shape, axes.runs, axes.dimensions) == ((2, 3), 6, ("m", "q.left"))
+    np.testing.assert_array_equal(axes.part(2, 5)["m"], [1.0, 2.0, 2.0])
+    np.testing.assert_array_equal(axes.part(2, 5)["q.left"], [3.0, 1.0, 2.0])
