@@ -10,9 +10,8 @@ Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembl
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
 Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
-Control      `control` (laws), `trajectories` (references)
-Hardware     `export_c` (dynamics and control laws as C99)
 Control      `control` (laws), `trajectories` (references); `gym` (environments for reinforcement learning)
+Hardware     `export_c` (dynamics and control laws as C99)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
