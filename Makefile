@@ -1,9 +1,9 @@
-# make demo | test | bench | lint: each sets up .venv from pyproject.toml first.
+# make demo | test | docs | gallery | bench | lint: each sets up .venv from pyproject.toml first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test docs gallery bench lint clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,13 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --jobs auto --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
+	@echo "open build/docs/index.html"
+
+gallery: $(VENV)/.base
+	$(BIN)/python docs/gallery/make.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

@@ -9,13 +9,14 @@ from time import perf_counter
 
 from rich.console import Console
 
-from benchmarks import accuracy, cones, control, cost, dynamics, legged, linear, start_up, step
+from benchmarks import accuracy, batch, cones, control, cost, dynamics, legged, linear, start_up, step
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, write_json
-from benchmarks.tables import markdown, print_tables, replace_in_readme
+from benchmarks.tables import highlights, markdown, print_tables, replace_between_markers
 
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "step": step.rows,
+    "batch": batch.rows,
     "forward_dynamics": dynamics.python_rows,
     "kernel": dynamics.kernel_rows,
     "linear": linear.rows,
@@ -34,7 +35,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(BENCHMARKS)}; default: all")
     parser.add_argument("--quick", action="store_true", help="few repeats, no first run with empty caches")
     parser.add_argument(
-        "--readme", action="store_true", help="put the tables between the markers of README.md"
+        "--readme",
+        action="store_true",
+        help="put the tables in docs/comparison.md, the most telling rows in README.md",
     )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(BENCHMARKS))
@@ -52,8 +55,10 @@ def main() -> None:
     text = markdown(rows)
     (build / "bench.md").write_text(text, encoding="utf-8")
     console.print(f"written: {build / 'bench.json'}, {build / 'bench.md'}")
-    if arguments.readme and not replace_in_readme(text, ROOT / "README.md"):
-        parser.error("README.md has no markers <!-- bench:start --> and <!-- bench:end -->")
+    if arguments.readme:
+        for page, content in (("docs/comparison.md", text), ("README.md", highlights(rows))):
+            if not replace_between_markers(content, ROOT / page):
+                parser.error(f"{page} has no markers <!-- bench:start --> and <!-- bench:end -->")
 
 
 if __name__ == "__main__":

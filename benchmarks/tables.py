@@ -1,4 +1,4 @@
-"""The results as tables: in the terminal, as Markdown, and between two markers of the README."""
+"""The results as tables: in the terminal, as Markdown, and between two markers of a page."""
 
 from __future__ import annotations
 
@@ -182,21 +182,47 @@ def markdown(rows: Sequence[Row]) -> str:
     for title, header, lines in sections(rows):
         table = [header, tuple("---" for _ in header), *lines]
         blocks.append(f"**{title}**\n\n" + "\n".join("| " + " | ".join(cells) + " |" for cells in table))
-    packages: dict[str, None] = {}
-    for row in rows:
-        machine, versions, *_ = row.conditions.split("; ")
-        packages |= dict.fromkeys(versions.split(", "))
     if rows:
         blocks.append(
-            f"Measured by `make bench`: {machine}; {', '.join(packages)}. Ratios above 1: sarrus is faster. "
+            f"{_measured(rows)} Ratios above 1: sarrus is faster. "
             "Both sides take turns in one process; ratios are medians over neighbouring pairs. "
             "Details: `build/bench.json`."
         )
     return "\n\n".join(blocks) + "\n"
 
 
-def replace_in_readme(text: str, path: Path) -> bool:
-    """Replace what stands between the markers of the README; False where there are no markers."""
+# What a reader with half a minute should see: name, model and peer of a row.
+TELLING = (
+    ("step, 3 singular passages", "five_bar", "MuJoCo RK4, tuned"),
+    ("forward_dynamics, τ given", "quadruped", "Pinocchio constraintDynamics"),
+    ("kernel evaluation", "quadruped", "Pinocchio constraintDynamics"),
+    ("linear model", "quadruped", "Pinocchio, with derivatives"),
+    ("linear model", "quadruped", "MuJoCo mjd_transitionFD"),
+    ("TaskHierarchy", "platform", "NumPy by hand"),
+)
+
+
+def highlights(rows: Sequence[Row]) -> str:
+    """Return a short table in Markdown: the telling rows, as far as they were measured."""
+    found = {(row.name, row.model, row.peer): row for row in rows}
+    chosen = [found[key] for key in TELLING if key in found]
+    header, lines = ("what", "model", "sarrus", "peer", "time of peer", "ratio"), _speed(chosen)[2]
+    table = [header, tuple("---" for _ in header), *(line[:6] for line in lines)]
+    text = "\n".join("| " + " | ".join(cells) + " |" for cells in table)
+    return f"{text}\n\n{_measured(rows)}\n"
+
+
+def _measured(rows: Sequence[Row]) -> str:
+    """Say on which machine and with which versions the rows were measured."""
+    packages: dict[str, None] = {}
+    for row in rows:
+        machine, versions, *_ = row.conditions.split("; ")
+        packages |= dict.fromkeys(versions.split(", "))
+    return f"Measured by `make bench`: {machine}; {', '.join(packages)}."
+
+
+def replace_between_markers(text: str, path: Path) -> bool:
+    """Replace what stands between the markers of a page; False where there are no markers."""
     if not path.exists():
         return False
     content = path.read_text(encoding="utf-8")

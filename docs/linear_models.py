@@ -206,8 +206,13 @@ topology of the one in Spencer's section 4.5. As there it is linearised in the a
 lengths of the two cylinders; the boom is {boom} rad from the horizontal, the bucket's floor {floor} rad.
 
 ```python
+import sarrus as sr
+from examples.front_loader import build, pose
+
+system = sr.System(build())
+q = pose(system, boom=-0.2, bucket=0.3)
 model = sr.first_order_taylor(system, q, coordinates=["boom", "bucket"])
-model.A, model.B, model.names, model.eigenvalues
+print(model.A, model.B, model.names, model.eigenvalues)
 ```
 
 {loader}
@@ -223,8 +228,7 @@ The loader sinks from rest, no force in its cylinders, for {horizon} s. The larg
 {times} s is {growth} 1/s. Carried through the {count} models of
 
 ```python
-
-
+run = sr.simulate(system, q, duration=0.2, dt=2e-3)
 models = sr.linearize_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
 ```
 

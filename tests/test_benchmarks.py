@@ -117,12 +117,24 @@ def test_durations(microseconds: float, text: str) -> None:
     assert tables.duration(microseconds) == text
 
 
-def test_readme_is_changed_between_the_markers_only(tmp_path: Path) -> None:
+def test_a_page_is_changed_between_the_markers_only(tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
-    assert not tables.replace_in_readme("new\n", readme)
+    assert not tables.replace_between_markers("new\n", readme)
     readme.write_text("before")
-    assert not tables.replace_in_readme("new\n", readme)
+    assert not tables.replace_between_markers("new\n", readme)
     readme.write_text(f"before\n{tables.START}\nold\n{tables.END}\nafter\n")
     for _ in range(2):
-        assert tables.replace_in_readme("new\n", readme)
+        assert tables.replace_between_markers("new\n", readme)
         assert readme.read_text() == f"before\n{tables.START}\nnew\n{tables.END}\nafter\n"
+
+
+def test_highlights_are_rows_of_the_long_tables() -> None:
+    """The README shows some of the lines that docs/comparison.md shows, with the same figures."""
+    rows = [Row(name, model, 2.0, SPEED.conditions, peer, 9.0, 4.5) for name, model, peer in tables.TELLING]
+    text = tables.highlights([SLOW, *rows[::-1]])
+    assert "call" not in text
+    assert [line.split(" | ")[0] for line in text.splitlines()[2:-2]] == [f"| {row.name}" for row in rows]
+    assert text.endswith("\n\nMeasured by `make bench`: a machine; a version.\n")
+    for path in ("README.md", "docs/comparison.md"):
+        page = (Path(__file__).parent.parent / path).read_text(encoding="utf-8")
+        assert page.count(tables.START) == page.count(tables.END) == 1

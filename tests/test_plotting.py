@@ -233,12 +233,15 @@ def test_animation_has_the_frames_and_the_pace(
         assert film.n_frames == 26
 
 
-def test_a_loaded_trajectory_needs_the_system_that_moved(
+def test_a_loaded_trajectory_is_drawn_with_the_mechanism_in_its_file(
     five_bar: Trajectory, spatial: Trajectory, tmp_path: Path
 ) -> None:
     loaded = Trajectory.load(five_bar.save(tmp_path / "run.nc"))
+    assert loaded.system is None
+    loaded.draw()
+    assert loaded.system is not None
     with pytest.raises(ArgumentError, match="pass system="):
-        loaded.draw()
+        replace(loaded, system=None, mechanism=None).draw()
     with pytest.raises(ArgumentError, match="other coordinates"):
         loaded.draw(system=spatial.system)
     loaded.draw(system=five_bar.system)

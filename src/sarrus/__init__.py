@@ -9,7 +9,9 @@ Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
+Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `trajectories` (references); `gym` (environments for reinforcement learning)
+Hardware     `export_c` (dynamics and control laws as C99)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
 Answers      `Status`, `SarrusError`
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from sarrus.analysis.singularity import find_singularity
     from sarrus.batch.result import Rollout
     from sarrus.batch.rollout import rollout
+    from sarrus.c_export.export import export_c
     from sarrus.comparison import Comparison, compare
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.errors import SarrusError
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from sarrus.switching import Switching
     from sarrus.system import System
     from sarrus.trajectory import Trajectory
+    from sarrus.viewer.film import render
+    from sarrus.viewer.server import view
     from sarrus.wrenches import contact_wrench
 
 __version__ = "0.1.0"
@@ -95,6 +100,9 @@ _HOME = {
     "LinearSystem": "sarrus.linear.linear_system",
     "sensitivity": "sarrus.sensitivity",
     "step_derivatives": "sarrus.sensitivity.step",
+    "export_c": "sarrus.c_export.export",
+    "view": "sarrus.viewer.server",
+    "render": "sarrus.viewer.film",
 }
 
 __all__ = [
@@ -117,6 +125,7 @@ __all__ = [
     "coordinates",
     "distance_to_singularity",
     "equilibrium",
+    "export_c",
     "find_singularity",
     "first_order_taylor",
     "formulations",
@@ -129,6 +138,7 @@ __all__ = [
     "mobility",
     "optimize",
     "parametrize",
+    "render",
     "rollout",
     "sensitivity",
     "simulate",
@@ -136,6 +146,7 @@ __all__ = [
     "sweep",
     "sweeps",
     "trajectories",
+    "view",
 ]
 
 

@@ -104,7 +104,7 @@ class Integration:
         self.status: Status | None = None
 
     def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
-        """Check and project the initial state; find the generic rank near it."""
+        """Check the initial state and begin there."""
         s = self.system
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
@@ -121,7 +121,12 @@ class Integration:
                 "make it admissible with system.project_velocity(q, v)",
                 element="v",
             )
-        s.ensure_generic_rank(q0, t0, x[s.nq : s.nq + s.nv], renew=True)
+        self.begin(x)
+
+    def begin(self, x: Array) -> None:
+        """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""
+        s, t0 = self.system, float(x[self.system._t_index])
+        s.ensure_generic_rank(x[: s.nq], t0, x[s.nq : s.nq + s.nv], renew=True)
         if s.nc:
             s.project(x)
         self.x = x

@@ -1,7 +1,8 @@
 """Trajectories as xarray datasets, NetCDF files and CSV tables.
 
 One layout serves all: the dimensions time, coordinate, velocity, actuator and constraint, each with its
-labels; units as attributes and as label variables; status and records as attributes, the latter in JSON.
+labels; units as attributes and as label variables; status and records as attributes, the latter in JSON. The
+mechanism that moved, where there is one, is the text variable ``mechanism`` (`sarrus.mechanism.document`).
 NetCDF goes straight through h5netcdf, which starts ten times faster than xarray.
 """
 
@@ -22,6 +23,8 @@ from sarrus.trajectory import DIMENSIONS, Trajectory
 if TYPE_CHECKING:
     import xarray as xr
 
+    from sarrus.mechanism.mechanism import Mechanism
+
 FORMAT = "sarrus trajectory 1"
 
 ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
@@ -35,6 +38,7 @@ ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
     "condition": {"long_name": "condition number of the constraint Jacobian", "units": "1"},
     "residual": {"long_name": "largest position closure residual", "units": "m or rad"},
 }
+MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint")
 UNITS = ("coordinate", "velocity", "constraint")
 RECORDS: dict[str, type] = {
@@ -53,11 +57,21 @@ def attributes(trajectory: Trajectory) -> dict[str, Any]:
     return {"format": FORMAT, "status": trajectory.status.name, **plain, **records}
 
 
+def mechanism_text(trajectory: Trajectory) -> str | None:
+    """Return the mechanism that moved, as text; None where none is known."""
+    from sarrus.mechanism.document import to_json
+
+    system, mechanism = trajectory.system, trajectory.mechanism
+    if mechanism is None and system is not None and system.mechanism is not None:
+        mechanism = system.current_mechanism()
+    return None if mechanism is None else to_json(mechanism)
+
+
 def to_xarray(trajectory: Trajectory) -> xr.Dataset:
     """Return the labelled dataset of a trajectory."""
     import xarray as xr
 
-    data = {
+    data: dict[str, Any] = {
         key: (("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
         for key, dimensions in DIMENSIONS.items()
     }
@@ -67,6 +81,8 @@ def to_xarray(trajectory: Trajectory) -> xr.Dataset:
     for dimension in UNITS:
         if units := getattr(trajectory, f"{dimension}_units"):
             labels[f"{dimension}_unit"] = (dimension, np.array(units, dtype=str))
+    if (text := mechanism_text(trajectory)) is not None:
+        data["mechanism"] = ((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
     return xr.Dataset(data, coords=labels, attrs=attributes(trajectory))
 
 
@@ -88,6 +104,10 @@ def save(trajectory: Trajectory, path: str | Path) -> Path:
             if values or key == dimension:
                 variable = file.create_variable(key, (dimension,), dtype=h5py.string_dtype())
                 variable[...] = np.array(values, dtype=object)
+        if (text := mechanism_text(trajectory)) is not None:
+            variable = file.create_variable("mechanism", (), dtype=h5py.string_dtype())
+            variable[...] = np.array(text, dtype=object)
+            variable.attrs.update(MECHANISM_ATTRIBUTES)
         file.attrs["coordinates"] = " ".join(f"{d}_unit" for d in UNITS if f"{d}_unit" in file.variables)
         file.attrs.update(attributes(trajectory))
     return path
@@ -128,7 +148,16 @@ def _read(file: Any) -> Trajectory:
     for key, kind in RECORDS.items():
         items = json.loads(attrs.get(key, "[]"))
         fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
-    return Trajectory(status=Status[attrs["status"]], **fields)
+    return Trajectory(status=Status[attrs["status"]], mechanism=_mechanism(file), **fields)
+
+
+def _mechanism(file: Any) -> Mechanism | None:
+    if "mechanism" not in file.variables:
+        return None
+    from sarrus.mechanism.document import from_json
+
+    text = file["mechanism"][()]
+    return from_json(text.decode() if isinstance(text, bytes) else str(text))
 
 
 def _strings(variable: Any) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from sarrus.mechanism.mechanism import Mechanism
     from sarrus.system import System
 
 Array = NDArray[np.float64]
@@ -58,7 +59,9 @@ class Trajectory:
     coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
         are not known.
     steps, rejected : accepted and rejected steps of the integrator. wall_seconds : time the run took.
-    system : the `System` that moved; not saved to files.
+    system : the `System` that moved; None for a trajectory from a file, where `moved_system` makes it.
+    mechanism : of a trajectory from a file, the mechanism that moved, with the parameters that it had when the file
+        was written; None where the file holds none (equations of one's own, files older than that).
     """
 
     name: str
@@ -89,6 +92,7 @@ class Trajectory:
     rejected: int = 0
     wall_seconds: float = 0.0
     system: System | None = field(default=None, compare=False)
+    mechanism: Mechanism | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         shapes: dict[str, tuple[int, ...]] = {"t": (np.size(self.t),)}
@@ -136,6 +140,14 @@ class Trajectory:
         from sarrus.interpolation import interpolate
 
         return interpolate(self, np.asarray(t, dtype=float))
+
+    def moved_system(self) -> System | None:
+        """Return ``system``; for a trajectory from a file, made from its ``mechanism`` on the first call."""
+        if self.system is None and self.mechanism is not None:
+            from sarrus.system import System
+
+            object.__setattr__(self, "system", System(self.mechanism))
+        return self.system
 
     # --- files -------------------------------------------------------------------------------------
 
@@ -187,7 +199,7 @@ class Trajectory:
 
         Parameters
         ----------
-        system : the system that moved; needed for a trajectory from a file.
+        system : the system that moved, where neither the trajectory nor its file knows it.
         plane : "xy", "xz", "yz" or "3d" (orthographic). Default: the plane of the motion, or "3d".
         frames : number of poses evenly spaced in time, or the times of the poses [s].
         """

@@ -41,13 +41,13 @@ class ContactWrench:
 def contact_wrench(system: System, patch: str, q: ArrayLike, multipliers: ArrayLike) -> ContactWrench:
     """Return the wrench of a contact patch at q from the multipliers (nc,) of a solve there.
 
-    `ForwardDynamics.multipliers`, a row of `Trajectory.multipliers` or of a law's answer; impulses, such as
-    `Impact.impulse`, give the impulsive wrench [N s, N m s]. How the contacts of a patch share the load is not
+    `ForwardDynamics.multipliers`, a row of ``Trajectory.multipliers`` or of a law's answer; impulses, such as
+    ``Impact.impulse``, give the impulsive wrench [N s, N m s]. How the contacts of a patch share the load is not
     determined, and λ is the share of minimum norm; their wrench is determined, unless the patch is redundant with
     others, as the two feet of a standing robot are.
 
     The centre is the mean of the points of its contacts. The axes are those of the plane, on whatever body it is;
-    `ContactPatch.along` turns against them with the foot.
+    ``ContactPatch.along`` turns against them with the foot.
 
     Raises `ArgumentError` for an unknown patch and for a system without mechanism.
     """

@@ -64,7 +64,7 @@ def distance_to_singularity(
     For every configuration the smallest singular value that is not zero generically, and the distance at which
     it would vanish if it went on as it does there. The generic rank is that of the path: permanently redundant
     rows do not count. ``driven`` and singular as in `find_singularity`. The configurations must be closed to
-    1e-5, else `SolveError`. `path_between` makes a path from two configurations.
+    1e-5, else `SolveError`. ``path_between`` makes a path from two configurations.
     """
     times = path.t if isinstance(path, Trajectory) else None
     q = np.atleast_2d(np.asarray(path.q if isinstance(path, Trajectory) else path, dtype=float))

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sarrus.activity import unchanged
 from sarrus.batch.lane_functions import suits_lanes
 from sarrus.batch.workers import Batch, LaneFunctions, Worker, prepare_starts
 from sarrus.control.law import Law
@@ -108,14 +109,15 @@ class Plan:
             every=self.steps + 1 if self.every_step is None else self.every_step,
         )
 
-    def loop(self, x: Array) -> Integration:
-        """Return a time loop that starts at x, with arrays of its own; the system has the parameters of x."""
+    def loop(self) -> Integration:
+        """Return a time loop with arrays of its own, at the reference."""
         s = self.system
         every = self.every_step
         loop = Integration(s, self.stabilization, 1, self.baumgarte, (), 1 if every is None else every)
-        loop.start(x[s._q_part], x[s._v_part], self.t0)
+        loop.begin(self.reference)
         if self.control is not None:
-            loop.compile_control(self.control, None, self.duration)
+            own = self.control.twin() if isinstance(self.control, Law) else self.control
+            loop.compile_control(own, None, self.duration)
         implicit = self.name in IMPLICIT_METHODS
         scheme = rosenbrock_tableau(self.name) if implicit else tableau(self.name)
         grid = self.step * every if self.adaptive and every is not None else None
@@ -127,26 +129,42 @@ class Plan:
             loop.state[rs.UNRECORDED] = 0.0
         return loop
 
-    def workers(self, group: Group) -> list[Worker]:
-        """Return a worker per thread for a group of runs, whose ranks their tables have."""
+    @cached_property
+    def reference(self) -> Array:
+        """A state at rest on the constraints, where ranks and sizes of pivots are found for all runs.
+
+        It is the neutral configuration, assembled, with the parameters that the system has, or else the first keyframe
+        that can be closed: no matter of the runs, so that none depends on another.
+        """
         s = self.system
-        s.parameters.update(dict(zip(s.parameters, group.prototype[s._p_part].tolist())))
-        traced = not isinstance(self.control, Law)
-        beside = (
+        frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
+        neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
+        others = (s.assemble(q, t=self.t0, throw=False) for q in frames if not neutral.status.ok)
+        closed = next((other for other in others if other.status.ok), neutral)
+        return s.pack(closed.q, None, None, self.t0)
+
+    def worker(
+        self, todo: Batch, ranks: tuple[int, int] | None, functions: LaneFunctions | None = None
+    ) -> Worker:
+        """Return a worker for some runs, whose rows of A have these ranks (default: those at the reference)."""
+        loop = self.loop()
+        if ranks is not None:
+            loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = ranks
+        rows = len(self.sample_times) if self.every is not None else self.steps
+        return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
+
+    def workers(self, group: Group) -> list[Worker]:
+        """Return a worker per thread for a group of runs."""
+        shared = (
             self.side_by_side
-            and traced
             and self.name == "rk4"
             and self.stabilization == "projection"
-            and suits_lanes(s, group.ranks[1])
+            and not isinstance(self.control, Law)
+            and suits_lanes(self.system, group.ranks[1])
         )
-        functions = LaneFunctions(s, self.control) if beside else None
-        room = min(len(self.sample_times) if self.every is not None else self.steps, _ROOM) + 4
-        made = []
-        for _ in range(min(self.threads, -(-len(group.todo.states) // bl.LANES)) if traced else 1):
-            loop = self.loop(group.prototype)
-            loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = group.ranks
-            made.append(Worker(loop, group.todo, functions, room))
-        return made
+        functions = LaneFunctions(self.system, self.control) if shared else None
+        count = min(self.threads, -(-len(group.todo.states) // bl.LANES))
+        return [self.worker(group.todo, group.ranks, functions) for _ in range(count)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +172,6 @@ class Group:
     """Runs that share the ranks (holonomic, all) of A; ``runs`` are their numbers, None for all of them."""
 
     todo: Batch
-    prototype: Array
     ranks: tuple[int, int]
     runs: np.ndarray | None = None
 
@@ -162,17 +179,11 @@ class Group:
 def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
     """Check the starts, project them on the constraints, and give the runs in groups that share a rank.
 
-    The rank is found at the first run as `sarrus.simulate` finds it. Runs whose pivots do not clearly confirm it are
-    looked at one by one.
+    The rank is found at the plan's reference. Runs whose pivots do not clearly confirm it are looked at one by one, as
+    `sarrus.simulate` looks at its start.
     """
-    s, given = plan.system, todo.states.copy()
-    prototype = _prototype(plan, given, assemble)
-    if prototype is None:
-        todo.outcomes[:, bl.CODE] = rs.PROJECTION_FAILED
-        todo.outcomes[:, bl.REACHED] = plan.t0
-        return
-    s.parameters.update(dict(zip(s.parameters, prototype[s._p_part].tolist())))
-    worker = Worker(plan.loop(prototype), todo, None, 1)
+    given = todo.states.copy()
+    worker = plan.worker(todo, None)
     ranks = _ranks(worker.loop.table)
     facts = prepare_starts(worker, len(given))
     if not assemble:
@@ -182,38 +193,24 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
     others: dict[tuple[int, int], list[int]] = {}
     for run in np.flatnonzero(~clear):
         others.setdefault(_own_ranks(plan, given[run], ranks), []).append(int(run))
-    failed = np.zeros(len(given), dtype=bool)
+    failed, done = np.zeros(len(given), dtype=bool), np.zeros(len(given), dtype=bool)
+    failed[others.pop(ranks, [])] = True
+    failed &= ~projected
     for own, runs in others.items():
-        if own == ranks:
-            failed[runs] = ~projected[runs]
-            continue
         chosen = np.array(runs)
         part = todo.select(chosen)
         part.states[:] = given[chosen]
-        table = worker_table(plan, part, own)
-        good = prepare_starts(table, len(chosen))[:, bl.PROJECTED] == 1.0
-        failed[chosen] = ~good
+        good = prepare_starts(plan.worker(part, own), len(chosen))[:, bl.PROJECTED] == 1.0
+        failed[chosen], done[chosen] = ~good, True
         if good.any():
-            yield Group(part.select(np.flatnonzero(good)), part.states[good][0], own, chosen[good])
-    rest = np.ones(len(given), dtype=bool)
-    rest[[run for own, runs in others.items() if own != ranks for run in runs]] = False
-    rest &= ~failed
-    if rest.all():
-        yield Group(todo, prototype, ranks)
-    elif rest.any():
-        chosen = np.flatnonzero(rest)
-        yield Group(todo.select(chosen), prototype, ranks, chosen)
+            yield Group(part.select(np.flatnonzero(good)), own, chosen[good])
+    rest = np.flatnonzero(~(failed | done))
+    if len(rest) == len(given):
+        yield Group(todo, ranks)
+    elif len(rest):
+        yield Group(todo.select(rest), ranks, rest)
     todo.outcomes[failed] = 0.0
     todo.outcomes[failed, bl.CODE], todo.outcomes[failed, bl.REACHED] = rs.PROJECTION_FAILED, plan.t0
-
-
-def worker_table(plan: Plan, todo: Batch, ranks: tuple[int, int]) -> Worker:
-    """Return a worker with given ranks, started at the first of its runs."""
-    s, x = plan.system, todo.states[0]
-    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
-    worker = Worker(plan.loop(x), todo, None, 1)
-    worker.loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = ranks
-    return worker
 
 
 def _ranks(table: np.ndarray) -> tuple[int, int]:
@@ -223,28 +220,13 @@ def _ranks(table: np.ndarray) -> tuple[int, int]:
 def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:
     """Return the ranks that a single run would find at its start; ``otherwise`` where it cannot be closed."""
     s = plan.system
-    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
-    closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
-    if not closed.status.ok:
-        return otherwise
-    s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
-    return _ranks(s.table)
-
-
-def _prototype(plan: Plan, states: Array, assemble: bool) -> Array | None:
-    """Return the first state that can be closed, closed; without ``assemble`` the first one, as it is."""
-    if not assemble:
-        return states[0]
-    s = plan.system
-    for state in states:
-        s.parameters.update(dict(zip(s.parameters, state[s._p_part].tolist())))
-        closed = s.assemble(state[s._q_part], t=plan.t0, throw=False)
-        if closed.status.ok:
-            x = state.copy()
-            x[s._q_part] = closed.q
-            x[s._v_part] = s.project_velocity(closed.q, state[s._v_part], plan.t0)
-            return x
-    return None
+    with unchanged(s):
+        s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
+        closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
+        if not closed.status.ok:
+            return otherwise
+        s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
+        return _ranks(s.table)
 
 
 def _check_starts(plan: Plan, states: Array, facts: Array) -> None:

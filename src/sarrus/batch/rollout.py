@@ -60,11 +60,12 @@ def rollout(
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
         duration/intervals, which must be a whole number of steps where steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
-    control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which runs in one thread.
+    control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which begins every run
+        anew and believes in the parameters that its system has.
     every : keep a sample every so many steps (of the interval ``dt``, with an adaptive method), the start and the end
         included. Default: the end alone.
-    reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given): then
-        ``rollout.maximum.energy`` and so on.
+    reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given, or the
+        method is adaptive): then ``rollout.maximum.energy`` and so on.
     assemble : bring starts that leave loops open to the nearest closed configuration, which is needed where parameters
         change the loops; a run whose loops cannot be closed so has the status PROJECTION_FAILED.
     switching : a system with contacts switches them in `simulate`, but not here: False says that they stay as
@@ -128,9 +129,10 @@ def _check(
         raise ArgumentError("give either u or control, not both", element="u")
     if (u is not None or control is not None) and system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
-    if adaptive and dt is None and every is not None:
+    if adaptive and dt is None and (every is not None or reduce):
         raise ArgumentError(
-            "every= with an adaptive method needs dt, the interval of its samples [s]", element="every"
+            "every= and reduce= with an adaptive method need dt, the interval of its samples [s]",
+            element="dt",
         )
     wrong = [name for name in reduce if name not in FOLDS]
     if isinstance(reduce, str) or wrong:

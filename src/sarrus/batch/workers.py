@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.batch.lane_functions import lane_control, lane_newton, lane_slope, lane_velocity
+from sarrus.control.law import Law
 from sarrus.inputs import InputFunction
 from sarrus.integration import Integration
 from sarrus.kernels import batch_layout as bl
@@ -111,6 +112,16 @@ class Worker:
         self.table[bl.KEEP_ENERGY] = int(loop.project == la.CONSTRAINTS_AND_ENERGY)
         self.kernel = batch if functions is None else lanes
 
+    def run(self, first: int, last: int) -> None:
+        """Do the runs from ``first`` to before ``last``; a law begins each anew."""
+        law = getattr(self.loop, "law", None)
+        if isinstance(law, Law):
+            for run in range(first, last):
+                law.reset()
+                self.do(self.kernel, run, run + 1)
+        else:
+            self.do(self.kernel, first, last)
+
     def do(self, kernel: Kernel, first: int, last: int) -> None:
         """Have a kernel do the runs from ``first`` to before ``last``."""
         self.table[[bl.FIRST, bl.LAST]] = first, last
@@ -130,7 +141,7 @@ def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -
 
     def work(worker: Worker) -> None:
         while not stopped and (first := next(portions)) < runs:
-            worker.do(worker.kernel, first, min(first + bl.LANES, runs))
+            worker.run(first, min(first + bl.LANES, runs))
             update(float(min(next(done) * bl.LANES, runs)))
 
     for worker in workers:

@@ -14,7 +14,7 @@ from sarrus.codegen import cache
 from sarrus.codegen.emit import emit
 from sarrus.codegen.machine import LoadedCode, build_object, host
 from sarrus.codegen.native import Layout, NativeFunction
-from sarrus.codegen.program import read_program
+from sarrus.codegen.program import Program, read_program
 from sarrus.errors import ArgumentError, CompilationError
 
 # Measured; see docs/decisions/0001-native-code.md.
@@ -81,6 +81,15 @@ def compile_function(
         from_cache=found is not None,
         compile_seconds=perf_counter() - start,
     )
+
+
+def trace_program(
+    name: str, inputs: Sequence[ca.SX], outputs: Mapping[str, ca.SX]
+) -> tuple[Program, int, Layout]:
+    """Return the instructions that `compile_function` compiles, the number of inputs and where the outputs lie."""
+    column = _join_inputs(name, inputs)
+    layout, values = _join_outputs(outputs)
+    return _program(name, column, values), column.numel(), layout
 
 
 def _join_inputs(name: str, inputs: Sequence[ca.SX]) -> ca.SX:
@@ -162,11 +171,14 @@ def _fetch(key: str) -> tuple[cache.Entry, LoadedCode] | None:
 def _build(
     name: str, inputs: ca.SX, outputs: ca.SX, chunk: int | None, lanes: int
 ) -> tuple[cache.Entry, LoadedCode]:
-    function = _casadi_function(name, inputs, ca.cse(outputs) if outputs.numel() else outputs)
-    program = read_program(function, name)
+    program = _program(name, inputs, outputs)
     size = len(program.instructions)
     if chunk is None:
         chunk = CHUNK if size > CHUNK_THRESHOLD else 0
     text, chunks = emit(program, chunk, lanes)
     entry = cache.Entry(build_object(text, OPTIMIZATION), size, chunks)
     return entry, LoadedCode(entry.code)
+
+
+def _program(name: str, inputs: ca.SX, outputs: ca.SX) -> Program:
+    return read_program(_casadi_function(name, inputs, ca.cse(outputs) if outputs.numel() else outputs), name)

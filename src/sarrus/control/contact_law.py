@@ -329,11 +329,25 @@ class ContactLaw(Law):
             cn.REPORT: np.zeros(self._report_layout.size),
         }
         self._memory_layout = memory
-        for entry, array in self._arrays.items():
-            table[entry] = array.ctypes.data
         self.contact_table = table
-        self.table[ll.CONTACTS] = table.ctypes.data
+        self._point()
         self._forget()
+
+    def _point(self) -> None:
+        """Have the tables point to the arrays of this law."""
+        for entry, array in self._arrays.items():
+            self.contact_table[entry] = array.ctypes.data
+        self.table[ll.CONTACTS] = self.contact_table.ctypes.data
+
+    def twin(self) -> ContactLaw:
+        """Return this law with arrays of its own and the same compiled code, for another thread."""
+        twin = super().twin()
+        assert isinstance(twin, ContactLaw)
+        twin.contact_table = self.contact_table.copy()
+        twin._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
+        twin._physics_data = twin._arrays[cn.PHYSICS]
+        twin._point()
+        return twin
 
     def _forget(self) -> None:
         kept, layout = self._arrays[cn.MEMORY], self._memory_layout

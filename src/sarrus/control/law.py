@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -160,7 +161,7 @@ class Law:
     contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to ``wish``
     as it can be in the norm uᵀ diag(weights) u.
 
-    Give it to `sr.simulate(control=...)`: it then runs in the compiled loop, with a ``sample_time`` or without.
+    Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
     """
 
@@ -177,7 +178,7 @@ class Law:
         memory: Memory | None = None,
     ) -> None:
         self.system, self.levels, self.memory = system, tuple(levels), memory
-        self.name, self.needs_samples = type(self).__name__, False
+        self.name, self.needs_samples, self.symbols = type(self).__name__, False, tuple(settings.symbols)
         self.unknowns, self.constraint_rows = self._dimensions()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
@@ -290,6 +291,21 @@ class Law:
                 own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
             own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
 
+    def twin(self) -> Law:
+        """Return this law with arrays of its own and the same compiled code, for another thread; its settings are
+        copies too.
+        """
+        twin = copy(self)
+        for name in ("_input", "_tolerances", "_roots", "_wish", "_state", "table"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin._attach(twin.table)
+        twin._addresses = twin.table.ctypes.data, twin._state.ctypes.data
+        own = twin._input[self.system._tau_part.stop :]
+        twin.settings = SettingValues(
+            f"{self.name} of {self.system.name}", {name: self.settings[name] for name in self.settings}, own
+        )
+        return twin
+
     def fit(self, system: System, *, sampled: bool) -> None:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
         if self.needs_samples and not sampled:
@@ -308,7 +324,7 @@ class Law:
                 )
 
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
-        """Take over the system's parameters and the rank of A near a state; `__call__` and `sr.simulate` do it."""
+        """Take over the system's parameters and the rank of A near a state; a call and `sr.simulate` do it."""
         system = self.system
         if not self._ready:
             x = system.pack(q, v, None, t)
@@ -395,14 +411,18 @@ class Law:
         own = system._tau_part.stop
         table[[ll.N_MEASURED, ll.N_STATES]] = len(memory.measured), memory.rate.numel()
         table[[ll.MEASURED, ll.STATES]] = own + memory.measured_at, own + memory.state_at
+        self._attach(table)
+        table[ll.NATIVE] = self._native.address
+        return table
+
+    def _attach(self, table: np.ndarray) -> None:
+        """Have a table point to the arrays of this law, with a workspace of its own."""
         self._work = np.zeros(ll.law_workspace(table).size)
-        self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(levels))
+        self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels))
         arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}
         arrays |= {ll.ROOTS: self._roots, ll.WISH: self._wish, ll.ANSWER: self._answer}
         for entry, array in arrays.items():
             table[entry] = array.ctypes.data
-        table[ll.NATIVE] = self._native.address
-        return table
 
     def __repr__(self) -> str:
         return f"{self.name}({self.system.name!r}: {', '.join(level.name for level in self.levels)})"

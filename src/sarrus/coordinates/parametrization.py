@@ -129,7 +129,7 @@ class Parametrization:
         by default q0; where it does not contract, y is approached in shorter steps from its value at the guess. So the
         solution is the one that belongs to the guess. v_t is the motion that driven constraints impose.
 
-        Raises `SolveError` where y lies outside the chart, with `Reached` as its ``result``: there is no closed
+        Raises `SolveError` where y lies outside the chart, with ``Reached`` as its ``result``: there is no closed
         configuration for it, or none that can be reached without passing one where the coordinates fail.
         """
         t = self._at(t)

@@ -18,6 +18,7 @@ from sarrus.kernels.batch import begin, end_of, finish_run, keep
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.run import record
+from sarrus.kernels.stepping import set_control
 
 W = bl.LANES
 # Clearance (squared sine of the angle between a row and those before it) that straight-line code needs: at most two
@@ -49,7 +50,7 @@ def lanes(table_pointer, x_pointer, what):
     for step in range(steps):
         time = times[bl.BEGIN] + step * times[bl.STEP]
         target = times[bl.END] if step == steps - 1 else times[bl.BEGIN] + (step + 1) * times[bl.STEP]
-        _rouse(todo, lane, step)
+        _rouse(lane, step)
         _hold(table, todo, step, before, lane)
         if not _any_awake(lane):
             continue
@@ -88,7 +89,7 @@ def _begin_lanes(table, todo, count, before, lane, x):
 
 
 @internal
-def _rouse(todo, lane, step):
+def _rouse(lane, step):
     """Wake the lanes that have waited until this step."""
     for k in range(W):
         if lane[W * bl.MODE + k] == ASLEEP and lane[W * bl.UNTIL + k] <= step:
@@ -308,9 +309,10 @@ def _number(todo, step):
 
 @internal
 def _sample(table, todo, run, number, x):
-    """Keep the state x as a sample of a run, with acceleration, multipliers and pivots."""
+    """Keep the state x as a sample of a run, with control, acceleration, multipliers and pivots."""
     s, ws = flat_at(table[la.WORK]), la.workspace(table)
     table[la.RECORDS] = todo[bl.BLOCK]
+    set_control(table, x, s, ws)
     rank = call_kernel(table[la.ACCELERATION], table, x, la.PIVOTS)
     record(table, x, rank, 0, s, ws)
     keep(table, todo, run, 0, number)

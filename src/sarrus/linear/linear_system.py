@@ -223,7 +223,7 @@ class LinearSystem:
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """Return `control.StateSpace` with the names; affine and E are left out. Needs python-control."""
+        """Return ``control.StateSpace`` with the names; affine and E are left out. Needs python-control."""
         try:
             import control
         except ImportError:

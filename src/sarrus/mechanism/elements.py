@@ -53,7 +53,8 @@ _SAME_PLANE = 1e-9
 class Shape:
     """Something to draw on a body: kind is box, sphere, capsule, cylinder, ellipsoid, plane, mesh or line.
 
-    ``size`` follows MuJoCo (half extents; radius, half length along z); a line joins its ``points``.
+    ``size`` follows MuJoCo (half extents; radius, half length along z); a line joins its ``points``. A mesh is that
+    in ``file``, scaled by ``size``, or has triangles of its own: ``points`` (n, 3) and ``faces`` (m, 3), indices.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Shape:
     rgba: tuple[float, float, float, float] = (0.5, 0.6, 0.7, 1.0)
     file: str | None = None
     points: Array | None = None
+    faces: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ def load(
     Returns
     -------
     Mechanism, whose ``report`` lists every element found as kept, warned, ignored or refused. Coordinates,
-    velocities and their order are MuJoCo's (`mjData.qpos`, `mjData.qvel`) for MJCF and URDF.
+    velocities and their order are MuJoCo's (``mjData.qpos``, ``mjData.qvel``) for MJCF and URDF.
 
     Raises
     ------

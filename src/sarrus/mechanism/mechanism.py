@@ -40,8 +40,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
     Joints of the tree are ordered depth first, children in the order in which they were added, which is
     MuJoCo's order; so are the coordinates.
 
-    Bodies and joints are added here, `ClosureBuilder` adds constraints, `ContactBuilder` unilateral contacts,
-    `ForceBuilder` forces, and `Description` holds the data and reads it.
+    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``ContactBuilder`` unilateral contacts,
+    ``ForceBuilder`` forces, and ``Description`` holds the data and reads it.
     """
 
     def add_body(

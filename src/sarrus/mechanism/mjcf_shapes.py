@@ -89,7 +89,10 @@ def _colour(model: Any, geom: int) -> np.ndarray:
 
 
 def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) -> Shape | str:
-    """Return a mesh as a file with its scale as ``size``, placed where the file's own axes are."""
+    """Return a mesh as a file with its scale as ``size``, placed where the file's own axes are.
+
+    A mesh that the model itself holds has its triangles in axes of the geom.
+    """
     import mujoco
 
     model, mesh = compiled.model, int(compiled.model.geom_dataid[geom])
@@ -98,7 +101,10 @@ def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) ->
         return "mesh without file"
     address = int(model.mesh_pathadr[mesh])
     if address < 0:
-        return "mesh without file"
+        vertices = slice(first := int(model.mesh_vertadr[mesh]), first + int(model.mesh_vertnum[mesh]))
+        faces = slice(first := int(model.mesh_faceadr[mesh]), first + int(model.mesh_facenum[mesh]))
+        points, triangles = model.mesh_vert[vertices].astype(float), model.mesh_face[faces].astype(float)
+        return Shape("mesh", np.ones(3), pose, rgba, points=points, faces=triangles)
     file = model.paths[address:].split(b"\0", 1)[0].decode()
     moved = Pose.of(model.mesh_pos[mesh], quaternion=model.mesh_quat[mesh])
     folder = load.path.parent

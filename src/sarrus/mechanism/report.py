@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass
 class ImportReport:
-    """The list of `Entry` of one import. Iterates over entries; ``str`` prints one line each.
+    """The list of `sarrus.mechanism.report.Entry` of one import. Iterates over entries; ``str`` prints one line each.
 
     kept: taken over exactly. warned: taken over with a change of meaning, which the reason states.
     ignored: not part of the equations of motion. refused: a closure or joint left out with ``strict=False``.

@@ -30,7 +30,7 @@ class Skeleton:
     points : coordinates of each point in the axes of its body (n, 3) [m].
     outlines : for each body, the points that its outline joins.
     hinges, sliders, pivots : points at joints and closures; at prismatic joints; at joints on the ground.
-    rods : pairs of points joined by a massless rod, a spring or a damper.
+    rods : pairs of points joined by a massless rod, a spring, a damper or a sliding joint between two bodies.
     """
 
     bodies: np.ndarray
@@ -78,10 +78,11 @@ class _Builder:
 
 def drawn_system(trajectory: Trajectory, system: System | None) -> tuple[System, Mechanism]:
     """Return ``system``, or the one that made the trajectory, with its mechanism; it must fit."""
-    chosen = trajectory.system if system is None else system
+    chosen = trajectory.moved_system() if system is None else system
     if chosen is None:
         raise ArgumentError(
-            f"trajectory {trajectory.name!r} comes from a file, which holds no mechanism: pass system=",
+            f"trajectory {trajectory.name!r} comes from a file that holds no mechanism (equations of one's own, or "
+            "an older file): pass system=",
             element="system",
         )
     mechanism = drawn_mechanism(chosen)
@@ -124,6 +125,8 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
             (sliders if _slides(joint) else hinges).add(own)
             if body.parent == WORLD and not _slides(joint):
                 pivots.add(base)
+            elif _slides(joint) and body.parent != WORLD:
+                rods.append((base, own))  # a cylinder: its two halves have no point in common
         if not body.joints and body.parent != WORLD:
             build.add(body.parent, body.placement.position)
             build.add(body.name, np.zeros(3))

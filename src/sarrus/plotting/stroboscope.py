@@ -76,7 +76,7 @@ def stage(traces: Array, view: View) -> tuple[Figure, Axes]:
     centre = 0.5 * (low + high)
     low, high = centre - half, centre + half
     size = half / half.max() * _LONG_SIDE
-    figure = new_figure(size[0] + 0.8, size[1] + 0.8)
+    figure = new_figure(size[0] + 0.8, size[1] + 1.3)  # room for labels, name and caption
     axes = figure.subplots()
     axes.set_aspect("equal")
     axes.set_xlim(low[0], high[0])

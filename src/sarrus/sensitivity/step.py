@@ -82,7 +82,7 @@ def step_derivatives(
 
     Redundant rows are cut to the generic rank, as the simulator cuts them. Where they are dependent on the constraints
     alone they separate at the stages, and the derivatives then differ from those of the discrete step by the order of
-    its own error, dt⁵; elsewhere they are exact. Near singular configurations (`Options.near_singular`) stages
+    its own error, dt⁵; elsewhere they are exact. Near singular configurations (``Options.near_singular``) stages
     are projected as `simulate` projects them; where it splits a step there, the derivatives are those of the whole
     step. Massless bodies are ordinary. Contacts and closures are held as they are.
 

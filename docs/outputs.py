@@ -1,0 +1,86 @@
+"""Run the Python blocks of pages and write what they print into the block of text below each, where there is one.
+
+python docs/outputs.py docs/tutorials/*.md
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A block of a page: its kind and text, where they are, and whether it stands right below one of Python."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    line: int
+    below: bool
+
+
+def blocks(page: str) -> list[Block]:
+    """Return the blocks of a page that are code, commands or plain text."""
+    found, end, before = [], 0, ""
+    for match in BLOCK.finditer(page):
+        below = before == "python" and not page[end : match.start()].strip()
+        line = page.count("\n", 0, match.start(2))
+        found.append(Block(match[1], match[2], match.start(2), match.end(2), line, below))
+        end, before = match.end(), match[1]
+    return found
+
+
+def prepare(folder: Path) -> None:
+    """Put into a folder what pages may use: the models and the examples."""
+    for name in ("models", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def outputs(page: str, name: str) -> list[tuple[Block, str]]:
+    """Run the blocks of Python in order, with names in common; return the blocks of text below with what is printed."""
+    names: dict[str, object] = {"__name__": "page"}
+    found, printed = [], ""
+    with np.printoptions():  # what a page sets is its own
+        for block in blocks(page):
+            if block.kind == "python":
+                above = "\n" * block.line  # a traceback then has the line of the page
+                with contextlib.redirect_stdout(io.StringIO()) as stream:
+                    exec(compile(above + block.text, name, "exec"), names)
+                printed = stream.getvalue()
+            elif block.kind == "text" and block.below:
+                found.append((block, printed))
+    return found
+
+
+def main(paths: list[str]) -> None:
+    """Rewrite the pages."""
+    for path in map(Path, paths):
+        page, home = path.read_text(encoding="utf-8"), Path.cwd()
+        with tempfile.TemporaryDirectory() as folder:
+            prepare(Path(folder))
+            sys.path.insert(0, folder)
+            os.chdir(folder)
+            found = outputs(page, str(path))
+            os.chdir(home)
+            sys.path.remove(folder)
+        for block, printed in reversed(found):
+            lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+            page = page[: block.start] + lines + page[block.end :]
+        path.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,154 @@
+"""What an expression of a kernel is while it is translated to C: known now, or a C expression of some type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.c_source import c_number
+
+# Types of C expressions besides those of structs. Python's bool is an int.
+INT, DOUBLE, VOID = "int", "double", "void"
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A tuple that a function returns: its members and their types."""
+
+    members: tuple[tuple[str, str], ...]
+
+    def kind_of(self, member: str) -> str:
+        """Return the type of a member."""
+        return dict(self.members)[member]
+
+
+Kind = str | Struct
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value known when the code is written: a number, a module, a function, a tuple of offsets."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Term:
+    """A C expression. ``atomic`` ones need no parentheses; ``counts`` says that it cannot be negative."""
+
+    text: str
+    kind: Kind
+    atomic: bool = True
+    counts: bool = False
+
+    @property
+    def inner(self) -> str:
+        """The text as an operand."""
+        return self.text if self.atomic else f"({self.text})"
+
+
+@dataclass(frozen=True)
+class View:
+    """A pointer to numbers of type ``kind``; ``length`` where it is known and asked for."""
+
+    text: str
+    kind: str
+    constant: bool = False
+    length: int | None = None
+
+    @property
+    def type(self) -> str:
+        """The pointer's type in C."""
+        return f"const {self.kind} *" if self.constant else f"{self.kind} *"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Several values that Python has as a tuple, by name where they have names."""
+
+    values: tuple[Value, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of the values in C."""
+        return self.names or tuple(f"r{k}" for k in range(len(self.values)))
+
+
+@dataclass(frozen=True)
+class Native:
+    """A native function of the model, by the name that it has in C."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """A kernel that is called through the table: its Python source."""
+
+    function: Any
+
+
+@dataclass(frozen=True)
+class Address:
+    """An address in a table, with an offset in bytes."""
+
+    target: View | Table | Native | KernelCode
+    offset: Value = field(default_factory=lambda: Known(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The integer table of a system or a law: what the kernels find behind each entry.
+
+    ``numbers`` is the table itself, with zeros where there are addresses; ``entries`` what is not a number known now.
+    From ``room`` on it is written to: ``room_text`` is the array in C that does that service, ``text`` one of
+    constants that holds all before it.
+    """
+
+    name: str
+    numbers: np.ndarray
+    entries: Mapping[int, Value]
+    room: int
+    room_text: str
+    text: str
+
+    def __getitem__(self, index: int) -> int:
+        """Return a number that is known, for layout functions of the kernels."""
+        if index in self.entries or index >= self.room:
+            raise LookupError(f"entry {index} of the table {self.name} is not known before the code runs")
+        return int(self.numbers[index])
+
+
+Value = Known | Term | View | Pack | Address | Table
+
+
+def c_float_or_int(value: Any) -> Term:
+    """Return a number that is known as a C expression."""
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        number = int(value)
+        return Term(str(number), INT, atomic=number >= 0, counts=number >= 0)
+    if isinstance(value, float | np.floating):
+        return Term(c_number(float(value)), DOUBLE)
+    raise TypeError(f"{value!r} is no number that C has")
+
+
+def as_term(value: Value) -> Term:
+    """Return a number as a C expression."""
+    if isinstance(value, Term):
+        return value
+    if isinstance(value, Known):
+        return c_float_or_int(value.value)
+    raise TypeError(f"{value} is no number")
+
+
+def join(first: Kind, second: Kind) -> Kind:
+    """Return the type that holds values of both."""
+    if first == second:
+        return first
+    if {first, second} == {INT, DOUBLE}:
+        return DOUBLE
+    raise TypeError(f"a variable is both {first} and {second}")

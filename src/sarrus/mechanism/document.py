@@ -1,0 +1,87 @@
+"""A mechanism as JSON text and back, every number bit for bit: what a trajectory file holds of it.
+
+Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
+``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. A `UserForce` is a
+Python function and cannot be written; the mechanism read again has an entry for it in its report.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import ArgumentError
+from sarrus.mechanism import elements
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.report import Entry, ImportReport, Outcome
+
+FORMAT = "sarrus mechanism 1"
+
+_CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (*vars(elements).values(), Pose, ImportReport, Entry)
+    if isinstance(kind, type) and is_dataclass(kind)
+}
+_LISTS = {("ImportReport", "entries")}  # the only fields that are lists; all others are tuples
+
+
+def to_json(mechanism: Mechanism) -> str:
+    """Return the description of a mechanism as JSON; user forces are named, their functions left out."""
+    data = {name: value for name, value in vars(mechanism).items() if name != "forces"}
+    document = {"format": FORMAT, "lost_forces": list(mechanism.forces), "data": _encode(data)}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> Mechanism:
+    """Return the mechanism that `to_json` described; other text is an `ArgumentError`."""
+    try:
+        document = json.loads(text)
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
+        data = _decode(document["data"])
+        lost = document["lost_forces"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ArgumentError(f"not a mechanism that sarrus wrote ({error})", element="mechanism") from error
+    mechanism = Mechanism()
+    vars(mechanism).update(data)
+    for name in lost:
+        mechanism.report.warn("user force", name, "a Python function, which a file cannot hold: left out")
+    return mechanism
+
+
+def _encode(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Outcome):
+        return {"Outcome": value.value}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__name__: {f.name: _encode(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, np.ndarray):
+        return {"array": value.astype(float).ravel().tolist(), "shape": list(value.shape)}
+    if isinstance(value, dict):
+        return {"map": [[key, _encode(item)] for key, item in value.items()]}
+    if isinstance(value, (tuple, list)):
+        return [_encode(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_decode, value))
+    if not isinstance(value, dict):
+        return value
+    if "shape" in value:
+        return np.array(value["array"], dtype=float).reshape(value["shape"])
+    ((kind, content),) = value.items()
+    if kind == "map":
+        return {key: _decode(item) for key, item in content}
+    if kind == "Outcome":
+        return Outcome(content)
+    given = {name: _decode(item) for name, item in content.items()}
+    return _CLASSES[kind](
+        **{name: list(item) if (kind, name) in _LISTS else item for name, item in given.items()}
+    )

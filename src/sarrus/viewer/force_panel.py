@@ -1,0 +1,73 @@
+"""The arrows of closure and contact forces in the browser, with their scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sarrus.mechanism.pose import Array
+from sarrus.trajectory import Trajectory
+from sarrus.viewer.forces import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
+from sarrus.viewer.puppet import Arrows
+from sarrus.viewer.time_panel import sample
+
+if TYPE_CHECKING:
+    from sarrus.viewer.server import Viewer
+
+
+class ForcePanel:
+    """Draws the forces of the state or the run that is shown."""
+
+    def __init__(self, viewer: Viewer, gui: Any) -> None:
+        self.viewer = viewer
+        self.arrows = Arrows(viewer.server.scene, viewer.drawing.parts.radius)
+        self.shown: Forces | None = None
+        self.unit = 1.0  # metres per newton at scale one
+        constrained = viewer.system.nc > 0
+        with gui.add_folder("Forces", visible=constrained):
+            self.wanted = gui.add_checkbox("show closure and contact forces", constrained)
+            self.scale = gui.add_slider("arrow scale", min=0.1, max=5.0, step=0.1, initial_value=1.0)
+            self.text = gui.add_html("")
+        self.wanted.on_update(lambda event: viewer.desk.post("forces", self.draw))
+        self.scale.on_update(lambda event: viewer.desk.post("forces", self.draw))
+        self.rescale()
+
+    def rescale(self) -> None:
+        """Choose the scale by the largest force of the first run; without runs by what is shown first."""
+        self.unit = metres_per_newton(self.viewer.drawing, self.viewer.runs[0]) if self.viewer.runs else 0.0
+
+    def show(self, q: Array, multipliers: Array, determined: np.ndarray) -> None:
+        """Show the forces at a configuration."""
+        viewer = self.viewer
+        self.shown = forces_of(viewer.drawing.mechanism, viewer.drawing.poses(q), multipliers, determined)
+        self.draw()
+
+    def show_run(self, run: Trajectory, time: float, q: Array) -> None:
+        """Show the forces of a run at the sample before a time, where its bodies are at q."""
+        if self.viewer.system.nc and self.wanted.value:
+            self.shown = forces_of_run(self.viewer.drawing, run, sample(run, time), q)
+            self.draw()
+
+    def draw(self) -> None:
+        """Draw the forces at hand."""
+        forces = self.shown
+        if forces is None:
+            return
+        if self.unit == 0.0 and forces.largest > 0.0:
+            self.unit = LONGEST * self.viewer.drawing.size / forces.largest
+        scale = self.unit * float(self.scale.value)
+        self.arrows.show(forces, scale if self.wanted.value else 0.0)
+        if scale > 0.0:
+            unsure = bool(np.abs(forces.undetermined).max(initial=0.0) > 1e-9 * max(forces.largest, 1e-300))
+            text = (
+                f"1 m of arrow = {1.0 / scale:.3g} N; on body 2 of the closure, on the body of the contact."
+            )
+            if unsure:
+                text += " Grey: shares of redundant rows, of which only the sum is determined."
+            if self.text.content != _small(text):
+                self.text.content = _small(text)
+
+
+def _small(text: str) -> str:
+    return f'<div style="font-size:0.8em;padding:0 0.7em 0.4em;color:#5b6770">{text}</div>'

@@ -1,0 +1,78 @@
+"""A recorded scene as one HTML file, with viser's page in it: it opens without a server or a network."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from sarrus.plotting.style import colour
+from sarrus.viewer.camera import frame
+from sarrus.viewer.drawing import Drawing
+from sarrus.viewer.forces import forces_of_run, metres_per_newton
+from sarrus.viewer.parts import rgb
+from sarrus.viewer.puppet import Arrows, Puppet
+from sarrus.viewer.scene import furnish, start_server, stop_server
+from sarrus.viewer.subjects import Subject
+from sarrus.viewer.time_panel import at, sample
+
+_GHOST = 0.45
+
+
+def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces: bool) -> Path:
+    """Write the page; see `sarrus.render`."""
+    from sarrus.viewer.film import film_times
+
+    motion = np.concatenate([run.q for run in subject.runs]) if subject.runs else subject.q[None]
+    drawing = Drawing(subject.system, motion)
+    low, high = drawing.bounds()
+    server = start_server("127.0.0.1", 8080, subject.system.name)
+    try:
+        furnish(server, drawing, frame(low, high, drawing.view, 1.4))
+        tint = rgb(colour(0)) if len(subject.runs) > 1 else None
+        puppets = [Puppet(server.scene, "/mechanism", drawing, tint)]
+        puppets += [
+            Puppet(server.scene, f"/run{k}", drawing, rgb(colour(k)), _GHOST)
+            for k in range(1, len(subject.runs))
+        ]
+        puppets[0].move(drawing.poses(subject.q))
+        recording = server.get_scene_serializer()
+        if subject.runs:
+            scale = metres_per_newton(drawing, subject.runs[0]) if forces else 0.0
+            shown = Arrows(server.scene, drawing.parts.radius)
+            for time in film_times(subject, speed / fps):
+                for puppet, run in zip(puppets, subject.runs):
+                    puppet.move(drawing.poses(at(run, time)))
+                if scale:
+                    first = subject.runs[0]
+                    shown.show(forces_of_run(drawing, first, sample(first, time), at(first, time)), scale)
+                recording.insert_sleep(1.0 / fps)
+        page = recording.as_html()
+    finally:
+        stop_server(server)
+    title = escape(subject.system.name.replace("_", " "))
+    page = page.replace("<title>Viser</title>", f"<title>{title}</title>", 1)
+    end = page.rindex("</body>")
+    path.write_text(page[:end] + _caption(subject, title) + page[end:], encoding="utf-8")
+    return path
+
+
+def _caption(subject: Subject, title: str) -> str:
+    """Return what the page says beside the scene: name, duration, singular passages, names of the runs."""
+    lines = [f"<b>{title}</b>"]
+    if subject.runs:
+        run = subject.runs[0]
+        lines.append(f"{run.t[0]:g} to {run.t[-1]:g} s")
+        if run.passages:
+            times = ", ".join(f"{p.time:.3f}" for p in run.passages[:8])
+            lines.append(f"singular at {times} s" + (" …" if len(run.passages) > 8 else ""))
+    if len(subject.runs) > 1:
+        lines += [
+            f'<span style="color:{colour(k)}">■</span> {escape(label)}'
+            for k, label in enumerate(subject.labels)
+        ]
+    style = (
+        "position:fixed;left:1em;top:1em;z-index:5;font:13px/1.5 sans-serif;color:#26323c;pointer-events:none"
+    )
+    return f'<div data-sarrus="caption" style="{style}">{"<br>".join(lines)}</div>'

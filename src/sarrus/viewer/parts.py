@@ -1,0 +1,275 @@
+"""What is drawn of a mechanism: solids fixed to bodies, and rods between points of two bodies.
+
+Bodies with shapes are drawn by them, the others by rods between their joints. Joints and closures are drawn on top:
+hinges as pins along their axis, sliders as blocks, closures in a colour of their own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sarrus.mechanism.elements import WORLD, Body, Closure, Shape
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Array, Pose
+from sarrus.mechanism.urdf_geometry import find_file
+from sarrus.plotting.skeleton import Skeleton
+from sarrus.plotting.style import FAINT, INK, colour
+from sarrus.viewer import meshes
+from sarrus.viewer.meshes import Mesh, frame_of
+
+Rgb = tuple[int, int, int]
+
+# Relative to the size of the mechanism: rods; relative to them: pins, blocks, closures, springs.
+_ROD, _PIN, _PIN_HALF, _BLOCK, _RING, _THIN = 0.012, 1.7, 2.2, 2.6, 1.72, 0.45
+_LARGE = 2.0
+_TURNING = ("revolute", "screw", "cylindrical", "universal")
+_SLIDING = ("prismatic", "cylindrical", "planar")
+
+
+def rgb(text: str) -> Rgb:
+    """Return red, green, blue (0 to 255) of a colour such as "#0072b2"."""
+    return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+
+
+HINGE, CLOSURE, GROUND = rgb(INK), rgb(colour(1)), rgb(FAINT)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A solid on a body: ``mesh`` in the body's axes, ``body`` an index in ``mechanism.bodies``, −1 the ground.
+
+    ``role`` is body, joint, closure or ground.
+    """
+
+    body: int
+    mesh: Mesh
+    colour: Rgb
+    opacity: float
+    role: str
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """A rod of changing length between two points, each in the axes of its body [m]."""
+
+    bodies: tuple[int, int]
+    points: tuple[Array, Array]
+    radius: float
+    colour: Rgb
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Everything that is drawn; ``notes`` say what could not be, ``radius`` [m] is that of rods."""
+
+    solids: tuple[Part, ...]
+    rods: tuple[Rod, ...]
+    notes: tuple[str, ...]
+    radius: float
+
+
+def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
+    """Return the parts of a mechanism of extent ``size`` [m]; a mesh that cannot be read is a warning and a note."""
+    radius = _ROD * size
+    notes: list[str] = []
+    solids = list(_shapes(-1, mechanism.world_shapes, mechanism, size, notes))
+    for number, body in enumerate(mechanism.bodies.values()):
+        shown = list(_shapes(number, body.shapes, mechanism, size, notes))
+        solids += shown or _links(number, skeleton, radius)
+    pin = max(radius, _slimmest(mechanism))
+    solids += _joints(mechanism, pin)
+    solids += _closures(mechanism, pin)
+    rods = [
+        Rod(
+            (int(skeleton.bodies[a]), int(skeleton.bodies[b])),
+            (skeleton.points[a], skeleton.points[b]),
+            _THIN * radius,
+            HINGE,
+        )
+        for a, b in skeleton.rods
+    ]
+    rods += _guides(mechanism, _THIN * radius)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return Parts(tuple(solids), tuple(rods), tuple(notes), radius)
+
+
+# --- shapes of the model ---------------------------------------------------------------------------
+
+
+def _shapes(
+    number: int, shapes: Iterable[Shape], mechanism: Mechanism, size: float, notes: list[str]
+) -> Iterator[Part]:
+    for shape in shapes:
+        mesh = _mesh_of(shape, mechanism, size, notes)
+        if mesh is not None:
+            red, green, blue = (round(255 * float(np.clip(x, 0.0, 1.0))) for x in shape.rgba[:3])
+            role = "ground" if shape.kind == "plane" else "body"
+            yield Part(
+                number, mesh.placed(shape.pose), (red, green, blue), float(np.clip(shape.rgba[3], 0, 1)), role
+            )
+
+
+def _mesh_of(shape: Shape, mechanism: Mechanism, size: float, notes: list[str]) -> Mesh | None:
+    a, b, c = (float(x) for x in shape.size)
+    if shape.rgba[3] <= 0.0:
+        return None
+    match shape.kind:
+        case "box":
+            return meshes.box(shape.size)
+        case "sphere":
+            return meshes.ellipsoid([a, a, a])
+        case "ellipsoid":
+            return meshes.ellipsoid(shape.size)
+        case "capsule":
+            return meshes.capsule(a, b)
+        case "cylinder":
+            return meshes.cylinder(a, b)
+        case "plane":  # zero means endless: the grid stands for large ones
+            return meshes.rectangle(a, b) if 0.0 < max(a, b) < _LARGE * size else None
+        case "line":
+            points = shape.points if shape.points is not None else np.zeros((0, 3))
+            pieces = [meshes.rod(p, q, 0.3 * _ROD * size) for p, q in pairwise(points)]
+            return meshes.join(pieces) if pieces else None
+        case "mesh" if shape.points is not None and shape.faces is not None:
+            return Mesh(shape.points, shape.faces.astype(np.int64)).scaled([a, b, c])
+        case "mesh":
+            return _read(shape, mechanism, notes)
+    return None
+
+
+def _read(shape: Shape, mechanism: Mechanism, notes: list[str]) -> Mesh | None:
+    """Return the triangles of a mesh file, with its scale; None and a note where it cannot be read."""
+    folder = Path(mechanism.report.source).parent
+    given = str(shape.file)
+    file = find_file(given.replace("model://", "package://"), folder)
+    if file is None and (Path(given).is_file()):
+        file = Path(given)
+    if file is None:
+        notes.append(f"{mechanism.name}: mesh file {given!r} not found: not drawn")
+        return None
+    try:
+        import trimesh
+
+        read: Any = trimesh.load(file, force="mesh")
+        mesh = Mesh(np.array(read.vertices, dtype=float), np.array(read.faces, dtype=np.int64))
+    except ImportError:
+        notes.append(
+            f"{mechanism.name}: mesh file {given!r} needs trimesh: pip install 'sarrus[view]'; not drawn"
+        )
+        return None
+    except Exception as error:  # readers raise what they like
+        notes.append(f"{mechanism.name}: mesh file {given!r} cannot be read: {error}; not drawn")
+        return None
+    return mesh.scaled(shape.size)
+
+
+def _slimmest(mechanism: Mechanism) -> float:
+    """Return the radius of the thickest capsule or cylinder that links are drawn with: pins stick out of it."""
+    round_ones = [
+        float(shape.size[0])
+        for body in mechanism.bodies.values()
+        for shape in body.shapes
+        if shape.kind in ("capsule", "cylinder") and shape.size[1] > shape.size[0]
+    ]
+    return max(round_ones, default=0.0)
+
+
+# --- bodies without shapes -------------------------------------------------------------------------
+
+
+def _links(number: int, skeleton: Skeleton, radius: float) -> list[Part]:
+    """Return rods between the joints of a body: one, a ring of three, or a star."""
+    points = skeleton.points[list(skeleton.outlines[number])]
+    if len(points) == 1:
+        pairs = [(points[0], points[0])]
+    elif len(points) <= 3:
+        pairs = list(zip(points, np.roll(points, -1, axis=0)))[: 1 if len(points) == 2 else 3]
+    else:
+        pairs = [(points.mean(axis=0), point) for point in points]
+    mesh = meshes.join([meshes.rod(start, end, radius) for start, end in pairs])
+    return [Part(number, mesh, rgb(colour(number)), 1.0, "body")]
+
+
+# --- joints and closures ---------------------------------------------------------------------------
+
+
+def _joints(mechanism: Mechanism, radius: float) -> Iterator[Part]:
+    for number, body in enumerate(mechanism.bodies.values()):
+        for joint in body.joints:
+            if joint.kind == "free":
+                continue
+            if joint.kind in _SLIDING:
+                block = meshes.box(_BLOCK * radius * np.array([0.7, 0.7, 1.0]))
+                yield _fixed(number, block, joint.anchor, joint.axis, HINGE)
+            elif joint.kind == "spherical":
+                yield _fixed(number, meshes.ellipsoid([1.5 * radius] * 3), joint.anchor, joint.axis, HINGE)
+            elif joint.kind in _TURNING:
+                yield _fixed(number, _pin(radius), joint.anchor, joint.axis, HINGE)
+                if joint.kind == "universal":
+                    yield _fixed(number, _pin(radius), joint.anchor, joint.axis2, HINGE)
+        yield from _foundation(mechanism, body, radius)
+
+
+def _foundation(mechanism: Mechanism, body: Body, radius: float) -> Iterator[Part]:
+    """Yield a block on the ground for each joint there."""
+    if body.parent != WORLD or not body.joints or body.joints[0].kind == "free":
+        return
+    joint = body.joints[0]
+    where = body.placement.apply(joint.anchor)
+    axis = body.placement.rotation @ joint.axis
+    sides = np.array([2.2, 2.2, 1.2]) * radius
+    yield _fixed(-1, meshes.box(sides), where, axis, GROUND, "ground")
+
+
+def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
+    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    for closure in mechanism.closures.values():
+        if closure.kind == "distance":
+            continue
+        number, point, axis = _seat(closure, index)
+        if closure.kind in ("point", "weld", "universal"):
+            solid = meshes.ellipsoid([1.55 * radius] * 3)
+        elif closure.kind in ("prismatic", "planar", "point_on_line", "point_on_plane"):
+            solid = meshes.box(0.8 * _BLOCK * radius * np.array([0.7, 0.7, 1.0]))
+        else:
+            solid = _pin(_RING / _PIN * radius)
+        yield _fixed(number, solid, point, axis, CLOSURE, "closure")
+
+
+def _guides(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
+    """Yield the lines along which joints and closures slide, from one body to the other."""
+    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    for body in mechanism.bodies.values():
+        if body.joints and body.joints[0].kind in _SLIDING:
+            anchor = body.joints[0].anchor
+            ends = body.placement.apply(anchor), anchor
+            yield Rod((index[body.parent], index[body.name]), ends, radius, GROUND)
+    for closure in mechanism.closures.values():
+        if closure.kind in ("prismatic", "cylindrical", "point_on_line"):
+            bodies = index[closure.body1], index[closure.body2]
+            yield Rod(bodies, (closure.pose1.position, closure.pose2.position), radius, CLOSURE)
+
+
+def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:
+    """Return the body on which a closure is drawn, with point and axis: body 2, or body 1 where that is the ground."""
+    if closure.body2 == WORLD:
+        return index[closure.body1], closure.pose1.position, closure.axis1
+    return index[closure.body2], closure.pose2.position, closure.axis2
+
+
+def _pin(radius: float) -> Mesh:
+    return meshes.cylinder(_PIN * radius, _PIN_HALF * radius)
+
+
+def _fixed(number: int, mesh: Mesh, point: Array, axis: Array, colour: Rgb, role: str = "joint") -> Part:
+    size = float(np.linalg.norm(axis))
+    turn = frame_of(axis / size) if size > 0.0 else np.eye(3)
+    return Part(number, mesh.placed(Pose(point, turn)), colour, 1.0, role)

@@ -1,0 +1,72 @@
+"""Live plots below the scene: chosen quantities of the runs, with the present time and the singular passages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sarrus.viewer.plots import QUANTITIES, Quantity, cursor, svg
+
+if TYPE_CHECKING:
+    from sarrus.viewer.server import Viewer
+
+_FIRST = ("energy_change", "residual")
+_SIZE = (860, 230)  # of the panel [pixels]
+
+
+class PlotPanel:
+    """Two pictures side by side in a panel of their own, each of a quantity to be chosen."""
+
+    def __init__(self, viewer: Viewer, gui: Any) -> None:
+        self.viewer = viewer
+        self.panel = gui.add_panel(visible=bool(viewer.runs))
+        self.panel.float(x=12, y=-12, width=_SIZE[0], height=_SIZE[1])
+        self.choices: list[Any] = []
+        with self.panel.add_tab("Plots"):
+            group = gui.add_html("")
+            self.picture = group
+        titles = tuple(quantity.title for quantity in QUANTITIES)
+        with self.panel.add_tab("Choose"):
+            for side, field in zip(("left", "right"), _FIRST):
+                choice = gui.add_dropdown(side, titles, initial_value=self._quantity(field).title)
+                choice.on_update(lambda event: viewer.desk.post("plots", self.rebuild))
+                self.choices.append(choice)
+        self._still: list[str] = []
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Draw the pictures anew."""
+        viewer = self.viewer
+        self.panel.visible = bool(viewer.runs)
+        if not viewer.runs:
+            return
+        self._still = [
+            svg(self._titled(str(choice.value)), viewer.runs, viewer.labels, self._span)
+            for choice in self.choices
+        ]
+        self.point(viewer.timeline.time)
+
+    def point(self, time: float) -> None:
+        """Put the cursor at a time [s]."""
+        if not self._still:
+            return
+        over = cursor(time, self._span)
+        cells = "".join(
+            f'<div style="flex:1 1 320px;position:relative">{still}'
+            f'<div style="position:absolute;inset:0;pointer-events:none">{over}</div></div>'
+            for still in self._still
+        )
+        self.picture.content = (
+            f'<div style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px">{cells}</div>'
+        )
+
+    @property
+    def _span(self) -> tuple[float, float]:
+        return self.viewer.timeline.start, self.viewer.timeline.end
+
+    @staticmethod
+    def _quantity(field: str) -> Quantity:
+        return next(quantity for quantity in QUANTITIES if quantity.field == field)
+
+    @staticmethod
+    def _titled(title: str) -> Quantity:
+        return next(quantity for quantity in QUANTITIES if quantity.title == title)

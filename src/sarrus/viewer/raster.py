@@ -1,0 +1,162 @@
+"""Pictures of triangles without a display, a graphics card or a system library: a depth buffer in Numba.
+
+Every pixel is the mean of several samples. Light comes from the reader's side and from above; transparent solids
+show the surface that is nearest and what is behind them. Why no library: ``docs/decisions/0011-viewer.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from sarrus.mechanism.pose import Array
+from sarrus.viewer.camera import Camera
+from sarrus.viewer.meshes import Faces
+
+Picture = NDArray[np.uint8]
+
+# Parts of the light: everywhere, from the side of the reader, from above; highlight and its sharpness.
+_AMBIENT, _KEY, _SKY, _GLOSS, _SHARP = 0.42, 0.50, 0.18, 0.16, 24.0
+_NEAR = 1e-3  # triangles nearer than this part of the distance are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """Solids to draw, in world axes: vertices (n, 3), faces (m, 3), colour (red, green, blue; 0 to 255), opacity.
+
+    ``lit`` is False for flat colours, as of lines on the ground.
+    """
+
+    vertices: Array
+    faces: Faces
+    colour: tuple[int, int, int]
+    opacity: float = 1.0
+    lit: bool = True
+
+
+class Canvas:
+    """A picture in the making, of width × height pixels with samples² samples each, seen by a camera."""
+
+    def __init__(
+        self, camera: Camera, width: int, height: int, background: tuple[int, int, int], samples: int = 2
+    ) -> None:
+        self.camera, self.width, self.height, self.samples = camera, width, height, samples
+        shape = samples * height, samples * width
+        self.picture = np.empty((*shape, 3), dtype=np.float32)
+        self.picture[:] = background
+        self.depth = np.full(shape, np.inf, dtype=np.float32)
+
+    def copy(self) -> Canvas:
+        """Return a copy, on which to draw what moves."""
+        twin = Canvas.__new__(Canvas)
+        vars(twin).update(vars(self))
+        twin.picture, twin.depth = self.picture.copy(), self.depth.copy()
+        return twin
+
+    def draw(self, solids: list[Triangles]) -> None:
+        """Draw solids, the opaque ones first, then those of each opacity as one layer."""
+        for solid in solids:
+            if solid.opacity >= 1.0:
+                _draw(solid, self.camera, self.picture, self.depth)
+        for opacity in sorted({solid.opacity for solid in solids if solid.opacity < 1.0}, reverse=True):
+            layer, nearest = self.picture.copy(), self.depth.copy()
+            for solid in solids:
+                if solid.opacity == opacity:
+                    _draw(solid, self.camera, layer, nearest)
+            shown = nearest < self.depth
+            self.picture[shown] += np.float32(opacity) * (layer[shown] - self.picture[shown])
+
+    def pixels(self) -> Picture:
+        """Return the picture (height, width, 3)."""
+        n = self.samples
+        mean = np.zeros((self.height, self.width, 3), dtype=np.float32)
+        for i in range(n):
+            for j in range(n):
+                mean += self.picture[i::n, j::n]
+        return np.clip(mean / (n * n) + 0.5, 0.0, 255.0).astype(np.uint8)
+
+
+def _draw(solid: Triangles, camera: Camera, picture: NDArray[np.float32], depth: NDArray[np.float32]) -> None:
+    h, w = depth.shape
+    placed = camera.pixels(solid.vertices, w, h)
+    if solid.lit:
+        lights = _light(solid, camera)
+    else:
+        lights = np.zeros((len(placed), 2))
+        lights[:, 0] = 1.0
+    _fill(
+        placed,
+        lights,
+        np.ascontiguousarray(solid.faces, dtype=np.int64),
+        np.array(solid.colour, dtype=float),
+        _NEAR * camera.distance,
+        picture,
+        depth,
+    )
+
+
+def _light(solid: Triangles, camera: Camera) -> Array:
+    """Return how bright each vertex is, and its highlight."""
+    corners = solid.vertices[solid.faces]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals = np.zeros_like(solid.vertices)
+    for k in range(3):
+        np.add.at(normals, solid.faces[:, k], across)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    right, up, towards = camera.axes
+    key = 0.35 * right + 0.45 * up + towards
+    key /= np.linalg.norm(key)
+    half = key + towards
+    half /= np.linalg.norm(half)
+    facing = np.sign(normals @ towards)[:, None] * normals
+    bright = _AMBIENT + _KEY * np.maximum(facing @ key, 0.0) + _SKY * np.maximum(facing @ up, 0.0)
+    return np.stack([bright, _GLOSS * np.maximum(facing @ half, 0.0) ** _SHARP], axis=1)
+
+
+@njit(cache=True, nogil=True)
+def _fill(placed, lights, faces, colour, near, picture, depth):
+    """Draw triangles at pixels (n, 3: x, y, depth) into a picture where they are nearer than its depths."""
+    h, w = depth.shape
+    for f in range(faces.shape[0]):
+        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+        za, zb, zc = placed[a, 2], placed[b, 2], placed[c, 2]
+        if min(za, zb, zc) < near:
+            continue
+        xa, ya, xb, yb, xc, yc = (
+            placed[a, 0], placed[a, 1], placed[b, 0], placed[b, 1], placed[c, 0], placed[c, 1],
+        )  # fmt: skip
+        area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya)
+        if area == 0.0:
+            continue
+        if max(ya, yb, yc) < 0.0 or min(ya, yb, yc) >= h:
+            continue
+        top, bottom = int(max(min(ya, yb, yc), 0.0)), int(min(max(ya, yb, yc), h - 1.0))
+        for i in range(top, bottom + 1):
+            y = i + 0.5
+            low, high = np.inf, -np.inf  # where the row meets the edges
+            for xs, ys, xe, ye in ((xa, ya, xb, yb), (xb, yb, xc, yc), (xc, yc, xa, ya)):
+                if min(ys, ye) <= y <= max(ys, ye) and ys != ye:
+                    cross = xs + (y - ys) / (ye - ys) * (xe - xs)
+                    low, high = min(low, cross), max(high, cross)
+            if low > high or low >= w or high < 0.0:
+                continue
+            for j in range(int(max(low, 0.0)), int(min(high, w - 1.0)) + 1):
+                x = j + 0.5
+                u = ((xb - x) * (yc - y) - (xc - x) * (yb - y)) / area
+                v = ((xc - x) * (ya - y) - (xa - x) * (yc - y)) / area
+                t = 1.0 - u - v
+                if u < 0.0 or v < 0.0 or t < 0.0:
+                    continue
+                inverse = u / za + v / zb + t / zc  # 1 / depth is what is linear on the picture
+                z = 1.0 / inverse
+                if z >= depth[i, j]:
+                    continue
+                depth[i, j] = z
+                p, q, r = u / za * z, v / zb * z, t / zc * z
+                bright = p * lights[a, 0] + q * lights[b, 0] + r * lights[c, 0]
+                gloss = 255.0 * (p * lights[a, 1] + q * lights[b, 1] + r * lights[c, 1])
+                for k in range(3):
+                    picture[i, j, k] = min(255.0, bright * colour[k] + gloss)

@@ -1,0 +1,279 @@
+"""`view`: mechanisms and their motions in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import SarrusError
+from sarrus.plotting.style import colour
+from sarrus.system import System
+from sarrus.trajectory import Trajectory
+from sarrus.viewer.camera import Camera, frame
+from sarrus.viewer.desk import Desk
+from sarrus.viewer.drawing import Drawing
+from sarrus.viewer.force_panel import ForcePanel
+from sarrus.viewer.joint_panel import JointPanel
+from sarrus.viewer.mode_panel import ModePanel
+from sarrus.viewer.parts import Rgb, rgb
+from sarrus.viewer.plot_panel import PlotPanel
+from sarrus.viewer.puppet import Puppet
+from sarrus.viewer.readout import Readout, read
+from sarrus.viewer.run_panel import RunPanel
+from sarrus.viewer.scene import furnish, start_server, stop_server
+from sarrus.viewer.subjects import Viewable, subjects
+from sarrus.viewer.time_panel import TimePanel, at
+
+_ASPECT = 1.15  # width over height of the part of a window that the panels leave
+_ROOM = 0.36  # height of the plots, in heights of the motion
+_GHOST = 0.45  # opacity of motions laid over the first
+_RARELY = 0.15  # seconds between two readouts while something plays
+
+
+def view(
+    *what: Viewable | Mapping[str, Trajectory],
+    system: System | None = None,
+    q: ArrayLike | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    open_browser: bool = True,
+    block: bool = False,
+) -> Viewer:
+    """Show a mechanism, or motions of it, in the browser.
+
+    Parameters
+    ----------
+    what : a `Mechanism` or a `System`, to drag by its joints; or trajectories, of which the first is drawn solid and
+        the others laid over it. A mapping of names to trajectories, such as ``Comparison.trajectories``, gives them
+        names.
+    system : the system that moved, for trajectories that know none.
+    q : (nq,) where to begin; default the end of the first trajectory's first sample, the keyframe or reference pose
+        of a mechanism. Open loops are closed.
+    host, port : where the page is served. A port that is taken is replaced by the next free one; ``url`` says which.
+        Only this computer can see the page unless ``host`` is "0.0.0.0".
+    open_browser : open the page in the usual browser.
+    block : stay until interrupted, as a script needs whose end would close the page.
+
+    Returns
+    -------
+    Viewer with ``url``, ``show(q)``, ``show_time(t)``, ``play()``, ``pause()``, ``stop()``.
+
+    Raises
+    ------
+    ArgumentError
+        viser is not installed; nothing to show; a system from one's own equations, which has no bodies; trajectories
+        of different mechanisms.
+    """
+    viewer = Viewer(*what, system=system, q=q, host=host, port=port)
+    if open_browser:
+        webbrowser.open(viewer.url)
+    if block:
+        viewer.wait()
+    return viewer
+
+
+class Viewer:
+    """A page that shows a mechanism; `view` makes one.
+
+    Attributes
+    ----------
+    url : address of the page.
+    system, drawing : what is shown, and how it is drawn.
+    runs, labels : the trajectories and their names.
+    q : (nq,) the configuration shown; ``readout`` says what is known there.
+    camera : the camera with which the page opens.
+    """
+
+    def __init__(
+        self,
+        *what: Viewable | Mapping[str, Trajectory],
+        system: System | None = None,
+        q: ArrayLike | None = None,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+    ) -> None:
+        subject = subjects(what, system, q)
+        self.system, self.q = subject.system, subject.q
+        self.runs, self.labels = list(subject.runs), list(subject.labels)
+        motion = np.concatenate([run.q for run in self.runs]) if self.runs else self.q[None]
+        self.drawing = Drawing(self.system, motion)
+        self.readout: Readout = read(self.system, self.q)
+        self._note, self._since = "", 0.0
+        self.camera: Camera = self._frame()
+        self.server = start_server(host, port, self.system.name)
+        self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.server.get_port()}"
+        self.desk = Desk(self._tick, lambda: self._moving)
+        self.desk.do(self._build)
+
+    # --- what a program may ask for ------------------------------------------------------------------
+
+    def show(self, q: ArrayLike, *, note: str = "", keep: str | None = None) -> None:
+        """Show a configuration (nq,); its loops are taken as they are. ``note`` appears below the readout."""
+        q = self.system.normalized(q)
+
+        def show() -> None:
+            self.q = q
+            self.readout = read(self.system, q)
+            self._note = note
+            self.puppets[0].move(self.drawing.poses(q))
+            self.joints.follow(q, keep)
+            self.forces.show(q, self.readout.multipliers, self.readout.determined)
+            self.modes.moved()
+            self._write()
+
+        self.desk.do(show)
+
+    def drag(self, name: str, value: float) -> None:
+        """Take a coordinate to a value as the slider does; the mechanism follows as far as it can."""
+        self.desk.do(lambda: self.joints.drag(name, value))
+
+    def show_time(self, t: float) -> None:
+        """Show the runs at a time [s]."""
+        self.desk.do(lambda: self.timeline.go(t))
+
+    def play(self) -> None:
+        """Play the runs."""
+        self.desk.do(lambda: self.timeline.set_playing(True))
+
+    def pause(self) -> None:
+        """Stop all that moves by itself."""
+
+        def pause() -> None:
+            self.timeline.set_playing(False)
+            self.modes.stop()
+
+        self.desk.do(pause)
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write the runs, or without any the configuration shown, as `sarrus.render` does."""
+        from sarrus.viewer.film import render
+
+        runs: Any = dict(zip(self.labels, self.runs))
+        here = {"system": self.system} if runs else {"q": self.q}
+        return self.desk.do(lambda: render(runs or self.system, path, **here, **options))
+
+    def stop(self) -> None:
+        """Close the page."""
+        self.desk.close()
+        stop_server(self.server)
+
+    def wait(self) -> None:
+        """Stay until interrupted (Ctrl-C), then close the page."""
+        try:
+            self.server.sleep_forever()
+        except KeyboardInterrupt:
+            self.stop()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"Viewer({self.system.name!r} at {self.url}, {len(self.runs)} runs)"
+
+    # --- what the panels use, on the desk's thread ---------------------------------------------------
+
+    @property
+    def shades(self) -> list[Rgb]:
+        """Colours of the runs."""
+        return [rgb(colour(k)) for k in range(len(self.runs))]
+
+    def show_run(self, time: float) -> None:
+        """Show the runs at a time [s]; the first one leads the readout."""
+        if not self.runs:
+            return
+        q = at(self.runs[0], time)
+        self.q = q
+        with self.server.atomic():
+            self.puppets[0].move(self.drawing.poses(q))
+            for puppet, run in zip(self.puppets[1:], self.runs[1:]):
+                puppet.move(puppet.drawing.poses(at(run, time)))
+            self.forces.show_run(self.runs[0], time, q)
+        self._since += 0.025
+        if not self.timeline.playing or self._since > _RARELY:
+            self._since = 0.0
+            self.plots.point(time)
+            try:
+                self.readout = read(self.system, q)
+                self._note = "" if self.timeline.playing else f"at t = {time:.4g} s, velocities left out"
+                self._write()
+            except SarrusError as error:
+                self._note = str(error)
+            self.joints.follow(q)
+
+    def set_runs(self, runs: list[Trajectory], labels: list[str]) -> None:
+        """Show other runs, from their start."""
+        self.runs, self.labels = runs, labels
+        for number in range(1, len(self.puppets)):
+            self.server.scene.remove_by_name(f"/run{number}")
+        self.puppets[1:] = self._ghosts()
+        self.timeline.rebuild()
+        self.timeline.folder.visible = bool(runs)
+        self.plots.rebuild()
+        self.forces.rescale()
+
+    def _frame(self) -> Camera:
+        """Return a camera that has the whole motion in the picture, above the plots where there are some."""
+        low, high = self.drawing.bounds()
+        if self.runs:
+            down = -self.drawing.view.up
+            room = _ROOM * float(np.abs(down) @ (high - low))
+            low, high = low + np.minimum(room * down, 0.0), high + np.maximum(room * down, 0.0)
+        return frame(low, high, self.drawing.view, _ASPECT)
+
+    def _build(self) -> None:
+        server, gui = self.server, self.server.gui
+        gui.configure_theme(
+            show_logo=False, show_share_button=False, brand_color=(0, 114, 178), control_width="large"
+        )
+        gui.set_panel_label(self.system.name.replace("_", " "))
+        gui.main_panel.dock_right()
+        scene = server.scene
+        furnish(server, self.drawing, self.camera)
+        tint = self.shades[0] if len(self.runs) > 1 else None
+        self.puppets = [Puppet(scene, "/mechanism", self.drawing, tint), *self._ghosts()]
+        self.timeline = TimePanel(self, gui)
+        self.timeline.folder.visible = bool(self.runs)
+        self.joints = JointPanel(self, gui, self.q)
+        with gui.add_folder("State"):
+            self._state = gui.add_html("")
+        self.forces = ForcePanel(self, gui)
+        self.run = RunPanel(self, gui)
+        self.modes = ModePanel(self, gui)
+        self.plots = PlotPanel(self, gui)
+        for note in self.drawing.parts.notes:
+            gui.add_html(f'<div style="font-size:0.85em;padding:0.3em 0.7em;color:#b3261e">{note}</div>')
+        if self.runs:
+            self.timeline.go(self.timeline.start)
+        else:
+            self.show(self.q)
+
+    def _ghosts(self) -> list[Puppet]:
+        found = []
+        for number, run in enumerate(self.runs[1:], start=1):
+            own = run.moved_system() or self.system
+            drawing = self.drawing if own is self.system else Drawing(own, run.q)
+            puppet = Puppet(self.server.scene, f"/run{number}", drawing, self.shades[number], _GHOST)
+            puppet.move(drawing.poses(run.q[0]))
+            found.append(puppet)
+        return found
+
+    def _write(self) -> None:
+        self._state.content = self.readout.html(self._note)
+
+    @property
+    def _moving(self) -> bool:
+        return hasattr(self, "plots") and (self.timeline.playing or self.modes.playing)
+
+    def _tick(self, seconds: float) -> None:
+        if self.modes.playing:
+            self.modes.tick(seconds)
+        elif self.timeline.playing:
+            self.timeline.tick(seconds)

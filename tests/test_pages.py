@@ -1,0 +1,123 @@
+"""README.md, CONTRIBUTING.md and every page of docs/: blocks run, outputs are what is printed, links lead on."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sarrus.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "docs"))
+
+import outputs  # noqa: E402
+
+PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#]+)")
+NUMBER = re.compile(r"[-−+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?$")
+# Ten thousand steps of formulations in NumPy: here a few of them.
+SHORTER = {"docs/gallery/five_bar.md": ("duration=5.0", "duration=0.02")}
+
+
+def blocks(page: str) -> list[outputs.Block]:
+    return outputs.blocks((ROOT / page).read_text(encoding="utf-8"))
+
+
+def with_blocks(kind: str) -> list[str]:
+    return [page for page in PAGES if any(block.kind == kind for block in blocks(page))]
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder to work in with what a page may use; no display."""
+    outputs.prepare(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+
+
+@pytest.mark.usefixtures("workplace")
+@pytest.mark.parametrize("page", with_blocks("python"))
+def test_python_blocks_run_and_print_what_is_shown(page: str) -> None:
+    """Blocks of a page share their names; a block of text right below one is what it prints."""
+    text = (ROOT / page).read_text(encoding="utf-8").replace(*SHORTER.get(page, ("", "")))
+    for block, printed in outputs.outputs(text, page):
+        assert_same_output(printed, block.text, f"{page}:{block.line}")
+
+
+def assert_same_output(printed: str, shown: str, place: str) -> None:
+    """Compare word by word, numbers to one percent; figures of the size of rounding count as equal."""
+    ours, page = printed.replace("[", "[ ").split(), shown.replace("[", "[ ").split()
+    assert len(ours) == len(page), f"{place} shows\n{shown}\nbut the block prints\n{printed}"
+    for new, old in zip(ours, page):
+        bare = [word.strip("(),;:[]") for word in (new, old)]
+        if all(map(NUMBER.match, bare)):
+            here, there = (float(word.replace("−", "-").replace(",", "")) for word in bare)
+            assert np.isclose(here, there, rtol=0.01, atol=1e-7), (
+                f"{place} shows {old}, the block prints {new}"
+            )
+        else:
+            assert new == old, f"{place} shows\n{shown}\nbut the block prints\n{printed}"
+
+
+@pytest.mark.usefixtures("workplace")
+@pytest.mark.parametrize("page", with_blocks("console"))
+def test_commands_exist(page: str) -> None:
+    """Lines of ``sarrus`` run, for a moment; make's targets, scripts and extras that others name are there."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    for block in (block for block in blocks(page) if block.kind == "console"):
+        for command in re.findall(r"^\$ (.*)$", block.text, re.MULTILINE):
+            words = shlex.split(command, comments=True)
+            program = words[0].removeprefix(".venv/bin/")
+            place = f"{page}:{block.line}: {command}"
+            if program == "sarrus":
+                assert main(shlex.split(re.sub(r"--duration \S+", "--duration 0.05", command))[1:]) == 0, (
+                    place
+                )
+            elif program == "make":
+                assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in words[1:]), place
+            elif program.startswith("python") and words[1] != "-m":
+                assert (ROOT / words[1]).exists(), place
+            elif "pip" in words:
+                assert all(extra in extras for extra in re.findall(r"[\[,](\w+)(?=[\],])", command)), place
+            else:
+                assert program in ("git", "cd", "python", "python3", "source", "pytest"), place
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = LINK.findall(path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """Sphinx makes the reference from docstrings; it has to be asked for each name."""
+    import sarrus as sr
+
+    pages = "".join(p.read_text(encoding="utf-8") for p in sorted(ROOT.glob("docs/reference/*.rst")))
+    listed = set(re.findall(r"::? (sarrus\.[\w.]+)$", pages, re.MULTILINE))
+    modules = (sr, sr.control, sr.coordinates, sr.formulations, sr.optimize)
+    public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
+    public |= {f"sarrus.sensitivity.{name}" for name in sr.sensitivity.__all__ if name != "step_derivatives"}
+    public |= {
+        f"sarrus.trajectories.{name}" for name in ("circle", "hold", "minimum_jerk", "sample", "via_points")
+    }
+    modules_of_their_own = {
+        "control",
+        "coordinates",
+        "formulations",
+        "optimize",
+        "sensitivity",
+        "trajectories",
+    }
+    assert public - listed == {f"sarrus.{name}" for name in modules_of_their_own}
