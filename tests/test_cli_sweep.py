@@ -83,7 +83,7 @@ def test_a_grid_is_that_of_the_library(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_start_samples_and_options(folder: Path) -> None:
     text = SMALL.partition("[grid]")[0]
-    text = "t0 = 1.0\nmethod = 'dopri5'\nrtol = 1e-9\nchunk = 5\nstore = 'done/here'\n" + text
+    text = "t0 = 1.0\nmethod = 'dopri5'\nrtol = 1e-9\ndt = 0.01\nchunk = 5\nstore = 'done/here'\n" + text
     text += "[start]\nm = 1.7\nq.left = 2.05\nv.right = 0.5\nu.left_motor = 3\n"
     text += "[samples]\nu.right_motor = [1, 2]\n'v.left' = [0.1, 0.2]\n"
     read = read_study(written(folder, text))

@@ -82,8 +82,6 @@ class Study:
                 if axis.kind == "p":
                     p[:, axis.index] = values[axis.name]
             q, v, status = self._closer.close(q, v, t0, p)
-        # What the system remembers of a rank is from the same place in every chunk, whatever was done before.
-        s.ensure_generic_rank(s.normalized(self.q), t0, self.v, renew=True)
         done = rollout(
             s,
             q,

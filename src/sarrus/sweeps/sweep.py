@@ -70,8 +70,8 @@ def sweep(
         Axes are parameters by their names in ``system.parameters``, initial coordinates "q.NAME", initial velocities
         "v.NAME" and controls "u.NAME".
     outputs : what to keep, by name: "q", "v", "a", "u", "multipliers", "energy", "residual", "rank", "condition" at the
-        end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps, as
-        ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps", "rejected". And
+        end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps or
+        samples, as ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps", "rejected". And
         functions f(rollout) of the runs of a chunk, which return a mapping of names to arrays (runs, …), or to pairs
         of the names of the dimensions after the runs and an array. Status and the time reached are always kept.
     q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
