@@ -61,7 +61,8 @@ class ForwardDynamics:
     """Accelerations, constraint forces and multipliers at a state."""
 
     def __init__(self, plan: SystemPlan) -> None:
-        self.plan, self.constants = plan, {}
+        self.plan = plan
+        self.constants: dict[str, np.ndarray] = {}
         self.members = [
             Member("double", "answer", plan.system.output_size, "of the last solve"),
             Member("double", "unit", plan.system.nq, "q with unit quaternions"),
@@ -121,7 +122,9 @@ class ForwardDynamics:
             ]
         lines += [f"    for (i = 0; i < {s.nv}; i++)\n        out->a[i] = W->answer[i];"]
         if s.nc:
-            lines += [f"    for (i = 0; i < {s.nc}; i++)\n        out->multipliers[i] = W->answer[{s.nv} + i];"]
+            lines += [
+                f"    for (i = 0; i < {s.nc}; i++)\n        out->multipliers[i] = W->answer[{s.nv} + i];"
+            ]
         lines += [
             f"    for (i = 0; i < {s.nv}; i++)\n        out->constraint_force[i] = W->answer[{s.nv + s.nc} + i];"
         ]
@@ -174,7 +177,8 @@ class Terms:
     """All terms of the equations of motion at a state."""
 
     def __init__(self, plan: SystemPlan, natives: Natives) -> None:
-        self.plan, self.constants = plan, {}
+        self.plan = plan
+        self.constants: dict[str, np.ndarray] = {}
         compiled = plan.system.compiled
         e = compiled.equations
         self.outputs: dict[str, ca.SX] = {name: getattr(e, name) for name in TERMS}
@@ -325,5 +329,3 @@ static int {name}_finite(const {name}_workspace *W, const double *tau)
     return wrong == 0.0 ? {name.upper()}_ILL_POSED : {name.upper()}_NOT_FINITE;
 }}
 """
-
-

@@ -33,7 +33,7 @@ from sarrus.c_export.values import (
 from sarrus.kernels.flat import flat, flat_at, flat_from, flat_pointer, integers_at
 from sarrus.kernels.native_call import call_kernel, call_native
 
-_OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
     ast.Mult: ("*", operator.mul),
@@ -56,13 +56,21 @@ _SIMPLE = re.compile(r"[A-Za-z_][\w]*(?:->\w+)?$")
 
 
 class Functions(Protocol):
-    """Who knows the C functions that kernels call."""
+    """Who knows the C functions that kernels call; ``workspace`` is the type of what functions with a table get."""
+
+    workspace: str
 
     def call(self, function: Any, arguments: list[Value]) -> tuple[str, Kind]:
         """Return the name in C of a kernel function for such arguments, and what it returns."""
 
     def helper(self, name: str) -> str:
-        """Return the name of a small function that C lacks."""
+        """Note that the function at hand uses what has this name in C."""
+
+    def forget(self) -> None:
+        """Forget what the function at hand uses: it is translated again."""
+
+    def type_name(self, kind: Kind) -> str:
+        """Return the name of a type in C."""
 
 
 class Expressions:
@@ -180,7 +188,7 @@ class Expressions:
         if isinstance(left, Address):
             assert isinstance(op, ast.Add)
             return Address(left.target, self.combine(op, left.offset, right))
-        sign, compute = _OPERATORS[type(op)]
+        sign, compute = OPERATORS[type(op)]
         if isinstance(left, Known) and isinstance(right, Known):
             with np.errstate(all="ignore"):
                 return Known(compute(left.value, right.value))
@@ -242,7 +250,7 @@ class Expressions:
         return Term(f"{a.inner} {sign} {b.inner}", INT, atomic=False)
 
     def _boolop(self, node: ast.BoolOp) -> Value:
-        parts = []
+        parts: list[Value] = []
         every = isinstance(node.op, ast.And)
         for item in node.values:
             part = self.value(item)

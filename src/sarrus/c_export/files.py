@@ -58,16 +58,31 @@ class Contents:
                 f"Dynamics of {s.name}, written by sarrus. SI units, radians. C99 and libm, nothing else; no "
                 "allocation; all that changes is in the workspace, one of which serves one thread at a time."
             ),
-            f"#ifndef {upper}_H\n#define {upper}_H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n",
+            f'#ifndef {upper}_H\n#define {upper}_H\n\n#ifdef __cplusplus\nextern "C" {{\n#endif\n',
             note("Numbers of coordinates, velocities, controls, constraint rows and parameters."),
             "\n".join(f"#define {upper}_{key} {value}" for key, value in sizes.items()) + "\n",
         ]
         for title, prefix, names, units in (
             ("Coordinates q.", "Q", s.coordinate_names, coordinate_units(s)),
-            ("Velocities v; accelerations and generalized forces too.", "V", s.velocity_names, velocity_units(s)),
+            (
+                "Velocities v; accelerations and generalized forces too.",
+                "V",
+                s.velocity_names,
+                velocity_units(s),
+            ),
             ("Controls u.", "U", s.actuator_names, ("",) * s.nu),
-            ("Constraint rows, with the units of their multipliers.", "ROW", s.constraint_names, constraint_units(s)),
-            ("Parameters: change them in the workspace.", "P", tuple(s.parameters), ("",) * len(s.parameters)),
+            (
+                "Constraint rows, with the units of their multipliers.",
+                "ROW",
+                s.constraint_names,
+                constraint_units(s),
+            ),
+            (
+                "Parameters: change them in the workspace.",
+                "P",
+                tuple(s.parameters),
+                ("",) * len(s.parameters),
+            ),
             ("Settings of the law.", "SETTING", tuple(self.settings), ("",) * len(self.settings)),
         ):
             if names:
@@ -116,7 +131,7 @@ class Contents:
             ]
         )
         parts = [
-            f'{note(f"Dynamics of {self.system.name}, written by sarrus; see {self.name}.h.")}\n'
+            f"{note(f'Dynamics of {self.system.name}, written by sarrus; see {self.name}.h.')}\n"
             f'#include "{self.name}.h"\n\n#include <math.h>\n',
             *(HELPERS[helper] for helper in HELPERS if helper in used),
             *(constant_array("int", table, values) for table, values in self.tables.items() if table in used),
@@ -147,10 +162,12 @@ class Contents:
                 lines.append(f"    W->{m.name} = {int(m.start[0])};")
             elif m.start is not None and np.any(m.start):
                 arrays.append(constant_array(m.type, f"first_{m.name}", m.start))
-                lines.append(f"    for (i = 0; i < {m.size}; i++)\n        W->{m.name}[i] = first_{m.name}[i];")
+                lines.append(
+                    f"    for (i = 0; i < {m.size}; i++)\n        W->{m.name}[i] = first_{m.name}[i];"
+                )
         zero = (
-            f"    unsigned char *byte = (unsigned char *)W;\n    unsigned long k = 0;\n    int i = 0;\n"
-            f"    for (k = 0; k < sizeof *W; k++)\n        byte[k] = 0;\n"
+            "    unsigned char *byte = (unsigned char *)W;\n    unsigned long k = 0;\n    int i = 0;\n"
+            "    for (k = 0; k < sizeof *W; k++)\n        byte[k] = 0;\n"
         )
         body = zero + "\n".join(lines) + "\n    (void)i;\n"
         return "\n".join(arrays) + f"\nvoid {self.name}_init({self.name}_workspace *W)\n{{\n{body}}}\n"

@@ -17,7 +17,6 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.command import command
 from sarrus.kernels.distribution import distribution
-from sarrus.status import Status
 
 
 class LawEntry:
@@ -78,7 +77,9 @@ class LawEntry:
         law_input = np.array(law._input)
         members = [
             Member("double", f"{p}_state", s.nq + s.nv + s.nu + 1, "q, v, u, t"),
-            Member("double", f"{p}_input", len(law_input), "q, v, u, t, parameters, tau, settings", law_input),
+            Member(
+                "double", f"{p}_input", len(law_input), "q, v, u, t, parameters, tau, settings", law_input
+            ),
             Member("double", f"{p}_tolerances", ll.N_SETTINGS, "tolerances", law._tolerances),
             Member("int", f"{p}_rank", 0, "of A at ordinary closed configurations", law.table[[ll.RANK]]),
             Member("int", f"{p}_order", len(law.table) - self.table.room, "permutation of the rows"),
@@ -89,11 +90,17 @@ class LawEntry:
             assert isinstance(law, ContactLaw)
             arrays = law._arrays
             members += [
-                Member("double", f"{p}_limits", len(arrays[cn.PHYSICS]), "limits and weights", arrays[cn.PHYSICS]),
-                Member("double", f"{p}_memory", len(arrays[cn.MEMORY]), "of the last sample", self._forgotten()),
+                Member(
+                    "double", f"{p}_limits", len(arrays[cn.PHYSICS]), "limits and weights", arrays[cn.PHYSICS]
+                ),
+                Member(
+                    "double", f"{p}_memory", len(arrays[cn.MEMORY]), "of the last sample", self._forgotten()
+                ),
                 Member("double", f"{p}_program", len(arrays[cn.WORK]), "room for a cone program"),
                 Member("double", f"{p}_report", len(arrays[cn.REPORT]), "of the last distribution"),
-                Member("int", f"{p}_cones", len(contacts.numbers) - contacts.room, "sizes of cones, permutation"),
+                Member(
+                    "int", f"{p}_cones", len(contacts.numbers) - contacts.room, "sizes of cones, permutation"
+                ),
             ]
         return members
 
@@ -128,10 +135,16 @@ class LawEntry:
             f"void {name}_law_reset({name}_workspace *W);\n",
         ]
         if isinstance(law, ContactLaw):
-            rows = [level for level in law.levels[0].rows] if hasattr(law.levels[0], "rows") else []
+            rows = [
+                f"{n}.{k}" for n, p in zip(law.terms.names, law.terms.places) for k in range(p.stop - p.start)
+            ]
             names = macros(f"{upper}_FORCE", rows)
-            places = "\n".join(f"    {m} = {k}{',' if k + 1 < len(names) else ''}" for k, m in enumerate(names))
-            parts.append(f"/* Forces of the contacts that go with the last controls [N]. */\nenum {{\n{places}\n}};\n")
+            places = "\n".join(
+                f"    {m} = {k}{',' if k + 1 < len(names) else ''}" for k, m in enumerate(names)
+            )
+            parts.append(
+                f"/* Forces of the contacts that go with the last controls [N]. */\nenum {{\n{places}\n}};\n"
+            )
             parts.append(f"#define {upper}_FORCE(W, k) ((W)->{self.prefix}_answer[{upper}_NU + (k)])\n")
         return "\n".join(parts)
 
@@ -151,7 +164,9 @@ class LawEntry:
         infeasible = held = ""
         if isinstance(law, ContactLaw):
             outcome = f"W->{p}_report[{law._report_layout.outcome}]"
-            infeasible = f"    if (code < 0 && {outcome} == {cn.FAILED}.0)\n        return {upper}_INFEASIBLE;\n"
+            infeasible = (
+                f"    if (code < 0 && {outcome} == {cn.FAILED}.0)\n        return {upper}_INFEASIBLE;\n"
+            )
             held = f"    if ({outcome} == {cn.HELD}.0)\n        return {upper}_INFEASIBLE;\n"
         levels = "".join(
             f"    missed |= W->{p}_answer[{at + 1}] > {ACHIEVED!r} * (1.0 + W->{p}_answer[{at + 2}]);\n"

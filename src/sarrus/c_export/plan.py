@@ -104,7 +104,11 @@ class SystemPlan:
     def parameters(self) -> list[Member]:
         """Return the member of the workspace that holds the parameters, if there are any."""
         values = np.array(list(self.system.parameters.values()))
-        return [Member("double", "parameters", len(values), "that may be changed", values)] if len(values) else []
+        return (
+            [Member("double", "parameters", len(values), "that may be changed", values)]
+            if len(values)
+            else []
+        )
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
@@ -113,7 +117,9 @@ class SystemPlan:
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
             Member("double", "settings", la.N_SETTINGS, "tolerances", system.settings()),
-            Member("int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]),
+            Member(
+                "int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]
+            ),
             Member("int", "holonomic_rank", 0, "of its holonomic rows", system.table[[la.HOLONOMIC_RANK]]),
             Member("int", "order", len(table) - self.table.room, "permutation of the rows"),
             Member("double", "work", int(work), "room to compute in"),

@@ -129,7 +129,8 @@ Value = Known | Term | View | Pack | Address | Table
 def c_float_or_int(value: Any) -> Term:
     """Return a number that is known as a C expression."""
     if isinstance(value, bool | np.bool_ | int | np.integer):
-        return Term(str(int(value)), INT, atomic=value >= 0, counts=value >= 0)
+        number = int(value)
+        return Term(str(number), INT, atomic=number >= 0, counts=number >= 0)
     if isinstance(value, float | np.floating):
         return Term(c_number(float(value)), DOUBLE)
     raise TypeError(f"{value!r} is no number that C has")

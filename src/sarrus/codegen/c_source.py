@@ -16,8 +16,9 @@ from sarrus.codegen.program import Program
 CHUNK = 500  # instructions of one chunk, and of the longest function that is not split
 
 _FUNCTIONS = (
-    "sqrt fabs floor ceil sin cos exp log tan asin acos atan sinh cosh tanh asinh acosh atanh log1p expm1 erf"
-).split()
+    *("sqrt", "fabs", "floor", "ceil", "exp", "log", "log1p", "expm1", "erf", "sin", "cos", "tan"),
+    *("asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+)
 _FUNCTIONS_OF_TWO = {
     ca.OP_POW: "pow",
     ca.OP_CONSTPOW: "pow",
@@ -99,9 +100,7 @@ def emit_c(program: Program, name: str, chunk: int = CHUNK) -> str:
     text = []
     for k, body in enumerate(bodies):
         idle = "".join(f"    (void){v};\n" for v in ("in", "out", "slots") if f"{v}[" not in body)
-        text.append(
-            f"static void {name}_{k}({arguments}, double *restrict slots)\n{{\n{idle}{body}}}\n\n"
-        )
+        text.append(f"static void {name}_{k}({arguments}, double *restrict slots)\n{{\n{idle}{body}}}\n\n")
     calls = "".join(f"    {name}_{k}(in, out, slots);\n" for k in range(len(bodies)))
     slots_line = f"    double slots[{max(n_slots, 1)}];\n"
     return "".join(text) + f"static void {name}({arguments})\n{{\n{slots_line}{calls}}}\n"

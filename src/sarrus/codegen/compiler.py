@@ -170,6 +170,4 @@ def _build(name: str, inputs: ca.SX, outputs: ca.SX, chunk: int | None) -> tuple
 
 
 def _program(name: str, inputs: ca.SX, outputs: ca.SX) -> Program:
-    return read_program(
-        _casadi_function(name, inputs, ca.cse(outputs) if outputs.numel() else outputs), name
-    )
+    return read_program(_casadi_function(name, inputs, ca.cse(outputs) if outputs.numel() else outputs), name)
