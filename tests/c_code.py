@@ -20,9 +20,29 @@ from sarrus.status import Status
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off")
 GUARD = 64  # bytes behind the workspace that must stay as they are
-PROBE = '#include "{name}.h"\nunsigned long size_of_workspace(void);\n' + (
-    "unsigned long size_of_workspace(void)\n{{\n    return sizeof({name}_workspace);\n}}\n"
-)
+# What tests need beside an export: its sizes, and what its macros reach.
+PROBE = """\
+#include "{name}.h"
+unsigned long size_of_workspace(void);
+unsigned long size_of_workspace(void)
+{{
+    return sizeof({name}_workspace);
+}}
+#ifdef {upper}_SETTING
+void change_setting({name}_workspace *W, int k, double value);
+void change_setting({name}_workspace *W, int k, double value)
+{{
+    {upper}_SETTING(W, k) = value;
+}}
+#endif
+#ifdef {upper}_FORCE
+double force_of({name}_workspace *W, int k);
+double force_of({name}_workspace *W, int k)
+{{
+    return {upper}_FORCE(W, k);
+}}
+#endif
+"""
 
 
 def compiler() -> str:
@@ -39,7 +59,7 @@ def build(export: CExport, *flags: str) -> Path:
     """Compile an export to a shared library, warnings being errors."""
     folder = export.files[0].parent
     probe = folder / "probe.c"
-    probe.write_text(PROBE.format(name=export.name))
+    probe.write_text(PROBE.format(name=export.name, upper=export.name.upper()))
     library = folder / f"{export.name}.so"
     command = [
         compiler(),
