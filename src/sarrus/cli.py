@@ -1,4 +1,4 @@
-"""The command ``sarrus``: look at a model file, simulate it, save and draw the motion."""
+"""The command ``sarrus``: look at a model file, simulate it, draw the motion, export it, time it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sarrus.cli_bench import HELP as BENCH
+from sarrus.cli_bench import bench
 from sarrus.cli_compare import HELP as COMPARE
 from sarrus.cli_compare import compare
+from sarrus.cli_export import app as export
 from sarrus.cli_options import (
     PICTURES,
     Absolute,
@@ -153,6 +156,8 @@ def simulate(
 
 
 app.command(help=COMPARE)(compare)
+app.command(help=BENCH)(bench)
+app.add_typer(export, name="export")
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.usual import usual_configuration
 from sarrus.c_export.entries import Entry, ForwardDynamics, Step, Terms
 from sarrus.c_export.files import Contents
 from sarrus.c_export.inverse_entry import InverseDynamics
@@ -18,14 +19,11 @@ from sarrus.c_export.plan import Natives, SystemPlan
 from sarrus.control.law import Law
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 from sarrus.system import System
 
 FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "law")
 # Those that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step")
-# A configuration farther from closed than this is assembled before it serves as an example [m, rad].
-_OPEN = 1e-5
 
 
 @dataclass(frozen=True)
@@ -156,10 +154,6 @@ def _configuration(system: System, q: ArrayLike | None) -> Array:
         given = np.array(system.normalized(q))
         system.ensure_generic_rank(given, renew=True)
         return given
-    keyframes = system.mechanism.keyframes if system.mechanism else {}
-    start = np.array(next(iter(keyframes.values()), system.neutral()), dtype=float)
-    if np.abs(system.constraint_residual(start)).max(initial=0.0) > _OPEN:
-        assembly = system.assemble(start, throw=False)
-        start = np.array(assembly.q) if assembly.status is Status.OK else start
-    system.ensure_generic_rank(system.normalized(start))
-    return np.array(system.normalized(start))
+    start = usual_configuration(system)
+    system.ensure_generic_rank(start)
+    return start
