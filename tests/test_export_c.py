@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +20,7 @@ from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 
 MODELS = Path(__file__).parent.parent / "models"
+DOCS = MODELS.parent / "docs"
 ALLOCATION = {"malloc", "calloc", "realloc", "alloca", "free"}
 LIBM = {"sin", "cos", "sincos", "sqrt", "tan", "atan2", "pow", "exp", "log", "asin", "acos", "atan", "hypot"}
 TIME = 0.3
@@ -77,6 +79,20 @@ def test_nothing_but_libm_is_called(libraries) -> None:
     assert not [entry for entry in table if entry[-2] in "bBdDC"]  # no data that is written
     public = {entry[-1] for entry in table if entry[-2] == "T"}
     assert public == {f"{compiled.export.name}_{name}" for name in ("init", "forward_dynamics")}
+
+
+def test_the_page_has_the_sizes_of_today(libraries) -> None:
+    """docs/export.md but for what depends on the machine."""
+    specification = importlib.util.spec_from_file_location("export_page", DOCS / "export.py")
+    page = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(page)
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.HEAD.splitlines()[0] in text
+    rows = [
+        line for line in text.split(page.BEGIN)[1].split(page.END)[0].split("\n") if line.startswith("| ")
+    ][2:]
+    fresh = [page.fixed(name, compiled.system, compiled.export) for name, (compiled, _) in libraries.items()]
+    assert [row[: len(start)] for row, start in zip(rows, fresh, strict=True)] == fresh
 
 
 # --- redundant, inconsistent, singular, ill-posed ---------------------------------------------------------

@@ -22,12 +22,20 @@ PAGES = (
     "docs/legged.md",
     "docs/optimize.md",
     "docs/linear_models.md",
+    "docs/export.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )
 
 
-RUN = ("README.md", "docs/tour.md", "docs/control.md", "docs/legged.md", "docs/optimize.md")
+RUN = (
+    "README.md",
+    "docs/tour.md",
+    "docs/control.md",
+    "docs/legged.md",
+    "docs/optimize.md",
+    "docs/export.md",
+)
 
 
 @pytest.mark.parametrize("page", RUN)

@@ -30,8 +30,8 @@ SECONDS = 0.02  # of one repeat
 STEP = 1e-3  # s
 LINEAR_MODELS = 200
 
-# A planar five-bar: links of 1 m and 1.5 m, ground pivots 1 m apart, its middle joint at (0.5, 1.984) m.
-_KNEE = 2.0943951023931953, -1.2533264318252648
+# Angles of the five-bar at which its middle joint is above the middle of its ground [rad].
+_SYMMETRIC = 2.0943951023931953, -1.2533264318252648, 1.0471975511965976, 1.2533264318252648
 
 
 @dataclass(frozen=True)
@@ -45,27 +45,17 @@ class Figure:
 
 
 def five_bar() -> Mechanism:
-    """Return a planar five-bar with two motors, the model that is measured by default."""
+    """Return a planar five-bar with two motors, the model that is measured by default: models/five_bar.xml."""
     mechanism = Mechanism("five_bar")
-    mirror = np.pi - _KNEE[0], -_KNEE[1]
-    for side, x, (first, second) in (("left", 0.0, _KNEE), ("right", 1.0, mirror)):
+    for side, x in (("left", 0.0), ("right", 1.0)):
         upper, lower = f"{side}_upper", f"{side}_lower"
         mechanism.add_body(upper, 2.0, com=(0.5, 0, 0), inertia=(0.1, 1, 1))
         mechanism.add_body(lower, 3.0, com=(0.75, 0, 0), inertia=(0.2, 2, 2))
-        mechanism.add_joint(
-            side, "revolute", "world", upper, axis=(0, -1, 0), parent_pose=(x, 0, 0), reference=first
-        )
-        mechanism.add_joint(
-            f"{side}_elbow",
-            "revolute",
-            upper,
-            lower,
-            axis=(0, -1, 0),
-            parent_pose=(1, 0, 0),
-            reference=second,
-        )
+        mechanism.add_joint(side, "revolute", "world", upper, axis=(0, -1, 0), parent_pose=(x, 0, 0))
+        mechanism.add_joint(f"{side}_elbow", "revolute", upper, lower, axis=(0, -1, 0), parent_pose=(1, 0, 0))
         mechanism.add_actuator(f"{side}_motor", side)
     mechanism.add_closure("tips", "point", "left_lower", "right_lower", pose1=(1.5, 0, 0), pose2=(1.5, 0, 0))
+    mechanism.keyframes["symmetric"] = np.array(_SYMMETRIC)
     return mechanism
 
 
@@ -117,7 +107,7 @@ def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
             system = System(mechanism)
             names = ["dynamics", "position", "velocity"] + ["direct"] * (system.compiled.direct is not None)
             functions = [system.compiled.function(name) for name in names]
-            note = f"trace and compile {', '.join(names)}; {cache} disk cache"
+            note = f"trace and compile {len(names)} functions, {cache} disk cache"
             figures.append(Figure(f"compile, {cache}", 1e3 * (perf_counter() - began), "ms", note))
     count = sum(function.n_instructions for function in functions)
     figures.append(Figure("size", float(count), "instructions", "of these functions together"))
@@ -159,7 +149,7 @@ def _step(system: System, q: Array, v: Array) -> Iterator[Figure]:
         motion = simulate(system, q, v, duration=steps * STEP, dt=STEP, every=steps, progress=False)
         return motion.wall_seconds / motion.steps
 
-    note = f"RK4 with projection, {steps} steps of {1e3 * STEP:g} ms from rest in one call of simulate"
+    note = f"RK4 with projection, one of {steps} of {1e3 * STEP:g} ms in simulate"
     yield Figure("step", 1e6 * _median(run), "µs", note)
 
 

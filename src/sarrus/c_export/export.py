@@ -28,13 +28,22 @@ _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step")
 
 @dataclass(frozen=True)
 class CExport:
-    """Exported C source: the prefix of its names, its files, its functions, and the number of scalar instructions in
-    the straight-line code of the model."""
+    """Exported C source.
+
+    Attributes
+    ----------
+    name : prefix of all names.
+    files : source, header, example, Makefile.
+    functions : what was asked for.
+    n_instructions : scalar instructions in the straight-line code of the model.
+    workspace_bytes : size of the workspace, but for what a compiler adds to align it.
+    """
 
     name: str
     files: tuple[Path, ...]
     functions: tuple[str, ...]
     n_instructions: int
+    workspace_bytes: int
 
 
 def export_c(
@@ -129,7 +138,8 @@ def export_c(
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         (folder / file).write_text(text, encoding="utf-8")
-    return CExport(own, tuple(folder / file for file in texts), wanted, natives.count)
+    size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in members)
+    return CExport(own, tuple(folder / file for file in texts), wanted, natives.count, size)
 
 
 def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]:

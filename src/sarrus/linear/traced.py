@@ -47,7 +47,7 @@ class Elimination:
         self._inertia = factor_symmetric([[inertia[i, j] for j in range(i + 1)] for i in range(len(f))])
         self.a = self.accelerations(self.reduced(pieces.force), -self.factored.solve(pieces.bias[rows]))
         multipliers = ca.SX.zeros(system.nc)
-        multipliers[rows] = self.factored.solve_transposed(pieces.mass[d, :] @ self.a - pieces.force[d])
+        multipliers[rows] = self.factored.solve_transposed(pieces.mass[d, :] @ self.a - pieces.force[d, :])
         s = self.slopes = pieces.slopes(self.a, multipliers)
         by_time = (pieces.drift, pieces.slip[:, nv], s.force_q[:, nv], s.bias_q[:, nv])
         self.timed = any(part.nnz() for part in by_time)
