@@ -8,6 +8,7 @@ import subprocess
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -303,3 +304,18 @@ def test_bad_requests_are_named(tmp_path) -> None:
     with pytest.raises(ArgumentError, match="needs a System or a control law, got Mechanism"):
         sr.export_c(system.mechanism, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_equations_of_ones_own_with_a_non_ideal_force(tmp_path) -> None:
+    """A bead on a rotating circle with friction of the constraint force's own, explicit time and a parameter."""
+    system = sr.System.from_lagrangian(
+        2,
+        lambda q, v, t, p: 0.5 * p.m * ca.sumsqr(v) - 9.81 * p.m * q[1] + ca.erfinv(0.3 * ca.sin(q[0])),
+        holonomic=lambda q, t, p: q[0] ** 2 + q[1] ** 2 - (1 + 0.1 * ca.sin(t)) ** 2,
+        non_ideal=lambda q, v, t, p: -0.4 * ca.fabs(q[0]) * v,
+        parameters={"m": 1.5},
+        name="bead",
+    )
+    q, v, t = np.array([0.6, -0.8]), np.array([0.8, 0.6]), 0.7
+    compiled = exported(system, tmp_path, q, functions=["forward_dynamics", "terms"])
+    assert_same_motion(compiled.forward_dynamics(q, v, None, t), system, (q, v, None, t, None))
