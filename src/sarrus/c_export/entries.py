@@ -221,7 +221,7 @@ class Terms:
     {{
         static {name}_terms_at terms;
         {name}_terms(&W, q, v, t, &terms);
-        show("mass matrix", terms.mass_matrix, {self.sizes["mass_matrix"]});
+        show("bias force", terms.bias_force, {self.plan.system.nv});
         TIME({name}_terms(&W, q, v, t, &terms));
     }}"""
 

@@ -132,7 +132,8 @@ class Contents:
         )
         parts = [
             f"{note(f'Dynamics of {self.system.name}, written by sarrus; see {self.name}.h.')}\n"
-            f'#include "{self.name}.h"\n\n#include <math.h>\n',
+            f'#include "{self.name}.h"\n\n#include <limits.h>\n#include <math.h>\n\n'
+            "#if INT_MAX < 2147483647\n#error this code needs an int of 32 bits\n#endif\n",
             *(HELPERS[helper] for helper in HELPERS if helper in used),
             *(constant_array("int", table, values) for table, values in self.tables.items() if table in used),
             *(constant_array("double", key, values) for key, values in constants.items() if key in body),
