@@ -371,7 +371,7 @@ def test_orientation_task_turns_a_free_body() -> None:
 
 
 def test_a_task_that_no_motor_moves_has_no_rank(example: Callable[[str], object]) -> None:
-    """Unturned, the platform's elbows push it through its centre: nothing turns it, and rounding is not taken for it."""
+    """Unturned, the elbows push the platform through its centre: nothing turns it, rounding is not taken for it."""
     module = example("three_leg_platform")
     system = sr.System(module.build())  # type: ignore[attr-defined]
     place = control.Task(["platform.x", "platform.y"], [0.1, 0.0], 25.0, 10.0, name="place")
