@@ -156,7 +156,7 @@ def _step(system: System, q: Array, v: Array) -> Iterator[Figure]:
 
 
 def _batch(system: System, q: Array, v: Array) -> Iterator[Figure]:
-    steps, runs = 100, 8 * default_threads()
+    steps, runs = 500, 32 * default_threads()
 
     def run() -> float:
         many = rollout(
