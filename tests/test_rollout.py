@@ -140,6 +140,18 @@ def test_a_run_does_not_depend_on_the_others(five_bar: System) -> None:
     np.testing.assert_array_equal(alone.q[0], all_of_them.q[4])
 
 
+def test_a_run_does_not_depend_on_how_often_others_are_closed() -> None:
+    """A link a hundred times as heavy needs more Newton steps; the light one beside it is not to get them too."""
+    system = System(sr.load(MODELS / "five_bar.xml"), parameters={"m": "link1.mass"})
+    start = system.mechanism.keyframes["symmetric"]
+    masses = np.array([0.01, 0.1, 1.0, 2.0, 10.0, 100.0, 1000.0, 3.0])
+    together = sr.rollout(system, start, duration=2.0, dt=1e-3, parameters={"m": masses})
+    for run, mass in enumerate(masses):
+        alone = sr.rollout(system, start, duration=2.0, dt=1e-3, parameters={"m": [mass]})
+        np.testing.assert_array_equal(alone.final_q[0], together.final_q[run])
+        np.testing.assert_array_equal(alone.final_v[0], together.final_v[run])
+
+
 def test_the_end_alone_and_folds(five_bar: System) -> None:
     q, v = starts(five_bar, 10)
     options: dict[str, Any] = {"duration": 0.1003, "dt": 1e-3}

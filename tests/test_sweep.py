@@ -255,49 +255,6 @@ def test_interrupt_keeps_what_is_finished(system, tmp_path, monkeypatch):
     assert len(done) == 13 - 3
 
 
-# A process that does the study of these tests and says so at every chunk.
-CHILD = """
-import sys, time
-sys.path.insert(0, {folder!r})
-import test_sweep
-from sarrus.sweeps.study import Study
-run = Study.run
-def told(self, values, threads=None):
-    columns = run(self, values, threads)
-    print("chunk", flush=True)
-    time.sleep(0.02)
-    return columns
-Study.run = told
-test_sweep.study(test_sweep.five_bar(), store=sys.argv[1])
-"""
-
-
-def test_killed_process_loses_nothing_that_was_finished(system, tmp_path, monkeypatch):
-    store = tmp_path / "study"
-    program = CHILD.format(folder=str(Path(__file__).parent))
-    child = subprocess.Popen([sys.executable, "-c", program, str(store)], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    for _ in range(5):
-        assert child.stdout.readline() == "chunk\n"
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-    finished = len(list((store / "chunks").glob("*[0-9].nc")))
-    assert 4 <= finished < 13
-    assert not (store / "result.nc").exists()
-    from sarrus.sweeps.study import Study
-
-    run, sizes = Study.run, []
-    monkeypatch.setattr(
-        Study,
-        "run",
-        lambda self, values, threads=None: sizes.append(len(values["m"])) or run(self, values, threads),
-    )
-    resumed = study(system, store=store)
-    assert len(sizes) == 13 - finished
-    assert sum(sizes) == 200 - 16 * finished
-    same_bits(resumed, study(system))
-
-
 # A sweep of 100,000 runs, stored and in memory; prints the largest resident memory of the process in kB.
 LARGE = """
 import resource, sys
@@ -332,6 +289,51 @@ def cluster():
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+# A process that does the study of these tests, here or on a cluster, and says so when a chunk is on disk.
+CHILD = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import test_sweep
+from sarrus.sweeps.store import Store
+keep = Store.keep
+def told(self, index, columns):
+    keep(self, index, columns)
+    print("chunk", flush=True)
+    time.sleep(0.02)
+Store.keep = told
+client = None
+if len(sys.argv) > 2:
+    from distributed import Client
+    client = Client(sys.argv[2])
+test_sweep.study(test_sweep.five_bar(), store=sys.argv[1], client=client)
+"""
+
+
+@pytest.mark.parametrize("where", ["here", "cluster"])
+def test_killed_process_loses_nothing_that_was_finished(where, system, tmp_path, monkeypatch, cluster):
+    from sarrus.sweeps.store import Store
+
+    store, client = tmp_path / "study", cluster if where == "cluster" else None
+    command = [sys.executable, "-c", CHILD.format(folder=str(Path(__file__).parent)), str(store)]
+    command += [] if client is None else [client.scheduler.address]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    for _ in range(5):
+        assert child.stdout.readline() == "chunk\n"
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    finished = {int(path.stem) for path in (store / "chunks").glob("*[0-9].nc")}
+    assert 5 <= len(finished) < 13
+    assert not (store / "result.nc").exists()
+    keep, kept = Store.keep, []
+    monkeypatch.setattr(
+        Store, "keep", lambda self, index, columns: kept.append(index) or keep(self, index, columns)
+    )
+    resumed = study(system, store=store, client=client)
+    assert sorted(kept) == sorted(set(range(13)) - finished)
+    same_bits(resumed, study(system))
 
 
 def test_worker_killed_in_the_middle_loses_and_repeats_nothing(system, tmp_path, cluster, monkeypatch):

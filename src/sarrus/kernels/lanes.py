@@ -199,13 +199,20 @@ def _is_far(settings, lane, gauge, at, k):
 
 @internal
 def _close(table, todo, after, answer, lane):
-    """Project positions and velocities on the constraints; OPEN is infinite where that fails."""
+    """Project positions and velocities on the constraints; OPEN is infinite where that fails.
+
+    A lane that is closed stays as it is while others are corrected once more: none depends on another.
+    """
     nq, nv, nh = table[la.NQ], table[la.NV], table[la.NH]
     tolerance = flat_at(table[la.SETTINGS])[la.POSITION_TOLERANCE]
+    for k in range(W):
+        lane[W * bl.OPEN + k] = np.inf
     for correction in range(CORRECTIONS):
         call_native(todo[bl.NEWTON], after, 0, answer, 0)
-        for i in range(W * nq):
-            after[i] = answer[i]
+        for i in range(nq):
+            for k in range(W):
+                if lane[W * bl.OPEN + k] == np.inf:
+                    after[W * i + k] = answer[W * i + k]
         call_native(todo[bl.VELOCITY], after, 0, answer, 0)
         closed = True
         for k in range(W):

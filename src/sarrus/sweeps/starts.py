@@ -73,14 +73,19 @@ class Closer:
         return q, np.abs(phi).max(axis=1, initial=0.0) <= DATA_TOLERANCE
 
     def _admit(self, q: Array, v: Array, t: float, p: Array) -> tuple[Array, Array]:
-        n, nc = len(q), self.system.nc
-        slip = np.zeros((n, 0))
-        for _ in range(3):  # one for ψ linear in v; what the others do then is rounding
-            slip, flat = (_rows(x) for x in self._velocity(q.T, v.T, np.full((1, n), t), p.T))
-            rows = flat.reshape(n, self.system.nv, nc).transpose(0, 2, 1) * self.free_v
-            v = v + _damped(rows, slip, np.zeros(n)) * self.free_v
-        speed = np.abs(v).max(axis=1, initial=0.0)
-        return v, np.abs(slip).max(axis=1, initial=0.0) <= DATA_TOLERANCE * (1.0 + speed)
+        size, active = np.zeros(len(q)), np.arange(len(q))
+        for _ in range(4):  # one step for ψ linear in v
+            shape = (len(active), self.system.nv, self.system.nc)
+            times = np.full((1, len(active)), t)
+            slip, flat = (_rows(x) for x in self._velocity(q[active].T, v[active].T, times, p[active].T))
+            size[active] = np.abs(slip).max(axis=1, initial=0.0)
+            moving = size[active] > _CLOSED * (1.0 + np.abs(v[active]).max(axis=1, initial=0.0))
+            active = active[moving]
+            if not active.size:
+                break
+            rows = flat.reshape(shape).transpose(0, 2, 1)[moving] * self.free_v
+            v[active] += _damped(rows, slip[moving], np.zeros(len(active))) * self.free_v
+        return v, size <= DATA_TOLERANCE * (1.0 + np.abs(v).max(axis=1, initial=0.0))
 
     def _at(self, q: Array, t: float, p: Array) -> tuple[Array, Array]:
         n, nh = len(q), self.system.nh
