@@ -31,6 +31,7 @@ from sarrus.viewer.time_panel import TimePanel, at
 
 _ASPECT = 1.15  # width over height of the part of a window that the panels leave
 _ROOM = 0.36  # height of the plots, in heights of the motion
+_AROUND = 0.12  # room around a mechanism that is to be dragged, in sizes of it
 _GHOST = 0.45  # opacity of motions laid over the first
 _RARELY = 0.15  # seconds between two readouts while something plays
 
@@ -226,6 +227,9 @@ class Viewer:
             down = -self.drawing.view.up
             room = _ROOM * float(np.abs(down) @ (high - low))
             low, high = low + np.minimum(room * down, 0.0), high + np.maximum(room * down, 0.0)
+        else:
+            border = _AROUND * float((high - low).max())
+            low, high = low - border, high + border
         return frame(low, high, self.drawing.view, _ASPECT)
 
     def _build(self) -> None:
