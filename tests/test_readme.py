@@ -22,12 +22,13 @@ PAGES = (
     "docs/legged.md",
     "docs/optimize.md",
     "docs/linear_models.md",
+    "docs/viewer.md",
     "docs/gallery/five_bar.md",
     "docs/formulations/agreement.md",
 )
 
 
-RUN = ("README.md", "docs/tour.md", "docs/control.md", "docs/legged.md", "docs/optimize.md")
+RUN = ("README.md", "docs/tour.md", "docs/control.md", "docs/legged.md", "docs/optimize.md", "docs/viewer.md")
 
 
 @pytest.mark.parametrize("page", RUN)

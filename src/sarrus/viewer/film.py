@@ -192,7 +192,8 @@ def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]
 
 def _save_gif(path: Path, pictures: Iterable[Picture], ticks: float) -> None:
     images = [Image.fromarray(picture) for picture in pictures]
-    palette = images[len(images) // 2].quantize(_COLOURS)
+    # colours of small things count as much as those of large ones
+    palette = images[len(images) // 2].quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE)
     small = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     small[0].save(
         path, save_all=True, append_images=small[1:], duration=10 * int(ticks), loop=0, optimize=False

@@ -19,7 +19,7 @@ _MOST = 12  # forces and names that are written out
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """What is known at a configuration at rest.
+    """What is known at a configuration, at rest or at a sample of a run.
 
     Attributes
     ----------
@@ -27,9 +27,10 @@ class Readout:
         zero at generic configurations: infinite where A is singular, 1 without constraints.
     residual : largest entry of φ in absolute value [m, rad].
     redundant : names of the rows whose multipliers are not unique here.
-    forces : name of the row, multiplier and unit for those that are, when the mechanism is let go from rest.
-    multipliers, determined : (nc,) of all rows; empty where there is no answer.
-    status : that of the forward dynamics.
+    forces : name of the row, multiplier and unit for those that are.
+    multipliers, determined : (nc,) of all rows; zero and False where there is no answer.
+    status : that of the forward dynamics from rest.
+    moving : whether the forces are those of a run; else of the mechanism let go from rest.
     """
 
     dof: int
@@ -41,6 +42,7 @@ class Readout:
     multipliers: Array
     determined: np.ndarray
     status: Status
+    moving: bool = False
 
     def html(self, note: str = "") -> str:
         """Return the table that the panel shows; ``note`` stands below it."""
@@ -57,7 +59,7 @@ class Readout:
         forces = "".join(_row(name, f"{value:.4g} {unit}") for name, value, unit in self.forces[:_MOST])
         if len(self.forces) > _MOST:
             forces += _row("", f"and {len(self.forces) - _MOST} more")
-        head = "determined closure forces, let go from rest"
+        head = "determined closure forces" + (" at this time" if self.moving else ", let go from rest")
         table = f'<table style="width:100%;border-collapse:collapse" data-sarrus="state">{body}</table>'
         if forces:
             table += (
@@ -69,8 +71,11 @@ class Readout:
         return f'<div style="font-size:0.85em;padding:0 0.7em 0.5em;color:#26323c">{table}</div>'
 
 
-def read(system: System, q: Array, t: float = 0.0) -> Readout:
-    """Return the readout at a closed configuration; redundant and singular ones are ordinary input."""
+def read(system: System, q: Array, t: float = 0.0, multipliers: Array | None = None) -> Readout:
+    """Return the readout at a closed configuration; redundant and singular ones are ordinary input.
+
+    ``multipliers`` (nc,) are those of a run there; without them the mechanism is let go from rest.
+    """
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
     jacobian = system.constraint_jacobian(q, t)
     parts = split(jacobian, CUT * max(typical_size(system, q, t), 1e-300))
@@ -80,7 +85,10 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     condition = np.inf if singular else float(values[0] / values[-1]) if len(values) else 1.0
     answered = found.rank >= 0
     determined = found.determined if answered else np.zeros(system.nc, dtype=bool)
-    multipliers = np.array(found.multipliers) if answered else np.zeros(system.nc)
+    moving = multipliers is not None
+    if multipliers is None:
+        multipliers = found.multipliers if answered else np.zeros(system.nc)
+    multipliers = np.array(multipliers)
     multipliers[np.abs(multipliers) < _ROUNDING * np.abs(multipliers).max(initial=0.0)] = 0.0
     units = constraint_units(system)
     names = system.constraint_names
@@ -98,6 +106,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
         multipliers=multipliers,
         determined=determined,
         status=found.status,
+        moving=moving,
     )
 
 

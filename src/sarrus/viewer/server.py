@@ -27,7 +27,7 @@ from sarrus.viewer.readout import Readout, read
 from sarrus.viewer.run_panel import RunPanel
 from sarrus.viewer.scene import furnish, start_server, stop_server
 from sarrus.viewer.subjects import Viewable, subjects
-from sarrus.viewer.time_panel import TimePanel, at
+from sarrus.viewer.time_panel import TimePanel, at, sample
 
 _ASPECT = 1.15  # width over height of the part of a window that the panels leave
 _ROOM = 0.36  # height of the plots, in heights of the motion
@@ -202,8 +202,9 @@ class Viewer:
             self._since = 0.0
             self.plots.point(time)
             try:
-                self.readout = read(self.system, q)
-                self._note = "" if self.timeline.playing else f"at t = {time:.4g} s, velocities left out"
+                run = self.runs[0]
+                self.readout = read(self.system, q, time, run.multipliers[sample(run, time)])
+                self._note = ""
                 self._write()
             except SarrusError as error:
                 self._note = str(error)
