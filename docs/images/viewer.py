@@ -7,9 +7,11 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 import sarrus as sr
+from sarrus.viewer.film import palette_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -40,13 +42,10 @@ def main() -> None:
 
 
 def save(image: Image.Image, name: str, size: tuple[int, int]) -> None:
-    """Save a picture with few colours, which keeps the file small."""
-    small = (
-        image.convert("RGB")
-        .resize(size, Image.Resampling.LANCZOS)
-        .quantize(192, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    )
-    small.save(HERE / name, optimize=True)
+    """Save a picture, made smaller and with few colours."""
+    small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    palette = palette_of(np.asarray(small))
+    small.quantize(palette=palette, dither=Image.Dither.NONE).save(HERE / name, optimize=True)
     print(f"{name}: {(HERE / name).stat().st_size / 1024:.0f} kB")
 
 
