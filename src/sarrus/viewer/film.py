@@ -201,15 +201,15 @@ def _save_gif(path: Path, pictures: Iterable[Picture], ticks: float) -> None:
 
 
 def palette_of(picture: Picture) -> Image.Image:
-    """Return a palette, its lightest colour white, in which what is coloured counts as much as the much larger white ground."""
+    """Return a palette with pure white, in which what is coloured counts as much as the large light ground."""
     pixels = picture.reshape(-1, 3)
     vivid = pixels[np.ptp(pixels.astype(int), axis=1) > _VIVID]
     if len(vivid):
         pixels = np.concatenate([pixels, np.resize(vivid, pixels.shape)])
-    colours = np.array(Image.fromarray(pixels[None]).quantize(_COLOURS).getpalette(), dtype=int).reshape(
-        -1, 3
-    )
-    colours[colours.min(axis=1) > 250] = 255
+    colours = np.array(
+        Image.fromarray(pixels[None]).quantize(_COLOURS, kmeans=2).getpalette(), dtype=int
+    ).reshape(-1, 3)
+    colours[colours.min(axis=1) > 248] = 255
     palette = Image.new("P", (1, 1))
     palette.putpalette(colours.ravel().tolist())
     return palette
