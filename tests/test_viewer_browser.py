@@ -80,6 +80,7 @@ def test_a_slider_over_its_whole_range_keeps_the_loop_closed_on_the_screen(brows
         assert "tips.y" in state(page)  # a planar loop closed in space: one row is redundant
         assert page.inner_text('[data-sarrus="forces"]').startswith("tips.x")
         slider = viewer.joints.sliders["left"]
+        wait_for(lambda: viewer.joints.pending == 0)
         track = page.locator(f'[id="{slider._impl.uuid}"] .mantine-Slider-trackContainer').bounding_box()
         y = track["y"] + track["height"] / 2
         start = (slider.value - slider.min) / (slider.max - slider.min)

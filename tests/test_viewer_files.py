@@ -134,6 +134,42 @@ def test_dragging_stays_on_the_manifold_and_says_where_it_ends() -> None:
         assert viewer.readout.residual < 1e-12
 
 
+def test_sliders_end_where_the_mechanism_does(tmp_path: Path) -> None:
+    """Crank 1, coupler 2, rocker 2, ground 2.5: the crank turns, the rocker swings between its dead points."""
+    mechanism = sr.Mechanism("crank_rocker", gravity=(0, -9.81, 0))
+    for name, parent, at in (("crank", "world", 0.0), ("coupler", "crank", 1.0), ("rocker", "world", 2.5)):
+        mechanism.add_body(name, 1.0, (0.1, 0, 0), (0.1, 0.1, 0.1))
+        limits = (-1.0, 2.0) if name == "crank" else None
+        mechanism.add_joint(name, "revolute", parent, name, parent_pose=(at, 0, 0), limits=limits)
+    mechanism.add_closure("pin", "point", "coupler", "rocker", pose1=(2, 0, 0), pose2=(2, 0, 0))
+    with sr.view(mechanism, q=[1.0, -0.5, 1.5], open_browser=False, port=8450) as viewer:
+        while viewer.joints.pending:
+            viewer.desk.do(lambda: None)
+        rocker, crank = viewer.joints.sliders["rocker"], viewer.joints.sliders["crank"]
+        dead = [np.pi - np.arccos((2.5**2 + 4.0 - reach**2) / 10.0) for reach in (1.0, 3.0)]
+        assert sorted((rocker.min, rocker.max)) == pytest.approx(sorted(dead), abs=1e-8)
+        assert (crank.min, crank.max) == (-1.0, 2.0)  # the limits of the joint
+        viewer.drag("rocker", rocker.max)
+        assert viewer.readout.residual < 1e-12
+
+
+def test_contacts_that_come_and_go_are_read_as_they_were(tmp_path: Path) -> None:
+    ball = sr.Mechanism("ball")
+    ball.add_body("ball", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    ball.add_joint("slide", "prismatic", "world", "ball", axis=(0, 0, 1))
+    ball.add_contact("ground", "ball", (0, 0, -0.1), friction="frictionless")
+    rest = sr.simulate(sr.System(ball), [0.5], duration=1.0)
+    with sr.view(rest, open_browser=False, port=8460) as viewer:
+        viewer.show_time(0.1)  # in the air
+        assert (viewer.readout.rank, viewer.readout.forces) == (0, ())
+        viewer.show_time(1.0)  # on the ground
+        assert (viewer.readout.rank, viewer.readout.dof) == (1, 0)
+        assert viewer.readout.forces[0][1] == pytest.approx(2.0 * 9.81, rel=1e-9)
+        assert viewer.forces.shown is not None
+        np.testing.assert_allclose(viewer.forces.shown.determined, [[0, 0, 2.0 * 9.81]], rtol=1e-9)
+        assert viewer.readout.residual < 1e-12
+
+
 def test_time_is_shown_played_and_paused(run: sr.Trajectory) -> None:
     with sr.view(run, run, open_browser=False, port=8420) as viewer:
         assert viewer.labels == ["five_bar 1", "five_bar 2"]

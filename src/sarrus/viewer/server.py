@@ -23,7 +23,7 @@ from sarrus.viewer.mode_panel import ModePanel
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.plot_panel import PlotPanel
 from sarrus.viewer.puppet import Puppet
-from sarrus.viewer.readout import Readout, read
+from sarrus.viewer.readout import Readout, read, read_run
 from sarrus.viewer.run_panel import RunPanel
 from sarrus.viewer.scene import furnish, start_server, stop_server
 from sarrus.viewer.subjects import Viewable, subjects
@@ -203,7 +203,7 @@ class Viewer:
             self.plots.point(time)
             try:
                 run = self.runs[0]
-                self.readout = read(self.system, q, time, run.multipliers[sample(run, time)])
+                self.readout = read_run(self.system, run, sample(run, time), q)
                 self._note = ""
                 self._write()
             except SarrusError as error:
