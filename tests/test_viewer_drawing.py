@@ -127,10 +127,12 @@ def test_a_mesh_inside_the_model_is_drawn_where_its_vertices_are(tmp_path: Path)
         '<joint type="hinge"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
         '<geom type="mesh" mesh="m" pos="1 0 0"/></body></worldbody></mujoco>'
     )
-    drawing = Drawing(sr.System(sr.load(tmp_path / "arm.xml")), np.zeros(1))
-    (mesh,) = (part.mesh for part in drawing.parts.solids if part.role == "body")
-    np.testing.assert_allclose(mesh.vertices.min(axis=0), [1, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(mesh.vertices.max(axis=0), [3, 3, 4], atol=1e-6)
+    sr.load(tmp_path / "arm.xml").to_mjcf(tmp_path / "again.xml")
+    for file in ("arm.xml", "again.xml"):
+        drawing = Drawing(sr.System(sr.load(tmp_path / file)), np.zeros(1))
+        (mesh,) = (part.mesh for part in drawing.parts.solids if part.role == "body")
+        np.testing.assert_allclose(mesh.vertices.min(axis=0), [1, 0, 0], atol=1e-6)
+        np.testing.assert_allclose(mesh.vertices.max(axis=0), [3, 3, 4], atol=1e-6)
 
 
 # --- forces and readout ----------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +105,19 @@ def test_the_command_writes_files_and_names_what_is_wrong(
     assert "must end in .png" in capsys.readouterr().err
 
 
+def test_the_command_serves_a_page_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "sarrus.cli", "view", str(FIVE_BAR), "--no-browser", "--port", "8470"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found is not None, line
+        with urllib.request.urlopen(found.group()) as page:
+            assert b"<title>Viser</title>" in page.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+
+
 def test_without_viser_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ArgumentError, match=r"pip install 'sarrus\[view\]'"):
@@ -118,12 +134,14 @@ def test_viewing_is_not_loaded_with_sarrus() -> None:
 # --- the viewer without a browser ------------------------------------------------------------------
 
 
-def test_dragging_stays_on_the_manifold_and_says_where_it_ends() -> None:
+def test_dragging_stays_on_the_manifold_and_says_where_it_ends(tmp_path: Path) -> None:
     with sr.view(sr.load(FIVE_BAR), open_browser=False, port=8410) as viewer:
         for value in np.linspace(2.0, -3.0, 12):
             viewer.drag("left", float(value))
             assert viewer.q[0] == pytest.approx(value, abs=1e-9)
             assert viewer.readout.residual < 1e-12
+        picture = Image.open(viewer.save(tmp_path / "here.png", size=(160, 120)))
+        assert picture.size == (160, 120)
         viewer.joints.held["right"].value = True
         viewer.joints.held["left"].value = True
         viewer.desk.do(viewer.joints._hold)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,14 @@ def view(
         the others laid over it. A mapping of names to trajectories, such as ``Comparison.trajectories``, gives them
         names.
     system : the system that moved, for trajectories that know none.
-    q : (nq,) where to begin; default the end of the first trajectory's first sample, the keyframe or reference pose
-        of a mechanism. Open loops are closed.
+    q : (nq,) where to begin; default the start of the first trajectory, or the first keyframe of a mechanism, or its
+        reference pose. Open loops are closed.
     host, port : where the page is served. A port that is taken is replaced by the next free one; ``url`` says which.
         Only this computer can see the page unless ``host`` is "0.0.0.0".
     open_browser : open the page in the usual browser.
     block : stay until interrupted, as a script needs whose end would close the page.
+
+    The viewer works on a copy of the system, with its parameters as they are now.
 
     Returns
     -------
@@ -84,7 +87,7 @@ class Viewer:
     Attributes
     ----------
     url : address of the page.
-    system, drawing : what is shown, and how it is drawn.
+    system, drawing : what is shown, a copy of the system that was given, and how it is drawn.
     runs, labels : the trajectories and their names.
     q : (nq,) the configuration shown; ``readout`` says what is known there.
     camera : the camera with which the page opens.
@@ -99,7 +102,8 @@ class Viewer:
         port: int = 8080,
     ) -> None:
         subject = subjects(what, system, q)
-        self.system, self.q = subject.system, subject.q
+        self.system, self.q = copy(subject.system), subject.q  # its own, for it works in a thread of its own
+        self._given = subject.system
         self.runs, self.labels = list(subject.runs), list(subject.labels)
         motion = np.concatenate([run.q for run in self.runs]) if self.runs else self.q[None]
         self.drawing = Drawing(self.system, motion)
@@ -264,7 +268,8 @@ class Viewer:
         found = []
         for number, run in enumerate(self.runs[1:], start=1):
             own = run.moved_system() or self.system
-            drawing = self.drawing if own is self.system else Drawing(own, run.q)
+            alike = own is self.system or own is self._given
+            drawing = self.drawing if alike else Drawing(copy(own), run.q)
             puppet = Puppet(self.server.scene, f"/run{number}", drawing, self.shades[number], _GHOST)
             puppet.move(drawing.poses(run.q[0]))
             found.append(puppet)
