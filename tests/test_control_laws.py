@@ -370,6 +370,21 @@ def test_orientation_task_turns_a_free_body() -> None:
     assert_allclose(turned, goal, atol=1e-5)
 
 
+def test_a_task_that_no_motor_moves_has_no_rank(example: Callable[[str], object]) -> None:
+    """Unturned, the elbows push the platform through its centre: nothing turns it, rounding is not taken for it."""
+    module = example("three_leg_platform")
+    system = sr.System(module.build())  # type: ignore[attr-defined]
+    place = control.Task(["platform.x", "platform.y"], [0.1, 0.0], 25.0, 10.0, name="place")
+    turn = control.Task(["platform.angle"], [0.2], 25.0, 10.0, name="turn")
+    law = control.TaskHierarchy(system, [place, turn])
+    for angle, rank in ((0.0, 0), (1e-15, 0), (1e-3, 1)):
+        q = system.assemble(module.pose(system, 0.0, 0.0, angle)).q  # type: ignore[attr-defined]
+        found = law.solve(q, np.zeros(9), throw=False)
+        assert [level.rank for level in found.levels[:2]] == [2, rank]
+        assert found.missed == (() if rank else ("turn",))
+        assert np.abs(found.u).max() < (1e3 if rank else 30.0)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

@@ -106,7 +106,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
     pages = "".join(p.read_text(encoding="utf-8") for p in sorted(ROOT.glob("docs/reference/*.rst")))
     listed = set(re.findall(r"::? (sarrus\.[\w.]+)$", pages, re.MULTILINE))
-    modules = (sr, sr.control, sr.coordinates, sr.formulations, sr.optimize)
+    modules = (sr, sr.control, sr.coordinates, sr.formulations, sr.gym, sr.optimize, sr.sweeps)
     public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
     public |= {f"sarrus.sensitivity.{name}" for name in sr.sensitivity.__all__ if name != "step_derivatives"}
     public |= {
@@ -116,8 +116,10 @@ def test_every_public_name_is_in_the_reference() -> None:
         "control",
         "coordinates",
         "formulations",
+        "gym",
         "optimize",
         "sensitivity",
+        "sweeps",
         "trajectories",
     }
     assert public - listed == {f"sarrus.{name}" for name in modules_of_their_own}

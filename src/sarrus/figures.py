@@ -15,6 +15,8 @@ import casadi as ca
 import numpy as np
 
 from sarrus.analysis.usual import usual_configuration
+from sarrus.batch.rollout import rollout
+from sarrus.batch.workers import default_threads
 from sarrus.codegen.machine import host
 from sarrus.control.law import Demand, Law, Settings
 from sarrus.errors import SarrusError
@@ -61,8 +63,7 @@ def five_bar() -> Mechanism:
 
 def machine() -> dict[str, str]:
     """Return what the figures belong to."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {"processor": host().cpu, "platform": host().triple, "cores": str(cores)}
+    return {"processor": host().cpu, "platform": host().triple, "cores": str(default_threads())}
 
 
 def measure(mechanism: Mechanism, progress: Callable[[str], None] = lambda what: None) -> list[Figure]:
@@ -73,6 +74,7 @@ def measure(mechanism: Mechanism, progress: Callable[[str], None] = lambda what:
     for what, function in (
         ("forward dynamics", _forward),
         ("step", _step),
+        ("batch", _batch),
         ("linear models", _linear),
         ("control law", _law),
     ):
@@ -151,6 +153,19 @@ def _step(system: System, q: Array, v: Array) -> Iterator[Figure]:
 
     note = f"RK4 with projection, one of {steps} of {1e3 * STEP:g} ms in simulate"
     yield Figure("step", 1e6 * _median(run), "µs", note)
+
+
+def _batch(system: System, q: Array, v: Array) -> Iterator[Figure]:
+    steps, runs = 500, 32 * default_threads()
+
+    def run() -> float:
+        many = rollout(
+            system, np.tile(q, (runs, 1)), v, duration=steps * STEP, dt=STEP, switching=False, progress=False
+        )
+        return many.wall_seconds / (runs * steps)
+
+    note = f"of one of {runs} runs in rollout, {default_threads()} threads"
+    yield Figure("step of a batch", 1e6 * _median(run), "µs", note)
 
 
 def _linear(system: System, q: Array, v: Array) -> Iterator[Figure]:

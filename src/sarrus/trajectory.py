@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.system import System
+    from sarrus.viewer.server import Viewer
 
 Array = NDArray[np.float64]
 
@@ -224,6 +225,12 @@ class Trajectory:
         from sarrus.plotting.animation import animate
 
         return animate(self, path, system=system, plane=plane, fps=fps, speed=speed)
+
+    def view(self, **options: Any) -> Viewer:
+        """Show the motion in 3-D in the browser; see `sarrus.view`, also for motions laid over each other."""
+        from sarrus.viewer.server import view
+
+        return view(self, **options)
 
     def __repr__(self) -> str:
         end = f"{self.duration:.6g} s" if len(self.t) else "empty"

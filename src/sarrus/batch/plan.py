@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from sarrus.system import System
 _ROOM = 4096
 # A start whose pivots are this clearly above or below the generic rank needs no second look.
 _CLEAR_PIVOT = 1e-6
+# The reference of each system that was rolled out, with the time and the parameters it belongs to.
+_REFERENCES: WeakKeyDictionary[System, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +140,14 @@ class Plan:
         that can be closed: no matter of the runs, so that none depends on another.
         """
         s = self.system
-        frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
-        neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
-        others = (s.assemble(q, t=self.t0, throw=False) for q in frames if not neutral.status.ok)
-        closed = next((other for other in others if other.status.ok), neutral)
-        return s.pack(closed.q, None, None, self.t0)
+        key = (self.t0, *s.parameters.values())
+        if _REFERENCES.get(s, (None,))[0] != key:
+            frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
+            neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
+            others = (s.assemble(q, t=self.t0, throw=False) for q in frames if not neutral.status.ok)
+            closed = next((other for other in others if other.status.ok), neutral)
+            _REFERENCES[s] = key, s.pack(closed.q, None, None, self.t0)
+        return _REFERENCES[s][1]
 
     def worker(
         self, todo: Batch, ranks: tuple[int, int] | None, functions: LaneFunctions | None = None

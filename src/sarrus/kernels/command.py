@@ -21,6 +21,9 @@ from sarrus.kernels import law_layout as ll
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
 
+# A sum that is smaller than this, relative to its parts, is rounding: controls that cannot move a task have no gain.
+CANCELLED = 1e-13
+
 
 def command(table_pointer, x_pointer, what):
     """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
@@ -152,6 +155,17 @@ def _dot(s, a, b, n):
     return total
 
 
+@fa.fast
+def _clear_dot(s, a, b, n):
+    """Return the scalar product, zero where only rounding is left of it."""
+    total = size = 0.0
+    for i in range(n):
+        product = s[a + i] * s[b + i]
+        total += product
+        size += abs(product)
+    return total if abs(total) > CANCELLED * size else 0.0
+
+
 @internal
 def _along(s, ws, nv, free, x, out):
     """Write Zᵀ x; without constraints Z is the identity."""
@@ -230,7 +244,7 @@ def _row(table, s, ws, free, demand, row):
     if moves:
         _along(s, ws, nv, free, jacobian, along)
     for k in range(nu):
-        s[ws.table + row * nu + k] = _dot(s, along, ws.gain + k * nv, free) if moves else 0.0
+        s[ws.table + row * nu + k] = _clear_dot(s, along, ws.gain + k * nv, free) if moves else 0.0
     if table[ll.ON_UNKNOWNS] == 1:
         for k in range(nu):
             s[ws.table + row * nu + k] += s[ws.selections + demand * nu + k]

@@ -175,6 +175,14 @@ def _geoms(document: Document, shape: Shape, moving: bool) -> list[dict[str, str
         return [_segment(one, two) for one, two in pairwise(points) if np.any(one != two)]
     where = {"pos": numbers(shape.pose.position), "quat": numbers(shape.pose.quaternion)}
     if shape.kind == "mesh":
+        if shape.points is not None and shape.faces is not None:
+            return [
+                {
+                    "type": "mesh",
+                    "mesh": document.inline_mesh(shape.points * shape.size, shape.faces),
+                    **where,
+                }
+            ]
         if shape.file is None or not Path(shape.file).is_file():
             return [{"comment": f" mesh file {shape.file} not found ".replace("--", "- -")}]
         return [{"type": "mesh", "mesh": document.mesh(Path(shape.file), shape.size), **where}]

@@ -70,6 +70,16 @@ class Document:
         self._tendons.add(name)
         return SubElement(self.section("tendon"), tag, {"name": name, **attributes})
 
+    def inline_mesh(self, points: Array, faces: Array) -> str:
+        """Return the name of a new mesh asset with vertices (n, 3) and faces (m, 3) of its own."""
+        name = unique("mesh", self._meshes.values())
+        self._meshes[name, ()] = name
+        corners = " ".join(str(int(k)) for k in faces.ravel())
+        SubElement(
+            self.section("asset"), "mesh", {"name": name, "vertex": numbers(points.ravel()), "face": corners}
+        )
+        return name
+
     def mesh(self, file: Path, scale: Array) -> str:
         """Return the name of the mesh asset for a file at a scale, created on first use."""
         key = (str(file.resolve()), tuple(float(s) for s in scale))

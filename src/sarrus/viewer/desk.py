@@ -67,7 +67,8 @@ class Desk:
         while True:
             with self._change:
                 if not self._waiting and self._open:
-                    self._change.wait(TICK if self._ticking() else None)
+                    late = time.perf_counter() - before
+                    self._change.wait(max(TICK - late, 1e-4) if self._ticking() else None)
                 if not self._open:
                     break
                 requests = list(self._waiting.values())

@@ -31,7 +31,8 @@ SUFFIXES = (".html", ".png", ".gif", ".mp4")
 _GHOST = 0.4
 _MOST_FRAMES = 6000
 _WARNING, _PASSAGE_SECONDS = "#b3261e", 0.12
-_COLOURS = 128
+_COLOURS = 200
+_VIVID = 60  # difference of the channels of a pixel that has a colour
 
 
 def render(
@@ -191,12 +192,27 @@ def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]
 
 
 def _save_gif(path: Path, pictures: Iterable[Picture], ticks: float) -> None:
-    images = [Image.fromarray(picture) for picture in pictures]
-    palette = images[len(images) // 2].quantize(_COLOURS)
-    small = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
-    small[0].save(
-        path, save_all=True, append_images=small[1:], duration=10 * int(ticks), loop=0, optimize=False
+    frames = list(pictures)
+    palette = palette_of(frames[len(frames) // 2])
+    images = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    images[0].save(
+        path, save_all=True, append_images=images[1:], duration=10 * int(ticks), loop=0, optimize=False
     )
+
+
+def palette_of(picture: Picture) -> Image.Image:
+    """Return a palette with pure white, in which what is coloured counts as much as the large light ground."""
+    pixels = picture.reshape(-1, 3)
+    vivid = pixels[np.ptp(pixels.astype(int), axis=1) > _VIVID]
+    if len(vivid):
+        pixels = np.concatenate([pixels, np.resize(vivid, pixels.shape)])
+    colours = np.array(
+        Image.fromarray(pixels[None]).quantize(_COLOURS, kmeans=2).getpalette(), dtype=int
+    ).reshape(-1, 3)
+    colours[colours.min(axis=1) > 248] = 255
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours.ravel().tolist())
+    return palette
 
 
 def _save_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:

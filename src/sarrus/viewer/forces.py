@@ -6,14 +6,20 @@ apart. Couples have no arrows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.activity import active, unchanged
+from sarrus.analysis.assembly import numerical_rank
+from sarrus.equations import activity_parameter
 from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, perpendicular_to
 from sarrus.solves import determined_rows
+from sarrus.system import System
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
 
@@ -67,14 +73,24 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
     )
 
 
+@contextmanager
+def as_in_run(system: System, run: Trajectory, k: int) -> Iterator[None]:
+    """Let those constraints that come and go hold that carry something at sample k; put all back at the end."""
+    with unchanged(system):
+        for name in active(system):
+            carries = bool(np.any(run.multipliers[k, system.closure_rows[name]] != 0.0))
+            system.parameters[activity_parameter(name)] = float(carries)
+        yield
+
+
 def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = None) -> Forces:
     """Return the forces at sample k of a run, drawn where its bodies are at q (default: at the sample)."""
     system = drawing.system
     sure = np.zeros(0, dtype=bool)
     if system.nc:
-        sure = determined_rows(
-            system.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k]), int(run.rank[k])
-        )
+        with as_in_run(system, run, k):
+            jacobian = system.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k])
+        sure = determined_rows(jacobian, min(int(run.rank[k]), numerical_rank(jacobian)))
     return forces_of(drawing.mechanism, drawing.poses(run.q[k] if q is None else q), run.multipliers[k], sure)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,8 @@ _SLACK = 1e-3  # limits within this of each other leave no room for a slider [ra
 class JointPanel:
     """One slider per scalar coordinate, over the values that it can reach from where the viewer was opened.
 
-    Quaternions have none. Joint limits of the model bound the sliders where they are tighter. Joints ticked in
+    These are found one after the other once the page is there (``pending`` counts those to come). Quaternions have no
+    sliders. Joint limits of the model bound the sliders where they are tighter. Joints ticked in
     "hold" keep their values; where the mechanism cannot follow any further it stays, and the note says so.
     """
 
@@ -32,18 +34,17 @@ class JointPanel:
         self.follower = Follower(self.system)
         self.sliders: dict[str, Any] = {}
         units = dict(zip(self.system.coordinate_names, coordinate_units(self.system)))
-        limits = _limits(self.system)
+        self.limits = _limits(self.system)
+        self.start = q.copy()
         with gui.add_folder("Joints"):
             for name, (k, _) in self.follower.indices.items():
-                low, high = self.range(q, name, limits.get(name))
-                step = 10.0 ** np.floor(np.log10((high - low) / _STEPS))
+                low, high = self._within(name, *self._widest(name))
                 slider = gui.add_slider(
                     f"{name} [{units[name]}]" if units[name] else name,
-                    min=float(np.ceil(low / step) * step),
-                    max=float(np.floor(high / step) * step),
-                    step=float(step),
+                    min=low,
+                    max=high,
+                    step=_step(low, high),
                     initial_value=float(np.clip(round(float(q[k]), _DIGITS), low, high)),
-                    marks=((low, f"{low:.3g}"), (high, f"{high:.3g}")),
                 )
                 slider.on_update(self._moved(name))
                 self.sliders[name] = slider
@@ -54,21 +55,42 @@ class JointPanel:
                     box.on_update(lambda event: self.viewer.desk.post("hold", self._hold))
         else:
             self.held = {}
+        self.pending = len(self.sliders) if self.system.nh else 0
+        if self.pending:
+            viewer.desk.post("range", lambda: self._measure(0))
 
-    def range(self, q: Array, name: str, limits: tuple[float, float] | None) -> tuple[float, float]:
-        """Return the values that a slider goes over: reachable ones, within the joint's limits if q is."""
-        value = float(q[self.follower.indices[name][0]])
-        turns = self.follower.turns(name)
-        span = np.pi if turns else max(2.0 * self.viewer.drawing.size, abs(value))
-        try:
-            low, high = self.follower.reach(q, name, span)
-        except SarrusError:
-            low, high = value - span, value + span
-        if turns and high - low > 2 * np.pi - _SLACK and abs(value) <= np.pi:
+    def _measure(self, number: int) -> None:
+        """Find the range of a slider, and have that of the next one found after what else there is to do."""
+        name, slider = list(self.sliders.items())[number]
+        value, (low, high) = self._value(self.start, name), self._widest(name)
+        with suppress(SarrusError):  # else the slider stays as wide as it is
+            low, high = Follower(self.system).reach(self.start, name, 0.5 * (high - low))
+        if self.follower.turns(name) and high - low > 2 * np.pi - _SLACK and abs(value) <= np.pi:
             low, high = -np.pi, np.pi
+        slider.min, slider.max = self._within(name, low, high)
+        slider.step = _step(slider.min, slider.max)
+        self.pending -= 1
+        self.follow(self.viewer.q)
+        if self.pending:
+            self.viewer.desk.post("range", lambda: self._measure(number + 1))
+
+    def _widest(self, name: str) -> tuple[float, float]:
+        """Return the range of a coordinate that nothing bounds: a full turn, or twice the size to both sides."""
+        value = self._value(self.start, name)
+        if self.follower.turns(name):
+            return (-np.pi, np.pi) if abs(value) <= np.pi else (value - np.pi, value + np.pi)
+        span = max(2.0 * self.viewer.drawing.size, abs(value))
+        return value - span, value + span
+
+    def _within(self, name: str, low: float, high: float) -> tuple[float, float]:
+        """Return a range within the joint's limits, if the start is, and not empty."""
+        value, limits = self._value(self.start, name), self.limits.get(name)
         if limits is not None and limits[0] <= value <= limits[1]:
             low, high = max(low, limits[0]), min(high, limits[1])
-        return (low, high) if high - low > _SLACK else (value - _SLACK, value + _SLACK)
+        return (float(low), float(high)) if high - low > _SLACK else (value - _SLACK, value + _SLACK)
+
+    def _value(self, q: Array, name: str) -> float:
+        return float(q[self.follower.indices[name][0]])
 
     def drag(self, name: str, value: float) -> None:
         """Take a coordinate as far towards a value as it goes, and show it; on the desk's thread."""
@@ -85,7 +107,7 @@ class JointPanel:
     def follow(self, q: Array, keep: str | None = None) -> None:
         """Put the sliders where q is, but the one named ``keep``, which somebody holds."""
         for name, slider in self.sliders.items():
-            value = float(q[self.follower.indices[name][0]])
+            value = self._value(q, name)
             if self.follower.turns(name) and not slider.min <= value <= slider.max:
                 value -= 2 * np.pi * np.round((value - 0.5 * (slider.min + slider.max)) / (2 * np.pi))
             if name != keep:
@@ -101,9 +123,8 @@ class JointPanel:
 
     def _dragged(self, name: str, value: float) -> None:
         self.viewer.pause()
-        k = self.follower.indices[name][0]
         if self.follower.turns(name):  # the slider shows the angle less full turns
-            here = float(self.viewer.q[k])
+            here = self._value(self.viewer.q, name)
             shown = float(self.sliders[name].value)
             value += 2 * np.pi * np.round((here - shown) / (2 * np.pi))
         self.drag(name, value)
@@ -111,6 +132,10 @@ class JointPanel:
     def _hold(self) -> None:
         locked = [name for name, box in self.held.items() if box.value]
         self.follower = Follower(self.system, locked)
+
+
+def _step(low: float, high: float) -> float:
+    return float(10.0 ** np.floor(np.log10((high - low) / _STEPS)))
 
 
 def _limits(system: Any) -> dict[str, tuple[float, float]]:

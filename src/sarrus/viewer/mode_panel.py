@@ -30,6 +30,7 @@ class ModePanel:
         self.motion: ModeMotion | None = None
         self._showing = False
         with gui.add_folder("Modes", expand_by_default=False):
+            self.stable = gui.add_checkbox("a stable one", True)
             self.rest = gui.add_button("Go to equilibrium")
             self.find = gui.add_button("Find modes here")
             self.choice = gui.add_dropdown("mode", (_PICK,), initial_value=_PICK, visible=False)
@@ -44,9 +45,9 @@ class ModePanel:
             element.on_update(lambda event: post("mode", self.start) if event.client_id is not None else None)
 
     def go_to_rest(self) -> None:
-        """Show the equilibrium near here, and its modes."""
+        """Show the equilibrium near here, or the stable one that one falls into, and its modes."""
         try:
-            found = equilibrium(self.viewer.system, self.viewer.q)
+            found = equilibrium(self.viewer.system, self.viewer.q, stable=bool(self.stable.value))
         except SarrusError as error:
             self.text.content = _small(str(error))
             return

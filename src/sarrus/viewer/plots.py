@@ -13,7 +13,7 @@ from sarrus.plotting.style import FAINT, GRID, INK, colour
 from sarrus.trajectory import Trajectory
 
 WIDTH, HEIGHT = 420, 150
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 20, 18
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 20, 18
 _POINTS, _LINES = 400, 7  # of a line, and of a panel
 _FLOOR = 1e-17
 _PASSAGE = "#b3261e"

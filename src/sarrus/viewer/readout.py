@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
 
+from sarrus.activity import active
 from sarrus.analysis.manifold import CUT, open_by, split, typical_size
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.system import System
+from sarrus.trajectory import Trajectory
 from sarrus.units import constraint_units
+from sarrus.viewer.forces import as_in_run
 
 _ROUNDING = 1e-12  # multipliers below this part of the largest one are zero
 _MOST = 12  # forces and names that are written out
@@ -19,7 +22,7 @@ _MOST = 12  # forces and names that are written out
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """What is known at a configuration at rest.
+    """What is known at a configuration, at rest or at a sample of a run.
 
     Attributes
     ----------
@@ -27,9 +30,10 @@ class Readout:
         zero at generic configurations: infinite where A is singular, 1 without constraints.
     residual : largest entry of φ in absolute value [m, rad].
     redundant : names of the rows whose multipliers are not unique here.
-    forces : name of the row, multiplier and unit for those that are, when the mechanism is let go from rest.
-    multipliers, determined : (nc,) of all rows; empty where there is no answer.
-    status : that of the forward dynamics.
+    forces : name of the row, multiplier and unit for those that are.
+    multipliers, determined : (nc,) of all rows; zero and False where there is no answer.
+    status : that of the forward dynamics from rest.
+    moving : whether the forces are those of a run; else of the mechanism let go from rest.
     """
 
     dof: int
@@ -41,6 +45,7 @@ class Readout:
     multipliers: Array
     determined: np.ndarray
     status: Status
+    moving: bool = False
 
     def html(self, note: str = "") -> str:
         """Return the table that the panel shows; ``note`` stands below it."""
@@ -57,7 +62,7 @@ class Readout:
         forces = "".join(_row(name, f"{value:.4g} {unit}") for name, value, unit in self.forces[:_MOST])
         if len(self.forces) > _MOST:
             forces += _row("", f"and {len(self.forces) - _MOST} more")
-        head = "determined closure forces, let go from rest"
+        head = "determined closure forces" + (" at this time" if self.moving else ", let go from rest")
         table = f'<table style="width:100%;border-collapse:collapse" data-sarrus="state">{body}</table>'
         if forces:
             table += (
@@ -70,35 +75,57 @@ class Readout:
 
 
 def read(system: System, q: Array, t: float = 0.0) -> Readout:
-    """Return the readout at a closed configuration; redundant and singular ones are ordinary input."""
+    """Return the readout of a mechanism at rest at a closed configuration, let go there.
+
+    Redundant and singular configurations are ordinary input. Constraints that do not hold now count for nothing.
+    """
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
     jacobian = system.constraint_jacobian(q, t)
     parts = split(jacobian, CUT * max(typical_size(system, q, t), 1e-300))
     generic = system.ensure_generic_rank(q, t)
     values = parts.values[: max(generic, parts.rank)]
     singular = parts.rank < generic
-    condition = np.inf if singular else float(values[0] / values[-1]) if len(values) else 1.0
     answered = found.rank >= 0
-    determined = found.determined if answered else np.zeros(system.nc, dtype=bool)
+    off = np.zeros(system.nc, dtype=bool)
+    for name, holds in active(system).items():
+        off[system.closure_rows[name]] = not holds
+    determined = found.determined & ~off if answered else np.zeros(system.nc, dtype=bool)
     multipliers = np.array(found.multipliers) if answered else np.zeros(system.nc)
-    multipliers[np.abs(multipliers) < _ROUNDING * np.abs(multipliers).max(initial=0.0)] = 0.0
-    units = constraint_units(system)
-    names = system.constraint_names
+    unsure = ~determined & ~off & answered
     return Readout(
         dof=system.nv - parts.rank,
         rank=parts.rank,
-        condition=condition,
+        condition=np.inf if singular else float(values[0] / values[-1]) if len(values) else 1.0,
         residual=open_by(system, q, t),
-        redundant=tuple(name for name, sure in zip(names, determined) if not sure) if answered else (),
-        forces=tuple(
-            (name, float(x), unit)
-            for name, x, unit, sure in zip(names, multipliers, units, determined)
-            if sure
-        ),
+        redundant=tuple(name for name, listed in zip(system.constraint_names, unsure) if listed),
+        forces=_named(system, multipliers, determined),
         multipliers=multipliers,
         determined=determined,
         status=found.status,
     )
+
+
+def read_run(system: System, run: Trajectory, k: int, q: Array) -> Readout:
+    """Return the readout at q near sample k of a run, with the multipliers recorded there.
+
+    Where constraints come and go the residual is the recorded one: what they were anchored at is not known any more.
+    """
+    with as_in_run(system, run, k):
+        state = read(system, q, float(run.t[k]))
+    return replace(
+        state,
+        multipliers=run.multipliers[k],
+        forces=_named(system, run.multipliers[k], state.determined),
+        residual=float(run.residual[k]) if active(system) else state.residual,
+        moving=True,
+    )
+
+
+def _named(system: System, multipliers: Array, sure: np.ndarray) -> tuple[tuple[str, float, str], ...]:
+    """Return name, value and unit of the multipliers that are unique, without rounding."""
+    noise = _ROUNDING * np.abs(multipliers).max(initial=0.0)
+    rows = zip(system.constraint_names, multipliers, constraint_units(system), sure)
+    return tuple((name, float(x) if abs(x) >= noise else 0.0, unit) for name, x, unit, yes in rows if yes)
 
 
 def _row(name: str, value: str) -> str:

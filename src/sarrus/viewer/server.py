@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,15 @@ from sarrus.viewer.mode_panel import ModePanel
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.plot_panel import PlotPanel
 from sarrus.viewer.puppet import Puppet
-from sarrus.viewer.readout import Readout, read
+from sarrus.viewer.readout import Readout, read, read_run
 from sarrus.viewer.run_panel import RunPanel
 from sarrus.viewer.scene import furnish, start_server, stop_server
 from sarrus.viewer.subjects import Viewable, subjects
-from sarrus.viewer.time_panel import TimePanel, at
+from sarrus.viewer.time_panel import TimePanel, at, sample
 
 _ASPECT = 1.15  # width over height of the part of a window that the panels leave
 _ROOM = 0.36  # height of the plots, in heights of the motion
+_AROUND = 0.12  # room around a mechanism that is to be dragged, in sizes of it
 _GHOST = 0.45  # opacity of motions laid over the first
 _RARELY = 0.15  # seconds between two readouts while something plays
 
@@ -52,12 +54,14 @@ def view(
         the others laid over it. A mapping of names to trajectories, such as ``Comparison.trajectories``, gives them
         names.
     system : the system that moved, for trajectories that know none.
-    q : (nq,) where to begin; default the end of the first trajectory's first sample, the keyframe or reference pose
-        of a mechanism. Open loops are closed.
+    q : (nq,) where to begin; default the start of the first trajectory, or the first keyframe of a mechanism, or its
+        reference pose. Open loops are closed.
     host, port : where the page is served. A port that is taken is replaced by the next free one; ``url`` says which.
         Only this computer can see the page unless ``host`` is "0.0.0.0".
     open_browser : open the page in the usual browser.
     block : stay until interrupted, as a script needs whose end would close the page.
+
+    The viewer works on a copy of the system, with its parameters as they are now.
 
     Returns
     -------
@@ -83,7 +87,7 @@ class Viewer:
     Attributes
     ----------
     url : address of the page.
-    system, drawing : what is shown, and how it is drawn.
+    system, drawing : what is shown, a copy of the system that was given, and how it is drawn.
     runs, labels : the trajectories and their names.
     q : (nq,) the configuration shown; ``readout`` says what is known there.
     camera : the camera with which the page opens.
@@ -98,7 +102,8 @@ class Viewer:
         port: int = 8080,
     ) -> None:
         subject = subjects(what, system, q)
-        self.system, self.q = subject.system, subject.q
+        self.system, self.q = copy(subject.system), subject.q  # its own, for it works in a thread of its own
+        self._given = subject.system
         self.runs, self.labels = list(subject.runs), list(subject.labels)
         motion = np.concatenate([run.q for run in self.runs]) if self.runs else self.q[None]
         self.drawing = Drawing(self.system, motion)
@@ -201,8 +206,9 @@ class Viewer:
             self._since = 0.0
             self.plots.point(time)
             try:
-                self.readout = read(self.system, q)
-                self._note = "" if self.timeline.playing else f"at t = {time:.4g} s, velocities left out"
+                run = self.runs[0]
+                self.readout = read_run(self.system, run, sample(run, time), q)
+                self._note = ""
                 self._write()
             except SarrusError as error:
                 self._note = str(error)
@@ -226,6 +232,9 @@ class Viewer:
             down = -self.drawing.view.up
             room = _ROOM * float(np.abs(down) @ (high - low))
             low, high = low + np.minimum(room * down, 0.0), high + np.maximum(room * down, 0.0)
+        else:
+            border = _AROUND * float((high - low).max())
+            low, high = low - border, high + border
         return frame(low, high, self.drawing.view, _ASPECT)
 
     def _build(self) -> None:
@@ -259,7 +268,8 @@ class Viewer:
         found = []
         for number, run in enumerate(self.runs[1:], start=1):
             own = run.moved_system() or self.system
-            drawing = self.drawing if own is self.system else Drawing(own, run.q)
+            alike = own is self.system or own is self._given
+            drawing = self.drawing if alike else Drawing(copy(own), run.q)
             puppet = Puppet(self.server.scene, f"/run{number}", drawing, self.shades[number], _GHOST)
             puppet.move(drawing.poses(run.q[0]))
             found.append(puppet)
