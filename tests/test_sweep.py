@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import sarrus as sr
 from sarrus.errors import ArgumentError
 from sarrus.sweeps.axes import read_axes
 from sarrus.sweeps.dataset import slabs
+from sarrus.sweeps.identity import control_hash, function_hash
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 SAMPLES = {
@@ -53,6 +55,16 @@ def study(system: sr.System, **options: object) -> xr.Dataset:
 def first_step(rollout: sr.Rollout) -> dict[str, object]:
     """A user's own output."""
     return {"speed": np.abs(rollout.final_v).max(axis=1), "pair": (("side",), rollout.final_q[:, ::2])}
+
+
+def counted(rollout: sr.Rollout) -> dict[str, object]:
+    """An output with a set of names among its constants."""
+    return {name: rollout.steps for name in ("one", "two") if name in {"one", "three", "four", "five"}}
+
+
+def spring(q: ca.SX, v: ca.SX, t: ca.SX) -> list[ca.SX]:
+    """A control that is traced."""
+    return [-3.0 * q[0], ca.cos(t)]
 
 
 def same_bits(one: xr.Dataset, other: xr.Dataset) -> None:
@@ -223,6 +235,32 @@ def test_store_holds_one_study_and_says_what_differs(system, tmp_path):
     (tmp_path / "full" / "letter.txt").write_text("")
     with pytest.raises(ArgumentError, match="no study that sarrus stored"):
         sr.sweep(system, grid, duration=0.01, store=tmp_path / "full")
+
+
+def test_functions_are_told_apart_by_code_and_what_they_hold(system):
+    def made(factor):
+        return lambda r: {"x": factor * r.reached, "y": r.steps + (3 if "a" in {"a", "b", "c"} else 0)}
+
+    one, same, other = function_hash(made(1.0)), function_hash(made(1.0)), function_hash(made(2.0))
+    assert one == same != other
+    assert function_hash(partial(first_step, 1)) != function_hash(partial(first_step, 2))
+    assert function_hash(lambda r: {"x": r.reached}) != function_hash(lambda r: {"x": r.steps})
+    # What a process calls a function does not depend on how it orders sets, nor on where it keeps objects.
+    program = (
+        "import test_sweep as t; print(t.function_hash(t.counted), t.control_hash(t.five_bar(), t.spring))"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert told == {f"{function_hash(counted)} {control_hash(system, spring)}\n"}
 
 
 def test_interrupt_keeps_what_is_finished(system, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -65,11 +66,17 @@ def control_hash(system: System, control: Any) -> str:
 
 
 def function_hash(function: Any) -> str:
-    """Return the name of a user's function and a hash of its code, defaults and what it holds from around it."""
+    """Return the name of a user's function and a hash of its code, defaults and what it holds from around it.
+
+    The code of functions that it calls by name is not looked at.
+    """
+    if isinstance(function, partial):
+        own = (*function.args, *sorted(function.keywords.items()))
+        return f"partial:{_digest(function_hash(function.func).encode(), *map(_value, own))}"
     name = getattr(function, "__qualname__", type(function).__qualname__)
     code = getattr(function, "__code__", None)
     if code is None:
-        return f"{name}:{_digest(repr(function).encode())}"
+        return str(name)
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     parts = [_code(code), *(_value(x) for x in (*held, *(function.__defaults__ or ())))]
     return f"{name}:{_digest(*parts)}"
@@ -92,14 +99,24 @@ def differences(here: dict[str, Any], there: dict[str, Any]) -> list[str]:
 
 
 def _code(code: CodeType) -> bytes:
-    inner = [_code(x) if isinstance(x, CodeType) else repr(x).encode() for x in code.co_consts]
+    inner = [_code(x) if isinstance(x, CodeType) else _value(x) for x in code.co_consts]
     return b"\0".join([code.co_code, repr((code.co_names, code.co_varnames)).encode(), *inner])
 
 
 def _value(value: Any) -> bytes:
+    """Return bytes that are the same for a value in every process."""
+    if isinstance(value, np.ndarray):
+        return repr((value.shape, value.dtype)).encode() + value.tobytes()
+    if isinstance(value, (set, frozenset)):
+        return b"\0".join(sorted(map(_value, value)))
+    if isinstance(value, (tuple, list)):
+        return b"\0".join(map(_value, value))
+    if isinstance(value, System):
+        return model_hash(value).encode()
     if callable(value):
         return function_hash(value).encode()
-    return value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+    text = repr(value)
+    return (type(value).__qualname__ if " at 0x" in text else text).encode()
 
 
 def _digest(*parts: bytes) -> str:

@@ -71,9 +71,10 @@ def sweep(
         "v.NAME" and controls "u.NAME".
     outputs : what to keep, by name: "q", "v", "a", "u", "multipliers", "energy", "residual", "rank", "condition" at the
         end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps or
-        samples, as ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps", "rejected". And
-        functions f(rollout) of the runs of a chunk, which return a mapping of names to arrays (runs, …), or to pairs
-        of the names of the dimensions after the runs and an array. Status and the time reached are always kept.
+        samples, as ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps",
+        "rejected". And functions f(rollout) of the runs of a chunk, which return a mapping of names to arrays
+        (runs, …), or to pairs of the names of the dimensions after the runs and an array. Status and the time reached
+        are always kept.
     q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
     u : (nu,) controls, or (intervals, nu) each held for its part of the duration.
     assemble : close the loops of each start, moving coordinates that are no axes; then make its velocity admissible,
