@@ -164,6 +164,24 @@ def test_own_equations_run_here_but_cannot_travel():
         sr.sweep(pendulum, {"g": [1.0]}, duration=0.1, client=object())
 
 
+def test_laws_run_here_but_cannot_travel(system, tmp_path):
+    start = np.array(system.mechanism.keyframes["symmetric"])
+
+    def held(stiffness: float, **options: object) -> xr.Dataset:
+        law = sr.control.ComputedTorque(
+            system, ["left", "right"], sr.trajectories.hold(start[[0, 2]]), stiffness=stiffness
+        )
+        return sr.sweep(system, {"m": [1.9, 2.0, 2.1]}, duration=0.3, q=start, control=law, **options)
+
+    result = held(100.0, store=tmp_path / "study")
+    assert np.abs(result.q - start).max() < 1e-3
+    assert held(100.0, store=tmp_path / "study").identical(result)
+    with pytest.raises(ArgumentError, match="differs in control"):
+        held(101.0, store=tmp_path / "study")
+    with pytest.raises(ArgumentError, match="client: a control or an output cannot be sent"):
+        held(100.0, client=object())
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

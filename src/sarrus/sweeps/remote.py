@@ -39,9 +39,10 @@ def packed(study: Study) -> bytes:
         return bytes(cloudpickle.dumps(study))
     except SarrusError as error:
         raise ArgumentError(f"client: {error}", element="client") from error
-    except (TypeError, ValueError, AttributeError, pickle.PicklingError) as error:
+    except Exception as error:  # whatever a user's object raises that cannot be pickled; laws do not pickle
         raise ArgumentError(
-            f"client: a control or an output cannot be sent to the workers ({error}); use functions of plain data",
+            "client: a control or an output cannot be sent to the workers: use functions of plain data "
+            f"({' '.join(str(error).split())[:80]})",
             element="client",
         ) from error
 
