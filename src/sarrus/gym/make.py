@@ -61,8 +61,8 @@ def make(
     threads : default: one per processor, where there are enough copies.
 
     An action is a number per actuator, in the order of ``system.actuator_names``. A step that fails terminates the
-    episode: it stays where it was before, and the info has its "status". A vectorised environment begins ended episodes anew at the
-    next step (NEXT_STEP). Seeds make everything repeat, bit for bit.
+    episode: it stays where it was before, and the info has its "status". A vectorised environment begins ended
+    episodes anew at the next step (NEXT_STEP). Seeds make everything repeat, bit for bit.
     """
     if not isinstance(system, System):
         raise ArgumentError(f"make needs a System, got {type(system).__name__}", element="system")
