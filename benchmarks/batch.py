@@ -25,7 +25,7 @@ SIZES = {"five_bar": (256, 500, 8.0), "platform": (128, 250, None), "quadruped":
 
 def rows(quick: bool) -> list[Row]:
     """Return the time of a step of one run."""
-    repeats = 3 if quick else 15
+    repeats = 3 if quick else 9
     found = []
     for name, (runs, steps, at_least) in SIZES.items():
         ours = _sarrus(name, runs, steps, side_by_side=True)

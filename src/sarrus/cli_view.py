@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HELP = (
     "Show a model, or runs that were saved with --output, in the browser. With --html, --png, --gif or --mp4 write "
-    "files instead, without a display. Needs the extra: pip install 'sarrus[view]'."
+    "files instead, without a display. Needs the extra: pip install 'sarrus\\[view]'."
 )
 
 

@@ -25,7 +25,7 @@ from sarrus.records import EventRecord, Passage
 from sarrus.status import Status
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
-from sarrus.units import constraint_units, coordinate_units, velocity_units
+from sarrus.units import labels
 
 if TYPE_CHECKING:
     from sarrus.coordinates.chart import Chart
@@ -442,13 +442,7 @@ class Integration:
             passages=self._passages(t, q, v, pivots),
             limit_crossings=find_limit_crossings(s, t, q),
             events=tuple(self.records),
-            coordinate_names=s.coordinate_names,
-            velocity_names=s.velocity_names,
-            actuator_names=s.actuator_names,
-            constraint_names=s.constraint_names,
-            coordinate_units=coordinate_units(s),
-            velocity_units=velocity_units(s),
-            constraint_units=constraint_units(s),
+            **labels(s),
             steps=int(self.state[run.STEPS]),
             rejected=int(self.state[run.REJECTED]),
             wall_seconds=seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -51,3 +51,17 @@ def constraint_units(system: System) -> tuple[str, ...]:
         for element in system.mechanism.constraints()
         for row in element.row_names
     )
+
+
+def labels(system: System) -> dict[str, Any]:
+    """Return names and units of coordinates, velocities, actuators and rows, as a `Trajectory` takes them."""
+    names = {
+        f"{kind}_names": getattr(system, f"{kind}_names")
+        for kind in ("coordinate", "velocity", "actuator", "constraint")
+    }
+    return {
+        **names,
+        "coordinate_units": coordinate_units(system),
+        "velocity_units": velocity_units(system),
+        "constraint_units": constraint_units(system),
+    }

@@ -14,7 +14,7 @@ from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.storage import ARRAY_ATTRIBUTES, LABELS
 from sarrus.trajectory import DIMENSIONS, Trajectory
-from sarrus.units import constraint_units, coordinate_units, velocity_units
+from sarrus.units import labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -157,13 +157,7 @@ class Rollout:
             **arrays,
             status=Status(int(self.status[run])),
             message=self.message(run),
-            coordinate_names=s.coordinate_names,
-            velocity_names=s.velocity_names,
-            actuator_names=s.actuator_names,
-            constraint_names=s.constraint_names,
-            coordinate_units=coordinate_units(s),
-            velocity_units=velocity_units(s),
-            constraint_units=constraint_units(s),
+            **labels(s),
             steps=int(self.steps[run]),
             rejected=int(self.rejected[run]),
             system=s,

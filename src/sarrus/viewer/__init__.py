@@ -1,6 +1,8 @@
 """Mechanisms and motions in three dimensions: in the browser, as stand-alone pages, pictures and films.
 
-Drawing     `meshes` (triangles), `parts` (what is drawn of a mechanism), `drawing` (where it is), `camera`, `forces`
-Browser     `server` (`sarrus.view`): the panels `joint_panel`, `state_panel`, `time_panel`, `mode_panel`, `plots`
-Files       `page` (HTML), `raster` and `film` (`sarrus.render`): PNG, GIF, MP4
+Drawing     `meshes` (triangles), `parts` (what is drawn of a mechanism), `drawing` (where it is), `forces`, `camera`,
+            `stage` (the grid)
+Browser     `server` (`sarrus.view`), `desk` (its thread), `scene` and `puppet` (what viser shows), `readout`, `plots`;
+            the panels `time_panel`, `joint_panel`, `force_panel`, `run_panel`, `mode_panel`, `plot_panel`
+Files       `film` (`sarrus.render`), `raster` (pictures), `page` (HTML)
 """

@@ -10,6 +10,7 @@ from sarrus.mechanism.pose import Array
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.forces import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
 from sarrus.viewer.puppet import Arrows
+from sarrus.viewer.readout import small_print
 from sarrus.viewer.time_panel import sample
 
 if TYPE_CHECKING:
@@ -65,9 +66,5 @@ class ForcePanel:
             )
             if unsure:
                 text += " Grey: shares of redundant rows, of which only the sum is determined."
-            if self.text.content != _small(text):
-                self.text.content = _small(text)
-
-
-def _small(text: str) -> str:
-    return f'<div style="font-size:0.8em;padding:0 0.7em 0.4em;color:#5b6770">{text}</div>'
+            if self.text.content != small_print(text):
+                self.text.content = small_print(text)

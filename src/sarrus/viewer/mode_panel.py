@@ -10,7 +10,7 @@ from sarrus.analysis.equilibrium import equilibrium
 from sarrus.errors import SarrusError
 from sarrus.linear.linearize import linearize
 from sarrus.linear.mode_motion import ModeMotion, mode_motion
-from sarrus.viewer.force_panel import _small
+from sarrus.viewer.readout import small_print
 
 if TYPE_CHECKING:
     from sarrus.linear.linear_system import LinearSystem
@@ -49,7 +49,7 @@ class ModePanel:
         try:
             found = equilibrium(self.viewer.system, self.viewer.q, stable=bool(self.stable.value))
         except SarrusError as error:
-            self.text.content = _small(str(error))
+            self.text.content = small_print(str(error))
             return
         self.viewer.pause()
         self.viewer.show(found.q)
@@ -61,7 +61,7 @@ class ModePanel:
         try:
             model = linearize(self.viewer.system, self.viewer.q)
         except SarrusError as error:
-            self.text.content = _small(f"no modes here: {error}")
+            self.text.content = small_print(f"no modes here: {error}")
             return
         self.model = model
         names = []
@@ -71,7 +71,7 @@ class ModePanel:
         self.choice.options = (_PICK, *names)
         self.choice.value = _PICK
         self.choice.visible = self.amplitude.visible = True
-        self.text.content = _small(f"{len(names)} modes; growth and decay are left out of the swing")
+        self.text.content = small_print(f"{len(names)} modes; growth and decay are left out of the swing")
 
     def start(self) -> None:
         """Swing the chosen mode."""
@@ -83,9 +83,9 @@ class ModePanel:
         try:
             self.motion = mode_motion(self.model, mode, float(self.amplitude.value), _FRAMES)
         except SarrusError as error:
-            self.text.content = _small(str(error))
+            self.text.content = small_print(str(error))
             return
-        self.text.content = _small(f"mode {mode}: {self.motion}")
+        self.text.content = small_print(f"mode {mode}: {self.motion}")
         self.playing = True
 
     def tick(self, seconds: float) -> None:

@@ -128,6 +128,11 @@ def _named(system: System, multipliers: Array, sure: np.ndarray) -> tuple[tuple[
     return tuple((name, float(x) if abs(x) >= noise else 0.0, unit) for name, x, unit, yes in rows if yes)
 
 
+def small_print(text: str) -> str:
+    """Return a remark as the panels show it."""
+    return f'<div style="font-size:0.8em;padding:0 0.7em 0.4em;color:#5b6770">{escape(text)}</div>'
+
+
 def _row(name: str, value: str) -> str:
     return (
         f'<tr><td style="padding:1px 0;color:#5b6770">{escape(name)}</td>'

@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.errors import SarrusError
 from sarrus.simulation import simulate
-from sarrus.viewer.force_panel import _small
+from sarrus.viewer.readout import small_print
 
 if TYPE_CHECKING:
     from sarrus.viewer.server import Viewer
@@ -33,7 +33,7 @@ class RunPanel:
         viewer = self.viewer
         viewer.pause()
         self.button.disabled = True
-        self.text.content = _small("simulating …")
+        self.text.content = small_print("simulating …")
         try:
             run = simulate(
                 viewer.system,
@@ -44,12 +44,12 @@ class RunPanel:
                 throw=False,
             )
         except SarrusError as error:
-            self.text.content = _small(str(error))
+            self.text.content = small_print(str(error))
             return
         finally:
             self.button.disabled = False
         ended = "" if run.status.ok else f"; ended with {run.status}: {run.message}"
-        self.text.content = _small(
+        self.text.content = small_print(
             f"{run.duration:.4g} s in {run.wall_seconds:.2g} s, closure within {run.residual.max(initial=0.0):.1e}, "
             f"{len(run.passages)} singular passages{ended}"
         )
