@@ -71,10 +71,13 @@ def write_json(rows: Iterable[Row], path: Path) -> None:
 
 
 def conditions(*peers: str, note: str = "", repeats: int | None = None) -> str:
-    """Describe machine, versions and repeats; ``peers`` are names of installed distributions."""
+    """Describe machine, versions and repeats; ``peers`` are names of installed distributions.
+
+    One thread is used unless the note says otherwise.
+    """
     packages = ", ".join(f"{name} {version(name)}" for name in ("sarrus", *peers))
     python = f"Python {platform.python_version()}"
-    parts = [f"{cpu()}, {os.cpu_count()} cores, 1 thread used", f"{python}, {packages}"]
+    parts = [f"{cpu()}, {os.cpu_count()} cores", f"{python}, {packages}"]
     if repeats is not None:
         parts.append(f"median of {repeats} interleaved repeats")
     return "; ".join([*parts, note] if note else parts)

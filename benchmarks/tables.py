@@ -194,6 +194,8 @@ def markdown(rows: Sequence[Row]) -> str:
 # What a reader with half a minute should see: name, model and peer of a row.
 TELLING = (
     ("step, 3 singular passages", "five_bar", "MuJoCo RK4, tuned"),
+    ("step of a batch", "five_bar", "MuJoCo rollout, tuned"),
+    ("step of a batch", "quadruped", "MuJoCo rollout, tuned"),
     ("forward_dynamics, τ given", "quadruped", "Pinocchio constraintDynamics"),
     ("kernel evaluation", "quadruped", "Pinocchio constraintDynamics"),
     ("linear model", "quadruped", "Pinocchio, with derivatives"),
@@ -218,7 +220,7 @@ def _measured(rows: Sequence[Row]) -> str:
     for row in rows:
         machine, versions, *_ = row.conditions.split("; ")
         packages |= dict.fromkeys(versions.split(", "))
-    return f"Measured by `make bench`: {machine}; {', '.join(packages)}."
+    return f"Measured by `make bench`: {machine}, one thread, batches on all cores; {', '.join(packages)}."
 
 
 def replace_between_markers(text: str, path: Path) -> bool:
