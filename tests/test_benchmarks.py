@@ -97,7 +97,7 @@ def test_markdown_says_what_was_missed() -> None:
     assert "| call | platform | 4 µs | peer | 3 µs | 0.75 | ≥ 1 ×: MISSED |" in text
     assert "| model | leg | 6 µs | solve | 2 µs | 0.33 | 3.1 of them, at most 4: met |" in text
     assert "| import | 300 ms | < 0.7 s: met |" in text
-    assert "a machine; a version." in text
+    assert "a machine, one thread, batches on all cores; a version." in text
 
 
 def test_laws_have_a_table_of_their_own() -> None:
@@ -134,7 +134,7 @@ def test_highlights_are_rows_of_the_long_tables() -> None:
     text = tables.highlights([SLOW, *rows[::-1]])
     assert "call" not in text
     assert [line.split(" | ")[0] for line in text.splitlines()[2:-2]] == [f"| {row.name}" for row in rows]
-    assert text.endswith("\n\nMeasured by `make bench`: a machine; a version.\n")
+    assert text.endswith("\n\nMeasured by `make bench`: a machine, one thread, batches on all cores; a version.\n")
     for path in ("README.md", "docs/comparison.md"):
         page = (Path(__file__).parent.parent / path).read_text(encoding="utf-8")
         assert page.count(tables.START) == page.count(tables.END) == 1
