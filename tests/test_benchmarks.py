@@ -134,7 +134,9 @@ def test_highlights_are_rows_of_the_long_tables() -> None:
     text = tables.highlights([SLOW, *rows[::-1]])
     assert "call" not in text
     assert [line.split(" | ")[0] for line in text.splitlines()[2:-2]] == [f"| {row.name}" for row in rows]
-    assert text.endswith("\n\nMeasured by `make bench`: a machine, one thread, batches on all cores; a version.\n")
+    assert text.endswith(
+        "\n\nMeasured by `make bench`: a machine, one thread, batches on all cores; a version.\n"
+    )
     for path in ("README.md", "docs/comparison.md"):
         page = (Path(__file__).parent.parent / path).read_text(encoding="utf-8")
         assert page.count(tables.START) == page.count(tables.END) == 1

@@ -67,7 +67,7 @@ def test_bench_prints_a_table_and_json(
     assert (told["model"], told["sarrus"]) == ("five_bar", sr.__version__)
     assert int(told["cores"]) >= 1
     values = {(row["what"], row["note"]): row["value"] for row in told["figures"]}
-    assert len(values) == len(told["figures"]) == 8
+    assert len(values) == len(told["figures"]) == 9
     assert all(value > 0.0 for value in values.values())
     assert main(["bench", FIVE_BAR]) == 0
     out = capsys.readouterr().out
@@ -77,6 +77,7 @@ def test_bench_prints_a_table_and_json(
         "size",
         "forward dynamics",
         "step",
+        "step of a batch",
         "linear model",
         "control law",
     ):
