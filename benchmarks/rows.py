@@ -43,7 +43,9 @@ class Row:
             return f"≥ {self.at_least:g} ×"
         if self.at_most is not None:
             return f"{self.extra['cost']:.1f} of them, at most {self.at_most:g}"
-        return "" if self.within_us is None else f"< {1e-6 * self.within_us:g} s"
+        if self.within_us is None:
+            return ""
+        return f"< {self.within_us:g} µs" if self.within_us < 1e3 else f"< {1e-6 * self.within_us:g} s"
 
     @property
     def met(self) -> bool | None:

@@ -33,7 +33,9 @@ def verdict(row: Row) -> str:
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """Return the tables that have lines: speed against peers, control laws, cone programs, accuracy, cost, start-up."""
+    """Return the tables that have lines: speed against peers, control laws, cone programs, accuracy, cost,
+    walking, start-up.
+    """
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
     laws = [r for r in rows if "kernel_us" in r.extra]
@@ -41,7 +43,8 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     cones = [r for r in rows if "bare_us" in r.extra]
     apart = [*accuracy, *laws, *answers, *cones]
     speed = [r for r in rows if r.peer is not None and r not in apart]
-    start = [r for r in rows if r.peer is None and r not in cost and r not in laws]
+    alone = [r for r in rows if r.peer is None and r not in cost and r not in laws]
+    ticks = [r for r in alone if "relaxed" in r.extra]
     tables = (
         _speed(speed),
         _laws(laws),
@@ -49,7 +52,8 @@ def sections(rows: Sequence[Row]) -> list[Section]:
         _answers(answers),
         _accuracy(accuracy),
         _cost(cost),
-        _start(start),
+        _times("Walking: a tick of LeggedController", ticks),
+        _times("Start-up", [r for r in alone if r not in ticks]),
     )
     return [table for table in tables if table[2]]
 
@@ -163,8 +167,8 @@ def _cost(rows: Sequence[Row]) -> Section:
     return "Cost of a new model", header, lines
 
 
-def _start(rows: Sequence[Row]) -> Section:
-    return "Start-up", ("what", "time", "target"), [(r.name, duration(r.ours_us), verdict(r)) for r in rows]
+def _times(title: str, rows: Sequence[Row]) -> Section:
+    return title, ("what", "time", "target"), [(r.name, duration(r.ours_us), verdict(r)) for r in rows]
 
 
 def print_tables(rows: Sequence[Row], console: Console) -> None:
