@@ -17,7 +17,7 @@ class Environment(gymnasium.Env[Array, Any]):
 
     def __init__(self, task: Task) -> None:
         self.task, self.system = task, task.system
-        self.metadata = {"render_modes": []}
+        self.metadata: dict[str, Any] = {"render_modes": []}
         self.observation_space, self.action_space = task.observation_space, task.action_space
 
     def reset(
