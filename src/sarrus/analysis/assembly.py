@@ -22,7 +22,7 @@ TOLERANCE = 1e-12
 # Contradictions of redundant rows below this are rounding of the data, as robot files have it.
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
-_RESTARTS = 4
+RESTARTS = 4
 # Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
 _TURN, _TURNS = 2.0, 24
 # Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
@@ -51,7 +51,7 @@ def assemble(
     rng = np.random.default_rng(1)
     best, iterations = descend(system, start, t, free)
     error = _residual(system, best, t)
-    for attempt in range(_RESTARTS):
+    for attempt in range(RESTARTS):
         if error <= DATA_TOLERANCE:
             break
         kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free

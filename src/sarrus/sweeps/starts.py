@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.analysis.assembly import DATA_TOLERANCE, RESTARTS, free_velocities
 from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalized_expression
 from sarrus.status import Status
@@ -23,8 +23,9 @@ _HOPELESS = 1e12
 class Closer:
     """Closes the loops of many starts at once: the values at ``held_q`` and ``held_v`` (indices) stay, the others give.
 
-    Levenberg–Marquardt on φ as in `sarrus.analysis.assembly`, from the start as it is given; then the nearest
-    velocities that satisfy ψ = 0. Redundant rows are ordinary input. One start does not influence another.
+    Levenberg–Marquardt on φ as in `sarrus.analysis.assembly`, from the start as it is given, and where that gets stuck
+    from small seeded perturbations of it; then the nearest velocities that satisfy ψ = 0. Redundant rows are ordinary
+    input. One start does not influence another.
     """
 
     def __init__(self, system: System, held_q: list[int], held_v: list[int]) -> None:
@@ -54,6 +55,21 @@ class Closer:
         return q, v, status
 
     def _close(self, q: Array, t: float, p: Array) -> tuple[Array, Array]:
+        start, rng = q.copy(), np.random.default_rng(1)
+        q, closed = self._descend(q, t, p)
+        for attempt in range(RESTARTS):
+            stuck = np.flatnonzero(np.logical_not(closed))
+            if not stuck.size:
+                break
+            kick = 0.1 * (1 + attempt) * rng.standard_normal(self.system.nv) * self.free_q
+            kicks = np.tile(kick[:, None], stuck.size)
+            trial, closed[stuck] = self._descend(
+                _rows(self._move(start[stuck].T, kicks, p[stuck].T)), t, p[stuck]
+            )
+            q[stuck] = trial
+        return q, closed
+
+    def _descend(self, q: Array, t: float, p: Array) -> tuple[Array, Array]:
         phi, jacobian = self._at(q, t, p)
         size, scale = _norm(phi), np.ones(len(q))
         for _ in range(_ITERATIONS):
