@@ -28,7 +28,7 @@ gallery: $(VENV)/.base
 	$(BIN)/python docs/gallery/make.py
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --readme
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
