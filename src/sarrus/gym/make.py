@@ -70,7 +70,7 @@ def make(
         import gymnasium  # noqa: F401
     except ImportError as error:
         raise ArgumentError(
-            "sarrus.gym needs Gymnasium: pip install sarrus[gym]", element="gymnasium"
+            "sarrus.gym needs Gymnasium: pip install 'sarrus[gym]'", element="gymnasium"
         ) from error
     from sarrus.gym.environments import Environment, VectorEnvironment
     from sarrus.gym.stepper import Stepper
