@@ -271,3 +271,29 @@ def system_in_mode(mechanism: Mechanism, mode: str) -> System:
     """Compile a mechanism with a chosen elimination of the mass matrix."""
     with patch.object(CompiledEquations, "_elimination_mode", return_value=MODES[mode]):
         return System(mechanism)
+
+
+def four_bar() -> Mechanism:
+    """Return a planar four-bar in the x-z plane, closed by a 3-D point, which is redundant there; a motor turns it."""
+    mechanism = Mechanism("four-bar")
+    parent, at = "world", (0.0, 0.0, 0.0)
+    for name, length in (("crank", 0.3), ("coupler", 0.8), ("rocker", 0.6)):
+        mechanism.add_body(name, 1.0, com=(length / 2, 0, 0), inertia=(0.01, 0.02, 0.03))
+        mechanism.add_joint(name, "revolute", parent, name, axis=(0, 1, 0), parent_pose=at)
+        parent, at = name, (length, 0.0, 0.0)
+    mechanism.add_closure("pin", "point", "world", "rocker", pose1=(0.7, 0, 0), pose2=(0.6, 0, 0))
+    mechanism.add_actuator("motor", "crank", limits=(-2.0, 2.0))
+    return mechanism
+
+
+def three_legs() -> Mechanism:
+    """Return a coupler on three parallel legs, one of them redundant, in the x-z plane."""
+    mechanism = Mechanism("parallelogram")
+    for name, x in (("one", 0.0), ("two", 1.0), ("three", 0.4)):
+        mechanism.add_body(name, 1.0, (0, 0, -0.5), (0.1, 0.1, 0.1))
+        mechanism.add_joint(name, "revolute", "world", name, axis=(0, 1, 0), parent_pose=(x, 0, 0))
+    mechanism.add_body("coupler", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
+    mechanism.add_joint("top", "revolute", "one", "coupler", axis=(0, 1, 0), parent_pose=(0, 0, -1))
+    mechanism.add_closure("end", "point", "coupler", "two", pose1=(1, 0, 0), pose2=(0, 0, -1))
+    mechanism.add_closure("middle", "point", "coupler", "three", pose1=(0.4, 0, 0), pose2=(0, 0, -1))
+    return mechanism

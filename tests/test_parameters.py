@@ -17,7 +17,7 @@ import pytest
 
 import sarrus as sr
 from conftest import load_example
-from mechanisms import close_loops, random_coordinates, random_state, random_tree
+from mechanisms import close_loops, random_coordinates, random_state, random_tree, three_legs
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.elements import COORDINATE_LABELS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.mechanism import Mechanism
@@ -283,15 +283,9 @@ def test_shipped_mechanisms(name: str) -> None:
 
 def test_the_rank_follows_when_lengths_make_rows_redundant() -> None:
     """The third leg of a parallelogram is redundant; where it is of another length nothing moves."""
-    m = Mechanism("parallelogram")
-    for name, x in (("one", 0.0), ("two", 1.0), ("three", 0.4)):
-        m.add_body(name, 1.0, (0, 0, -0.5), (0.1, 0.1, 0.1))
-        m.add_joint(name, "revolute", "world", name, axis=(0, 1, 0), parent_pose=(x, 0, 0))
-    m.add_body("coupler", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
-    m.add_joint("top", "revolute", "one", "coupler", axis=(0, 1, 0), parent_pose=(0, 0, -1))
-    m.add_closure("end", "point", "coupler", "two", pose1=(1, 0, 0), pose2=(0, 0, -1))
-    m.add_closure("middle", "point", "coupler", "three", pose1=(0.4, 0, 0), pose2=(0, 0, -1))
-    system = System(m, parameters={"l": "middle.pose2.z", "x": "middle.pose1.x", "m": "coupler.mass"})
+    system = System(
+        three_legs(), parameters={"l": "middle.pose2.z", "x": "middle.pose1.x", "m": "coupler.mass"}
+    )
     q = system.neutral()
     assert system.forward_dynamics(q, np.zeros(4)).rank == 3
     system.parameters["x"], system.parameters["l"] = 0.5, -math.hypot(0.1, 1.0)

@@ -11,7 +11,7 @@ import pytest
 
 import sarrus as sr
 from conftest import load_example
-from mechanisms import LOOPS, random_loop, random_state, random_tree
+from mechanisms import LOOPS, four_bar, random_loop, random_state, random_tree, three_legs
 from sarrus.control import ComputedTorque
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
@@ -174,25 +174,12 @@ def test_the_end_alone_and_folds(five_bar: System) -> None:
             np.testing.assert_allclose(getattr(end.rms, name), rms, rtol=1e-12, atol=1e-14)
 
 
-def four_bar(parameters: dict[str, str]) -> System:
-    """Return a planar four-bar in the x-z plane, closed by a 3-D point, which is redundant there; a motor turns it."""
-    mechanism = sr.Mechanism("four-bar")
-    parent, at = "world", (0.0, 0.0, 0.0)
-    for name, length in (("crank", 0.3), ("coupler", 0.8), ("rocker", 0.6)):
-        mechanism.add_body(name, 1.0, com=(length / 2, 0, 0), inertia=(0.01, 0.02, 0.03))
-        mechanism.add_joint(name, "revolute", parent, name, axis=(0, 1, 0), parent_pose=at)
-        parent, at = name, (length, 0.0, 0.0)
-    mechanism.add_closure("pin", "point", "world", "rocker", pose1=(0.7, 0, 0), pose2=(0.6, 0, 0))
-    mechanism.add_actuator("motor", "crank", limits=(-2.0, 2.0))
-    return System(mechanism, parameters=parameters)
-
-
 GUESS = np.array([-1.0, 0.7, 1.6])
 
 
 def test_controls_that_are_held() -> None:
     """A sequence of controls is that of a sampled law, within the limits of the motors."""
-    system = four_bar({})
+    system = System(four_bar(), parameters={})
     closed = system.assemble(GUESS).q
     rng = np.random.default_rng(5)
     u = rng.uniform(-3.0, 3.0, (10, 20, 1))
@@ -218,7 +205,7 @@ def test_controls_that_are_held() -> None:
 
 
 def test_control_laws() -> None:
-    system = four_bar({})
+    system = System(four_bar(), parameters={})
     closed = system.assemble(GUESS).q
 
     def damping(q: Any, v: Any, t: Any) -> Any:
@@ -242,7 +229,7 @@ def test_control_laws() -> None:
 def test_parameters_of_each_run() -> None:
     """Masses and lengths of their own, with loops closed anew; the system has its own parameters again."""
     targets = {"mass": "coupler.mass", "length": "pin.pose2.x"}
-    system = four_bar(targets)
+    system = System(four_bar(), parameters=targets)
     masses, lengths = np.linspace(0.5, 3.0, 10), np.linspace(0.55, 0.65, 10)
     for side_by_side in (True, False):
         many = sr.rollout(
@@ -262,7 +249,7 @@ def test_parameters_of_each_run() -> None:
 
 
 def test_a_loop_that_cannot_be_closed_is_a_row() -> None:
-    system = four_bar({"length": "pin.pose2.x"})
+    system = System(four_bar(), parameters={"length": "pin.pose2.x"})
     many = sr.rollout(system, GUESS, duration=0.1, parameters={"length": [0.6, 2.5, 0.62]}, assemble=True)
     assert [sr.Status(code).name for code in many.status] == ["OK", "PROJECTION_FAILED", "OK"]
     assert many.failed.tolist() == [1]
@@ -302,15 +289,7 @@ def test_a_run_that_fails_is_a_row() -> None:
 
 def test_runs_with_ranks_of_their_own() -> None:
     """The third leg of a parallelogram is redundant; where it is of another length nothing moves: rank 4, not 3."""
-    mechanism = sr.Mechanism("parallelogram")
-    for name, x in (("one", 0.0), ("two", 1.0), ("three", 0.4)):
-        mechanism.add_body(name, 1.0, (0, 0, -0.5), (0.1, 0.1, 0.1))
-        mechanism.add_joint(name, "revolute", "world", name, axis=(0, 1, 0), parent_pose=(x, 0, 0))
-    mechanism.add_body("coupler", 1.0, (0.5, 0, 0), (0.1, 0.1, 0.1))
-    mechanism.add_joint("top", "revolute", "one", "coupler", axis=(0, 1, 0), parent_pose=(0, 0, -1))
-    mechanism.add_closure("end", "point", "coupler", "two", pose1=(1, 0, 0), pose2=(0, 0, -1))
-    mechanism.add_closure("middle", "point", "coupler", "three", pose1=(0.4, 0, 0), pose2=(0, 0, -1))
-    system = System(mechanism, parameters={"l": "middle.pose2.z", "x": "middle.pose1.x"})
+    system = System(three_legs(), parameters={"l": "middle.pose2.z", "x": "middle.pose1.x"})
     system.parameters.update({"x": 0.5, "l": -np.hypot(0.1, 1.0)})
     locked = system.assemble([0.0, 0.0, 0.0, -0.1]).q
     system.parameters.update({"x": 0.4, "l": -1.0})

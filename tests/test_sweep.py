@@ -18,6 +18,7 @@ import pytest
 import xarray as xr
 
 import sarrus as sr
+from mechanisms import four_bar
 from sarrus.errors import ArgumentError
 from sarrus.sweeps.axes import read_axes
 from sarrus.sweeps.dataset import slabs
@@ -156,15 +157,9 @@ def test_failed_runs_are_rows_with_their_status(system, tmp_path):
 
 def test_starts_where_the_descent_is_stuck() -> None:
     """Stretched on one line, a four-bar has no direction in which its loop closes; a small push finds one."""
-    mechanism = sr.Mechanism("four-bar")
-    parent, at = "world", (0.0, 0.0, 0.0)
-    for name, length in (("crank", 0.3), ("coupler", 0.8), ("rocker", 0.6)):
-        mechanism.add_body(name, 1.0, com=(length / 2, 0, 0), inertia=(0.01, 0.02, 0.03))
-        mechanism.add_joint(name, "revolute", parent, name, axis=(0, 1, 0), parent_pose=at)
-        parent, at = name, (length, 0.0, 0.0)
-    mechanism.add_closure("pin", "point", "world", "rocker", pose1=(0.7, 0, 0), pose2=(0.6, 0, 0))
-    four_bar = sr.System(mechanism)
-    found = sr.sweep(four_bar, grid={"q.crank": [0.0, 0.5]}, duration=1e-3, outputs=["q", "residual"])
+    found = sr.sweep(
+        sr.System(four_bar()), grid={"q.crank": [0.0, 0.5]}, duration=1e-3, outputs=["q", "residual"]
+    )
     assert found.status.values.tolist() == ["OK", "OK"]
     assert found.residual.values.max() < 1e-12
     np.testing.assert_allclose(found.q.values[:, 0], [0.0, 0.5], atol=1e-3)

@@ -98,3 +98,13 @@ def check_stabilization(system: System, stabilization: str, control: Any, force:
             f"{system.name}: stabilization='energy' needs a conservative system; this one has {driven}",
             element="stabilization",
         )
+
+
+def check_contacts(system: System, switching: bool, what: str) -> None:
+    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are."""
+    if switching and system.equations.contacts:
+        raise ArgumentError(
+            f"{system.name} has contacts, which sarrus.simulate opens and closes but {what} does not: "
+            "switching=False keeps them as system.parameters say",
+            element="switching",
+        )

@@ -27,7 +27,7 @@ from sarrus.system import System
 # Most rows that a thread records before they are sorted in.
 _ROOM = 4096
 # A start whose pivots are this clearly above or below the generic rank needs no second look.
-_CLEAR_PIVOT = 1e-6
+CLEAR_PIVOT = 1e-6
 # The reference of each system that was rolled out, with the time and the parameters it belongs to.
 _REFERENCES: WeakKeyDictionary[System, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
 
@@ -195,7 +195,7 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
     if not assemble:
         _check_starts(plan, given, facts)
     projected = facts[:, bl.PROJECTED] == 1.0
-    clear = projected & (facts[:, bl.SMALLEST] > _CLEAR_PIVOT) & (facts[:, bl.BEYOND] < _CLEAR_PIVOT)
+    clear = projected & (facts[:, bl.SMALLEST] > CLEAR_PIVOT) & (facts[:, bl.BEYOND] < CLEAR_PIVOT)
     others: dict[tuple[int, int], list[int]] = {}
     for run in np.flatnonzero(~clear):
         others.setdefault(_own_ranks(plan, given[run], ranks), []).append(int(run))

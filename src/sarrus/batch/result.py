@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from sarrus.system import System
 
+# What a record has of a state, by name.
+QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")
+
 
 class Quantities:
     """Columns of records (…, width), by name: q, v, a, u, multipliers, energy, residual. Arrays are read-only views."""
@@ -116,7 +119,7 @@ class Rollout:
         return len(self.status)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("q", "v", "a", "u", "multipliers", "energy", "residual"):
+        if name in QUANTITIES:
             return getattr(self.samples, name)
         raise AttributeError(f"Rollout has no attribute {name!r}")
 
@@ -173,7 +176,7 @@ class Rollout:
         }
         for fold in ("minimum", "maximum", "mean", "rms"):
             folded = getattr(self, fold)
-            for name in () if folded is None else ("q", "v", "a", "u", "multipliers", "energy", "residual"):
+            for name in () if folded is None else QUANTITIES:
                 attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}
                 data[f"{name}_{fold}"] = (("run", *DIMENSIONS[name]), getattr(folded, name), attributes)
         data["status"] = ("run", np.array([Status(int(code)).name for code in self.status]))

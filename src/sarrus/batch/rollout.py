@@ -21,7 +21,7 @@ from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import lanes, prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.progress import progress_bar
-from sarrus.run_options import check_stabilization, check_steps, check_times, is_adaptive
+from sarrus.run_options import check_contacts, check_stabilization, check_steps, check_times, is_adaptive
 from sarrus.system import System
 
 
@@ -141,12 +141,7 @@ def _check(
             element="reduce",
             valid=tuple(FOLDS),
         )
-    if switching and system.equations.contacts:
-        raise ArgumentError(
-            f"{system.name} has contacts, which sarrus.simulate opens and closes but a rollout does not: "
-            "switching=False keeps them as system.parameters say",
-            element="switching",
-        )
+    check_contacts(system, switching, "a rollout")
     if threads is not None and not (isinstance(threads, (int, np.integer)) and threads >= 1):
         raise ArgumentError(f"threads must be a whole number ≥ 1, got {threads!r}", element="threads")
 

@@ -7,6 +7,7 @@ import builtins
 import inspect
 import operator
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, Protocol
@@ -73,7 +74,7 @@ class Functions(Protocol):
         """Return the name of a type in C."""
 
 
-class Expressions:
+class Expressions(ABC):
     """Translates expressions with the names that a function sees.
 
     ``globals`` are those of the Python function; `lookup` finds its locals.
@@ -97,9 +98,9 @@ class Expressions:
             id(np.isfinite): self._is_finite,
         }
 
+    @abstractmethod
     def lookup(self, name: str) -> Value | None:
         """Return a local name, None where there is none."""
-        raise NotImplementedError
 
     # --- dispatch ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ArgumentError
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
-from sarrus.run_options import check_positive, check_stabilization, is_adaptive
+from sarrus.run_options import check_contacts, check_positive, check_stabilization, is_adaptive
 from sarrus.system import System
 
 if TYPE_CHECKING:
@@ -116,12 +116,7 @@ def _check(
         )
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
-    if switching and system.equations.contacts:
-        raise ArgumentError(
-            f"{system.name} has contacts, which sarrus.simulate opens and closes but an environment does not: "
-            "switching=False keeps them as system.parameters say",
-            element="switching",
-        )
+    check_contacts(system, switching, "an environment")
     if num_envs is not None and not (isinstance(num_envs, (int, np.integer)) and num_envs >= 1):
         raise ArgumentError(
             f"num_envs must be a whole number ≥ 1 or None, got {num_envs!r}", element="num_envs"

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.activity import unchanged
-from sarrus.batch.plan import Plan, groups
+from sarrus.batch.plan import CLEAR_PIVOT, Plan, groups
 from sarrus.batch.starts import pack_states
 from sarrus.batch.workers import Worker, default_threads
 from sarrus.errors import ArgumentError
@@ -22,8 +22,6 @@ from sarrus.system import System
 
 # Fewer copies than this for each thread are not worth a thread.
 _SHARE = 32
-# Pivots of A beyond its rank, relative to the largest, that are no rounding.
-CLEAR_PIVOT = 1e-6
 
 
 class Stepper:

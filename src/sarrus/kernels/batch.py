@@ -65,14 +65,28 @@ def fetch(table, todo, run, x):
 
 
 @internal
+def store(table, todo, run, x):
+    """Copy x to the state of a run."""
+    size = la.input_size(table)
+    own = flat_at(todo[bl.STATES] + 8 * run * size)
+    for i in range(size):
+        own[i] = x[i]
+
+
+@internal
 def hold_inputs(table, todo, run, interval, x):
     """Put the controls of an interval into x, if they are given."""
     if todo[bl.INPUTS] == 0:
         return
-    nu, first = table[la.NU], table[la.NQ] + table[la.NV]
-    own = flat_at(todo[bl.INPUTS] + 8 * (run * todo[bl.N_INTERVALS] + interval) * nu)
-    for k in range(nu):
+    first, own = table[la.NQ] + table[la.NV], held_inputs(table, todo, run, interval)
+    for k in range(table[la.NU]):
         x[first + k] = own[k]
+
+
+@internal
+def held_inputs(table, todo, run, interval):
+    """Return the controls that a run holds in an interval."""
+    return flat_at(todo[bl.INPUTS] + 8 * (run * todo[bl.N_INTERVALS] + interval) * table[la.NU])
 
 
 @internal
@@ -114,10 +128,7 @@ def keep(table, todo, run, row, sample):
 @internal
 def finish_run(table, todo, run, code, samples, state, x):
     """Note the end of a run."""
-    size = la.input_size(table)
-    own = flat_at(todo[bl.STATES] + 8 * run * size)
-    for i in range(size):
-        own[i] = x[i]
+    store(table, todo, run, x)
     outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
     outcome[bl.CODE] = float(code)
     outcome[bl.REACHED] = x[table[la.NQ] + table[la.NV] + table[la.NU]]
@@ -151,10 +162,7 @@ def prepare(table_pointer, x_pointer, what):
         generic = table[la.GENERIC_RANK]
         outcome[bl.SMALLEST] = s[ws.facts + la.SMALLEST] / largest if generic > 0 else 1.0
         outcome[bl.BEYOND] = s[ws.facts + la.BEYOND] / largest if generic > 0 else s[ws.facts + la.BEYOND]
-        size = la.input_size(table)
-        own = flat_at(todo[bl.STATES] + 8 * run * size)
-        for i in range(size):
-            own[i] = x[i]
+        store(table, todo, run, x)
     return 0
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
-from sarrus.kernels.batch import begin, end_of, finish_run, keep
+from sarrus.kernels.batch import begin, end_of, finish_run, held_inputs, keep
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.run import record
@@ -116,7 +116,7 @@ def _hold(table, todo, step, before, lane):
     for k in range(W):
         if lane[W * bl.MODE + k] == AWAKE:
             run = todo[bl.FIRST] + k
-            own = flat_at(todo[bl.INPUTS] + 8 * (run * todo[bl.N_INTERVALS] + interval) * nu)
+            own = held_inputs(table, todo, run, interval)
             for i in range(nu):
                 before[W * (first + i) + k] = own[i]
 

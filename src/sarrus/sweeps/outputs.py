@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.batch.result import Rollout
+from sarrus.batch.result import QUANTITIES, Rollout
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
@@ -19,7 +19,6 @@ OutputFunction = Callable[[Rollout], Mapping[str, Any]]
 
 # Reductions by the names that `sarrus.rollout` gives them, and the attributes of a `Rollout` that hold them.
 REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
-REDUCED = ("q", "v", "a", "u", "multipliers", "energy", "residual")
 # Facts of a run that need no samples.
 FACTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "final_q": (("coordinate",), {"long_name": "coordinates where the run ended"}),
@@ -41,7 +40,7 @@ class Column:
 
 def output_names() -> list[str]:
     """Return all names that an output can have."""
-    return [*DIMENSIONS, *FACTS, *(f"{name}.{how}" for name in REDUCED for how in REDUCTIONS)]
+    return [*DIMENSIONS, *FACTS, *(f"{name}.{how}" for name in QUANTITIES for how in REDUCTIONS)]
 
 
 def check_outputs(outputs: Any) -> tuple[str | OutputFunction, ...]:
