@@ -11,7 +11,7 @@ from sarrus.mechanism.pose import Array
 
 # A quaternion whose squared length is this near to one counts as a rotation.
 UNIT = 1e-12
-_SHORTEST = 1e-9
+SHORTEST = 1e-9
 
 
 def are_unit(q: Array, starts: np.ndarray) -> bool:
@@ -24,7 +24,7 @@ def normalize(q: Array, starts: np.ndarray) -> int | None:
     """Scale the quaternions in q to length one, in place; return where one begins that has no length."""
     for start in starts:
         size = np.linalg.norm(q[start : start + 4])
-        if size < _SHORTEST:
+        if size < SHORTEST:
             return int(start)
         q[start : start + 4] /= size
     return None

@@ -12,7 +12,7 @@ from sarrus.activity import unchanged
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
-from sarrus.quaternions import normalize
+from sarrus.quaternions import SHORTEST
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -51,10 +51,12 @@ def pack_states(
     if v is not None:
         states[:, s._v_part] = _rows(system, v, s.nv, count, "v")
     states[:, s._t_index] = t0
-    if s.equations.quaternions:
-        for run, row in enumerate(states[:, s._q_part]):
-            if normalize(row, np.array(s.equations.quaternions)) is not None:
-                raise ArgumentError(f"{s.name}: run {run}: a quaternion in q has no length", element="q")
+    for start in s.equations.quaternions:
+        parts = states[:, start : start + 4]
+        sizes = np.linalg.norm(parts, axis=1)
+        if (without := np.flatnonzero(sizes < SHORTEST)).size:
+            raise ArgumentError(f"{s.name}: run {without[0]}: a quaternion in q has no length", element="q")
+        parts /= sizes[:, None]
     _pack_parameters(system, states[:, s._p_part], count, parameters)
     return states
 
