@@ -56,6 +56,10 @@ class SimulationError(SarrusError):
         self.time = time
 
 
+class AccuracyWarning(UserWarning):
+    """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
+
+
 class CompilationError(SarrusError):
     """Expressions cannot become a native function: wrong inputs, free symbols, or LLVM refused them."""
 

@@ -17,11 +17,13 @@ from sarrus.inputs import Event, InputFunction, compile_control, compile_events,
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, projection, projection_with_energy
-from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
-from sarrus.kernels.tableau import Tableau
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
+from sarrus.kernels.run_state import EASY, LIMIT_OF_RK4, STIFF_8
+from sarrus.kernels.tableau import Tableau, tableau
 from sarrus.mechanism.pose import Array
 from sarrus.passages import find_limit_crossings, find_passages
 from sarrus.records import EventRecord, Passage
+from sarrus.run_options import Scheme
 from sarrus.status import Status
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
@@ -31,11 +33,14 @@ if TYPE_CHECKING:
     from sarrus.coordinates.chart import Chart
     from sarrus.coordinates.choices import Coordinates
     from sarrus.formulated import FormulatedAcceleration, Method
+    from sarrus.local_model import LocalModel
 
 # A start farther from the constraints than this is an error rather than projected silently.
 START_TOLERANCE = 1e-5
 # A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
 _CALL_SECONDS = 0.1
+# Ends of an adaptive run that the other of two methods may prevent.
+_LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 
@@ -73,6 +78,8 @@ class Integration:
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: InputFunction | None = None
+        self.model: LocalModel | None = None
+        self.turned = np.nan  # when the method was changed last
         if coordinates is not None:
             from sarrus.coordinates.chart import Chart
 
@@ -182,50 +189,67 @@ class Integration:
             self.sampled.append(noise)
             self.table[la.NOISE] = noise.ctypes.data
 
-    def set_method(
-        self,
-        scheme: Tableau | RosenbrockTableau,
-        adaptive: bool,
-        rtol: float | None,
-        atol: float | None,
-        dt: float | None,
-        max_step: float,
-        duration: float,
-    ) -> None:
-        """Choose the Runge–Kutta or Rosenbrock–Wanner method and its first step."""
-        self.adaptive = adaptive
-        table, state = self.table, self.state
-        if isinstance(scheme, RosenbrockTableau):
-            from sarrus.local_model import LocalModel
+    def set_method(self, scheme: Scheme, max_step: float, duration: float) -> None:
+        """Choose the method, or the two that take turns, and the first step."""
+        self.scheme, self.adaptive, state = scheme, scheme.adaptive, self.state
+        state[run.RELATIVE], state[run.ABSOLUTE] = scheme.rtol, scheme.atol
+        state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
+        state[run.UNSTABLE_SINCE] = np.inf
+        if scheme.adaptive:
+            self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
+        state[run.GRID] = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
+        state[run.EVERY] = np.inf if state[run.GRID] else self.every
+        state[run.GRID_START], state[run.GRID_NEXT] = self.time, 1.0
+        state[run.STEP] = min(1e-4, duration, max_step) if scheme.adaptive else scheme.dt
+        self._install(scheme.method)
+        if self.chart is not None:
+            self.chart.attach(self.table)
+            self.chart.renew(self.table, self.settings, self.x)
 
-            self.model = LocalModel(self.system, scheme, self.control)  # kept alive
+    def _install(self, method: str) -> None:
+        """Have the kernel step with a method from now on."""
+        table, state, self.method = self.table, self.state, method
+        scheme: Tableau | RosenbrockTableau
+        if method in IMPLICIT_METHODS:
+            scheme = rosenbrock_tableau(method)
+            if self.model is None:
+                from sarrus.local_model import LocalModel
+
+                self.model = LocalModel(self.system, scheme, self.control)  # kept alive
             self.model.attach(table, self.x)
             # one slope, and the error estimate behind it
             weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
         else:
+            scheme = tableau(method)
             weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
-        errors = errors if adaptive else np.zeros((0, 0))
+            table[la.IMPLICIT] = 0
+        errors = errors if self.adaptive else np.zeros((0, 0))
         self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
         entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
         table[entries] = [array.ctypes.data for array in self.weights]
         table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
-        state[run.RELATIVE] = 1e-8 if rtol is None else rtol
-        state[run.ABSOLUTE] = 1e-10 if atol is None else atol
-        state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
         state[run.POWER], state[run.BETWEEN] = -1.0 / (scheme.error_order + 1), scheme.between
-        if adaptive:
-            self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
-        state[run.GRID] = float(dt) if adaptive and dt is not None else 0.0
-        state[run.EVERY] = np.inf if state[run.GRID] else self.every
-        state[run.GRID_START], state[run.GRID_NEXT] = self.time, 1.0
+        state[[run.HINTS, run.DOUBTS, run.THRESHOLD]] = 0.0
+        if self.scheme.stiff is not None:
+            state[run.THRESHOLD] = EASY if method == self.scheme.stiff else STIFF_8
         self.storage = np.zeros(la.run_storage(table))
         self.system.point_table(table, self.settings, self.storage)
-        if self.chart is not None:
-            self.chart.attach(self.table)
-            self.chart.renew(self.table, self.settings, self.x)
-        self.state[run.STEP] = (
-            min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
-        )
+
+    def _take_turns(self) -> bool:
+        """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
+        stiff, here = self.scheme.stiff, self.time
+        if stiff is None or here == self.turned:
+            return False
+        self.turned = here
+        other = self.scheme.method if self.method == stiff else stiff
+        try:
+            self._install(other)
+        except ArgumentError:  # a singular configuration: the explicit method passes it
+            self._install(self.scheme.method)
+            return self.method == other
+        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        self.records.append(EventRecord(f"{other} takes over", here))
+        return True
 
     @property
     def time(self) -> float:
@@ -281,6 +305,9 @@ class Integration:
             if code == run.RUNNING:
                 if rows == 0:
                     self._new_block()
+            elif code == run.OTHER_METHOD:
+                if not self._take_turns():
+                    self.state[[run.HINTS, run.DOUBTS]] = 0.0
             elif self.chart is not None and (
                 code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
             ):
@@ -289,7 +316,7 @@ class Integration:
                         self.state[run.STEP] = self.state[run.LAST_STEP]
                 else:
                     self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
-            else:
+            elif not (code in _LOST_BY_METHOD and self._take_turns()):
                 self.status = Status(code)
                 if self.status is Status.ILL_POSED:
                     finite = np.isfinite(self.x).all()
@@ -411,6 +438,9 @@ class Integration:
         t = t[:, 0]
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
         status = self.status or Status.OK
+        unstable = bool(np.isfinite(self.state[run.UNSTABLE_SINCE]))
+        if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE, Status.PROJECTION_FAILED):
+            status = Status.UNSTABLE_STEP
         refusal = self._refusal(status)
         if refusal is not None:
             status, failure = Status.CONTROL_FAILED, refusal
@@ -418,6 +448,12 @@ class Integration:
             message = f"{type(failure).__name__} at t = {self.time:.6g} s: {failure}"
         elif status in (Status.OK, Status.EVENT):
             message = status.diagnosis
+        elif status is Status.UNSTABLE_STEP:
+            since, size = self.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
+            message = (
+                f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g} where {self.method} is stable to "
+                f"{LIMIT_OF_RK4}. {status.remedy} than {self.state[run.STEP] * LIMIT_OF_RK4 / size:.2g} s"
+            )
         else:
             message = f"{status.diagnosis} at t = {self.time:.6g} s. {status.remedy}"
         largest = pivots[:, 0].max(initial=0.0)

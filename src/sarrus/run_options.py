@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,84 @@ from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import METHODS
 from sarrus.system import System
 
+# The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
+AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
+# Tolerances of adaptive methods, and the absolute one as a part of the relative one.
+RTOL, ATOL_SHARE = 1e-8, 1e-2
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 
 
-def is_adaptive(method: str | None, rtol: float | None, atol: float | None) -> bool:
-    """Tell whether steps are chosen by error estimates; a method that does not exist or fit is an error."""
-    known = (*METHODS, *IMPLICIT_METHODS)
+@dataclass(frozen=True)
+class Scheme:
+    """How a run steps: with a method, or one of two that take turns; by error estimates, or with a fixed step.
+
+    ``stiff`` names the implicit method that takes over from ``method`` where stability holds the steps back, and hands
+    back where it does not; None where nothing takes over. ``dt`` is the fixed step, or the interval of the records of
+    an adaptive run (None: every step).
+    """
+
+    method: str
+    stiff: str | None
+    adaptive: bool
+    rtol: float
+    atol: float
+    dt: float | None
+
+    def scaled(self, factor: float) -> Scheme:
+        """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid."""
+        if not self.adaptive:
+            assert self.dt is not None
+            return replace(self, dt=self.dt * factor)
+        return replace(self, rtol=self.rtol * factor, atol=self.atol * factor, dt=None)
+
+
+def choose_scheme(
+    system: System,
+    method: str | None,
+    rtol: float | None,
+    atol: float | None,
+    dt: float | None,
+    *,
+    explicit_only: bool,
+) -> Scheme:
+    """Return how to step for the arguments of `sarrus.simulate`; what does not exist or fit is an error.
+
+    Without method and tolerances: adaptive, unless ``dt`` is given. ``explicit_only`` says that no implicit method can
+    take part.
+    """
+    known = (AUTO, *METHODS, *IMPLICIT_METHODS)
     if method is not None and method not in known:
         raise ArgumentError(
             f"unknown method {method!r}. Known: {', '.join(known)}", element="method", valid=known
         )
     if method == "rk4" and (rtol is not None or atol is not None):
         raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
-    if rtol is not None and rtol == np.inf:
-        return False
+    estimated = rtol != np.inf
     for name, value in (("rtol", rtol), ("atol", atol)):
-        check_positive(name, value, "")
-    return method not in (None, "rk4") or rtol is not None or atol is not None
+        if estimated or name == "atol":
+            check_positive(name, value, "")
+    check_positive("dt", dt, " [s]")
+    relative = RTOL if rtol is None else float(rtol)
+    absolute = float(atol) if atol is not None else ATOL_SHARE * relative if estimated else ATOL_SHARE * RTOL
+    fixed = (
+        not estimated
+        or method == "rk4"
+        or (method is None and dt is not None and rtol is None and atol is None)
+    )
+    if fixed:
+        step = dt if dt is not None else own_step(system)
+        return Scheme(
+            "rk4" if method in (None, AUTO) else method, None, False, relative, absolute, float(step)
+        )
+    free = method in (None, AUTO)
+    stiff = STIFF if free and not explicit_only else None
+    return Scheme(NOT_STIFF if free else str(method), stiff, True, relative, absolute, dt)
+
+
+def own_step(system: System) -> float:
+    """Return the step [s] for fixed steps without a number: that of the model's file, else a millisecond."""
+    step = system.mechanism.time_step if system.mechanism is not None else None
+    return 1e-3 if step is None else step
 
 
 def _number(name: str, value: Any) -> float:

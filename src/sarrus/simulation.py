@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from time import perf_counter
 from typing import TYPE_CHECKING
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.accuracy import estimate_error, is_repeatable
 from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
-from sarrus.errors import ArgumentError, SarrusError, SimulationError
-from sarrus.inputs import Event, InputFunction, with_force
-from sarrus.integration import Integration
+from sarrus.errors import AccuracyWarning, ArgumentError, SimulationError
+from sarrus.inputs import Event, InputFunction
 from sarrus.kernels.c_function import prefetch
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
-from sarrus.kernels.tableau import tableau
-from sarrus.progress import progress_bar
-from sarrus.run_options import check_stabilization, check_steps, check_times, is_adaptive
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.motion import Motion
+from sarrus.run_options import check_stabilization, check_steps, check_times, choose_scheme
 from sarrus.status import Status
-from sarrus.switching import Switcher, Switching
+from sarrus.switching import Switching
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
 
@@ -55,6 +53,7 @@ def simulate(
     switching: Switching | bool = True,
     every: int = 1,
     max_step: float = np.inf,
+    error_estimate: bool = True,
     progress: bool | None = None,
     throw: bool = True,
 ) -> Trajectory:
@@ -64,18 +63,20 @@ def simulate(
     ----------
     q, v : initial coordinates (nq,) and velocities (nv,; default at rest). They must satisfy the constraints
         to 1e-5 and are then projected; see `System.assemble` and `System.project_velocity`.
-    dt : fixed step [s], 1e-3 by default. With an adaptive method: interval of the output.
-    method : explicit: "rk4" (fixed step, default), "dopri5" (order 5(4)) or "dop853" (order 8, the default once
-        ``rtol`` or ``atol`` is given). Implicit, for stiff springs, dampers and control laws: "rodas5p" (order 5(4),
+    dt : fixed step [s]. With an adaptive method (``method``, ``rtol`` or ``atol`` are given too): interval of the
+        output. Without it the steps of an adaptive method are the output.
+    method : default without ``dt``: "auto", adaptive steps of "dop853" as long as they are held back by accuracy, of
+        "rodas5p" where they would be by stability (stiff springs, dampers, laws); ``trajectory.events`` lists the
+        changes. Default with ``dt``: "rk4", with fixed steps; without ``dt`` it takes the time step of the model's file,
+        else 1e-3 s. Explicit: "rk4", "dopri5" (order 5(4)) or "dop853" (order 8). Implicit, for stiff springs, dampers and control laws: "rodas5p" (order 5(4),
         Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
         local coordinates with exact derivatives, a traced ``control`` included (a `Law` by central differences).
-        Take rodas5p where dop853 needs many more steps than the motion looks like; of the two it keeps its order
-        better where springs are stiff.
+        Of the two rodas5p keeps its order better where springs are stiff.
         Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
         "projection" or "energy" and ``coordinates`` None.
-    rtol, atol : tolerances of the adaptive methods, 1e-8 and 1e-10 by default. ``rtol=np.inf``: no error estimate,
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default. ``rtol=np.inf``: no error estimate,
         fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
         PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
@@ -99,6 +100,9 @@ def simulate(
         and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
         there the state is recorded twice, before and after. The system has its own parameters again at the end.
     every : record every so many steps.
+    error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
+        differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
+        part in (sampled functions, formulations) and laws of `sarrus.control`, which have a state, are not repeated.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
@@ -106,6 +110,8 @@ def simulate(
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Inconsistent constraints are met in
     the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
+    A complete motion whose estimated error is above 3e-4 is INACCURATE, which is a warning (`AccuracyWarning`), not an
+    error; fixed steps of RK4 that leave its region of stability are an UNSTABLE_STEP, which is one.
 
     Returns
     -------
@@ -124,14 +130,13 @@ def simulate(
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
     sample_time, sampling = _sampling(sample_time, control)
-    implicit = method in IMPLICIT_METHODS
-    prefetch(implicit=implicit)
-    adaptive = is_adaptive(method, rtol, atol)
-    name = method or ("dop853" if adaptive else "rk4")
-    scheme = rosenbrock_tableau(name) if implicit else tableau(name)
     check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     check_steps(every, project_every, baumgarte, events)
     check_stabilization(system, stabilization, control, force)
+    free_form = coordinates is not None or stabilization in ("baumgarte", "none") or formulation is not None
+    scheme = choose_scheme(system, method, rtol, atol, dt, explicit_only=free_form)
+    implicit = scheme.method in IMPLICIT_METHODS
+    prefetch(implicit=implicit)
     if coordinates is not None and (stabilization != "projection" or project_every != 1):
         raise ArgumentError(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
@@ -147,68 +152,26 @@ def simulate(
         raise ArgumentError(
             f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
         )
-    driven = system if force is None or sample_time else with_force(system, force)
-    switcher = Switcher.of(system, switching)
+    motion = Motion(
+        system, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates, formulation,
+        stabilization, project_every, baumgarte, events, switching, every,
+    )  # fmt: skip
     with unchanged(system):
-        if switcher is not None:
-            switcher.prepare(t0)
-        loop = Integration(
-            driven,
-            stabilization,
-            project_every,
-            baumgarte,
-            events,
-            every,
-            coordinates,
-            formulation,
-            switches=switcher.events if switcher else (),
-            watched=switcher.watched if switcher else (),
+        trajectory, failure = motion.run(progress)
+    if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
+        with unchanged(system):
+            trajectory = estimate_error(motion, trajectory)
+    if throw and failure is not None:
+        raise SimulationError(
+            trajectory.message, trajectory=trajectory, time=float(trajectory.t[-1])
+        ) from failure
+    if trajectory.status is Status.INACCURATE:
+        warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
+    elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
+        raise SimulationError(
+            f"{system.name}: {trajectory.message}", trajectory=trajectory, time=float(trajectory.t[-1])
         )
-        loop.start(q, v, t0)
-        if control is not None and (sample_time is None or isinstance(control, Law)):
-            loop.compile_control(control, sampling, duration)
-        loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
-        called = [
-            (f, name)
-            for f, name in ((control, "control"), (force, "force"))
-            if f is not None and sample_time and not isinstance(f, Law)
-        ]
-        loop.warm_up()
-        began = perf_counter()
-        failure: Exception | None = None
-        with progress_bar(duration, progress) as bar:
-            try:
-                due = True
-                for end, resample, keep in _stops(t0, duration, sample_time if called else None):
-                    try:
-                        for function, name in called if due else ():
-                            loop.sample(function, name)
-                    except Exception as error:
-                        loop.status, failure = Status.CONTROL_FAILED, error
-                        break
-                    loop.align()
-                    try:
-                        if switcher is None:
-                            loop.advance(end, bar, keep=keep)
-                        else:
-                            switcher.until(loop, end, bar, keep=keep)
-                    except SarrusError as error:
-                        loop.status, failure = Status.SWITCHING_FAILED, error
-                    if loop.status is not None:
-                        break
-                    due = resample
-            except KeyboardInterrupt:
-                loop.status = Status.INTERRUPTED
-        trajectory = loop.trajectory(system, perf_counter() - began, failure)
-        if switcher is not None:
-            trajectory = replace(trajectory, switches=tuple(switcher.records))
-        if throw and failure is not None:
-            raise SimulationError(trajectory.message, trajectory=trajectory, time=loop.time) from failure
-        if throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
-            raise SimulationError(
-                f"{system.name}: {trajectory.message}", trajectory=trajectory, time=loop.time
-            )
-        return trajectory
+    return trajectory
 
 
 def _sampling(
@@ -224,15 +187,3 @@ def _sampling(
     if sample_time is None or not isinstance(control, Law):
         return sample_time, None
     return sample_time, Sampling(sample_time)
-
-
-def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:
-    """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
-    end = t0 + duration
-    if sample_time is None:
-        return [(end, False, True)]
-    count = int(np.floor(duration / sample_time * (1 + 1e-12)))
-    stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
-    if end - stops[-1][0] > 1e-9 * duration if stops else True:
-        return [*stops, (end, False, True)]
-    return [*stops[:-1], (end, True, True)]

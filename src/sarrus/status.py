@@ -28,6 +28,8 @@ class Status(IntEnum):
     INFEASIBLE = 14
     UNBOUNDED = 15
     NOT_CONVERGED = 16
+    INACCURATE = 21
+    UNSTABLE_STEP = 22
 
     @property
     def ok(self) -> bool:
@@ -77,7 +79,8 @@ _TEXT: dict[Status, tuple[str, str]] = {
     ),
     Status.NOT_FINITE: (
         "a number became infinite or NaN",
-        "Look at the last state of the trajectory; reduce the step or check user forces and control laws",
+        "Look at the last state of the trajectory; with a fixed step leave dt out, or take method='rodas5p' if forces "
+        "are stiff; check user forces and control laws",
     ),
     Status.STEP_TOO_SMALL: (
         "the adaptive method would need a step below its minimum",
@@ -108,6 +111,16 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.NOT_CONVERGED: (
         "the iterations ended before residuals and gap were small",
         "Look at the residuals of the result; scale the problem, or allow more iterations",
+    ),
+    Status.INACCURATE: (
+        "the motion is there, but its estimated error is as large as the digits that count",
+        "Give a tighter rtol or a smaller dt; where that changes nothing the motion magnifies rounding, and no step "
+        "determines it further",
+    ),
+    Status.UNSTABLE_STEP: (
+        "the step is too long for the fastest forces of the mechanism: errors grow from step to step",
+        "Leave dt out, so that step and method are chosen by error and stiffness; or take method='rodas5p', or a "
+        "smaller dt",
     ),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",

@@ -37,6 +37,7 @@ ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
     "rank": {"long_name": "rank of the constraint Jacobian", "units": "1"},
     "condition": {"long_name": "condition number of the constraint Jacobian", "units": "1"},
     "residual": {"long_name": "largest position closure residual", "units": "m or rad"},
+    "error": {"long_name": "estimated relative error of the coordinates", "units": "1"},
 }
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint")
@@ -137,7 +138,10 @@ def load(path: str | Path) -> Trajectory:
 
 
 def _read(file: Any) -> Trajectory:
-    fields: dict[str, Any] = {"t": file["time"][...], **{key: file[key][...] for key in DIMENSIONS}}
+    fields: dict[str, Any] = {
+        "t": file["time"][...],
+        **{key: file[key][...] for key in DIMENSIONS if key in file},
+    }
     for dimension in LABELS:
         fields[f"{dimension}_names"] = _strings(file[dimension])
     for dimension in UNITS:

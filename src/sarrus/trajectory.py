@@ -34,6 +34,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "rank": (),
     "condition": (),
     "residual": (),
+    "error": (),
 }
 
 
@@ -54,12 +55,15 @@ class Trajectory:
     condition : condition number of A (T,), estimated by the largest pivot of the run over the smallest pivot
         that is not zero at generic configurations; infinite where singular, 1 without constraints.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
+    error : estimated error of the coordinates up to each sample (T,), relative: of one radian for angles, of the largest
+        coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
     coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
         are not known.
-    steps, rejected : accepted and rejected steps of the integrator. wall_seconds : time the run took.
+    steps, rejected : accepted and rejected steps of the integrator. wall_seconds : time the run took,
+        without the estimate of its error.
     system : the `System` that moved; None for a trajectory from a file, where `moved_system` makes it.
     mechanism : of a trajectory from a file, the mechanism that moved, with the parameters that it had when the file
         was written; None where the file holds none (equations of one's own, files older than that).
@@ -76,6 +80,7 @@ class Trajectory:
     rank: NDArray[np.int64]
     condition: Array
     residual: Array
+    error: Array = None  # type: ignore[assignment]  # NaN without one
     status: Status = Status.OK
     message: str = ""
     passages: tuple[Passage, ...] = ()
@@ -96,6 +101,8 @@ class Trajectory:
     mechanism: Mechanism | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if self.error is None:
+            object.__setattr__(self, "error", np.full(np.size(self.t), np.nan))
         shapes: dict[str, tuple[int, ...]] = {"t": (np.size(self.t),)}
         for array, dimension in DIMENSIONS.items():
             shapes[array] = (np.size(self.t), *(len(self.names(d)) for d in dimension))
@@ -237,6 +244,8 @@ class Trajectory:
         parts = [f"{len(self.t)} samples", f"{self.steps} steps", f"status {self.status}"]
         if self.constraint_names and len(self.t):
             parts.append(f"closure within {np.max(self.residual):.2g}")
+        if len(self.t) and not np.isnan(self.error[-1]):
+            parts.append(f"error about {self.error[-1]:.1g}")
         if self.passages:
             parts.append(f"{len(self.passages)} singular passages")
         return f"Trajectory({self.name!r}: {end}, {', '.join(parts)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -19,9 +19,8 @@ from sarrus.integration import START_TOLERANCE, Integration
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
-from sarrus.kernels.tableau import tableau
 from sarrus.mechanism.pose import Array
+from sarrus.run_options import Scheme
 from sarrus.system import System
 
 # Most rows that a thread records before they are sorted in.
@@ -38,12 +37,8 @@ class Plan:
 
     system: System
     duration: float
-    dt: float | None
     t0: float
-    method: str | None
-    adaptive: bool
-    rtol: float | None
-    atol: float | None
+    scheme: Scheme
     max_step: float
     stabilization: str
     baumgarte: tuple[float, float]
@@ -56,7 +51,7 @@ class Plan:
     @property
     def step(self) -> float:
         """The fixed step, or the interval of samples of an adaptive method [s]."""
-        return 1e-3 if self.dt is None else float(self.dt)
+        return 1e-3 if self.scheme.dt is None else self.scheme.dt
 
     @cached_property
     def steps(self) -> int:
@@ -66,7 +61,7 @@ class Plan:
     @property
     def every_step(self) -> int | None:
         """After how many steps a record is made; None: at the end alone."""
-        return 1 if self.every is None and self.reduce and (self.dt or not self.adaptive) else self.every
+        return 1 if self.every is None and self.reduce and self.scheme.dt else self.every
 
     @cached_property
     def sample_times(self) -> Array:
@@ -77,18 +72,13 @@ class Plan:
         steps = np.arange(0, self.steps, self.every)
         return np.append(self.t0 + self.step * steps, end)
 
-    @cached_property
-    def name(self) -> str:
-        """The method."""
-        return self.method or ("dop853" if self.adaptive else "rk4")
-
     def batch(self, states: Array, inputs: Array | None) -> Batch:
         """Return the arrays of the runs, with room for results."""
         s, count = self.system, len(states)
         intervals = 1 if inputs is None else inputs.shape[1]
         held = self.steps / intervals
         if (
-            not self.adaptive
+            not self.scheme.adaptive
             and intervals > 1
             and abs(intervals * round(held) * self.step - self.duration) > 1e-9
         ):
@@ -121,12 +111,11 @@ class Plan:
         if self.control is not None:
             own = self.control.twin() if isinstance(self.control, Law) else self.control
             loop.compile_control(own, None, self.duration)
-        implicit = self.name in IMPLICIT_METHODS
-        scheme = rosenbrock_tableau(self.name) if implicit else tableau(self.name)
-        grid = self.step * every if self.adaptive and every is not None else None
-        longest = self.max_step if grid is None else min(self.max_step, 0.9 * _ROOM * grid)
-        first = grid if self.adaptive else self.step
-        loop.set_method(scheme, self.adaptive, self.rtol, self.atol, first, longest, self.duration)
+        scheme, longest = self.scheme, self.max_step
+        if scheme.adaptive:
+            scheme = replace(scheme, dt=None if every is None else self.step * every)
+            longest = min(longest, np.inf if scheme.dt is None else 0.9 * _ROOM * scheme.dt)
+        loop.set_method(scheme, longest, self.duration)
         if every is None:
             loop.state[rs.EVERY] = np.inf
             loop.state[rs.UNRECORDED] = 0.0
@@ -163,7 +152,7 @@ class Plan:
         """Return a worker per thread for a group of runs."""
         shared = (
             self.side_by_side
-            and self.name == "rk4"
+            and self.scheme.method == "rk4"
             and self.stabilization == "projection"
             and not isinstance(self.control, Law)
             and suits_lanes(self.system, group.ranks[1])

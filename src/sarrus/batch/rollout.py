@@ -21,7 +21,7 @@ from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import lanes, prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.progress import progress_bar
-from sarrus.run_options import check_contacts, check_stabilization, check_steps, check_times, is_adaptive
+from sarrus.run_options import check_contacts, check_stabilization, check_steps, check_times, choose_scheme
 from sarrus.system import System
 
 
@@ -56,7 +56,8 @@ def rollout(
     ----------
     q, v : (runs, nq) and (runs, nv), or one state for all; as in `simulate` they must satisfy the constraints to 1e-5,
         and an error names the first run that does not.
-    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`; the same for all runs.
+    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`, the same for all runs, except that
+        "rk4" with fixed steps is the default, and that no method takes over from "dop853".
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
         duration/intervals, which must be a whole number of steps where steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
@@ -85,18 +86,19 @@ def rollout(
     if not isinstance(system, System):
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
     given = dict(parameters or {})
-    adaptive = is_adaptive(method, rtol, atol)
+    fixed = method is None and rtol is None and atol is None
+    scheme = choose_scheme(system, "rk4" if fixed else method, rtol, atol, dt, explicit_only=True)
     check_times(t0, duration, dt, None, max_step, driven=False)
     check_steps(1 if every is None else every, 1, baumgarte, ())
     check_stabilization(system, stabilization, u if control is None else control, None)
-    _check(system, u, control, adaptive, dt, every, reduce, switching, threads)
+    _check(system, u, control, scheme.adaptive, dt, every, reduce, switching, threads)
     inputs = None if u is None else np.asarray(u)
     runs = count_runs(
         system, {"q": (q, 1), "v": (v, 1), "u": (u, 1 if inputs is None or inputs.ndim < 3 else 2)}, given
     )
-    prefetch(implicit=method in IMPLICIT_METHODS)
+    prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     plan = Plan(
-        system, float(duration), dt, t0, method, adaptive, rtol, atol, max_step, stabilization, baumgarte, control,
+        system, float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
         every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
     )  # fmt: skip
     with unchanged(system):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ArgumentError
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
-from sarrus.run_options import check_contacts, check_positive, check_stabilization, is_adaptive
+from sarrus.run_options import check_contacts, check_positive, check_stabilization, choose_scheme
 from sarrus.system import System
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ def _check(
     for name, value in (("duration", duration), ("control_dt", control_dt), ("dt", dt)):
         check_positive(name, value, " [s]")
     check_stabilization(system, stabilization, True, None)
-    if not is_adaptive(method, None, None) and abs(control_dt / dt - round(control_dt / dt)) > 1e-6:
+    if (
+        not choose_scheme(system, method, None, None, dt, explicit_only=True).adaptive
+        and abs(control_dt / dt - round(control_dt / dt)) > 1e-6
+    ):
         raise ArgumentError(
             f"control_dt = {control_dt:g} s is not a whole number of steps of {dt:g} s", element="control_dt"
         )

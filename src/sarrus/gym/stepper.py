@@ -17,7 +17,7 @@ from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import prepare
 from sarrus.mechanism.pose import Array
-from sarrus.run_options import is_adaptive
+from sarrus.run_options import choose_scheme
 from sarrus.system import System
 
 # Fewer copies than this for each thread are not worth a thread.
@@ -50,8 +50,8 @@ class Stepper:
         self.driven_by_time = bool(ca.depends_on(ca.veccat(*expressions), e.t))
         most = 1 if self.driven_by_time else max(1, min(threads or default_threads(), count // _SHARE))
         plan = Plan(
-            system, interval, dt, 0.0, method, is_adaptive(method, None, None), None, None, np.inf, stabilization,
-            (20.0, 20.0), None, None, (), most, not self.driven_by_time,
+            system, interval, 0.0, choose_scheme(system, method, None, None, dt, explicit_only=True), np.inf,
+            stabilization, (20.0, 20.0), None, None, (), most, not self.driven_by_time,
         )  # fmt: skip
         with unchanged(system):
             states = pack_states(s, count, q, v, 0.0, {})

@@ -34,6 +34,7 @@ from sarrus.kernels.run_state import (
     N_FACTS,
     NEXT_PIVOT,
     NOT_FINITE,
+    OTHER_METHOD,
     POWER,
     PROJECTION_FAILED,
     RANK,
@@ -50,12 +51,14 @@ from sarrus.kernels.run_state import (
     STEP,
     STEP_TOO_SMALL,
     STEPS,
+    THRESHOLD,
     TRIED_ERROR,
     TRIES,
     UNRECORDED,
 )  # fmt: skip
 from sarrus.kernels.sampling import is_due, measures, next_sample, take_sample
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
+from sarrus.kernels.stiffness import classical_size, note_stability, note_stiffness, wants_other_method
 
 # Direction of an event that is switched off.
 OFF = 2.0
@@ -162,7 +165,7 @@ def _advance(table, x, state, room):
         last = False
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
         crossing = limited = False
-        whole, beside = True, False
+        whole, beside, h_lambda = True, False, 0.0
         if adaptive:
             h = min(state[STEP], h_max)
             if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
@@ -227,6 +230,8 @@ def _advance(table, x, state, room):
                     return STEP_TOO_SMALL, rows
                 continue
             state[BLOCKED], state[TRIES] = 0.0, 0.0
+            if state[THRESHOLD] > 0.0:
+                note_stiffness(table, slopes, h, crossing, state)
             if not near or crossing:
                 state[TRIED_ERROR] = np.inf
             growth = 10.0 if error == 0.0 else min(10.0, 0.9 * error**exponent)
@@ -236,6 +241,8 @@ def _advance(table, x, state, room):
             state[FACTOR] = 10.0
         elif not good:
             return (NOT_FINITE if table[la.IMPLICIT] == 0 else PROJECTION_FAILED), rows
+        else:
+            h_lambda = classical_size(table, slopes)
         if last:
             new[time] = halt
         else:
@@ -291,6 +298,8 @@ def _advance(table, x, state, room):
             state[UNRECORDED] += 1.0
         if rank < 0:
             return ILL_POSED, rows
+        if not adaptive:
+            note_stability(table, x, slopes, h, h_lambda, state)
         if due and measures(table):
             if not take_sample(table, x, state, True, work, ws):
                 return CONTROL_FAILED, rows
@@ -305,6 +314,8 @@ def _advance(table, x, state, room):
             return EVENT, rows
         if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):
             return RENEW_CHART, rows
+        if state[THRESHOLD] > 0.0 and x[time] < end and wants_other_method(state):
+            return OTHER_METHOD, rows
     return (DONE if x[time] >= end else RUNNING), rows
 
 

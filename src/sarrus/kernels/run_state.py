@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
-RUNNING, RENEW_CHART, DONE = -1, -2, 0
+RUNNING, RENEW_CHART, OTHER_METHOD, DONE = -1, -2, -3, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
 
 # Columns of a record after t, q, v, a, u, λ.
@@ -22,7 +22,20 @@ END, GRID, EVERY, RELATIVE, ABSOLUTE, LONGEST, SHORTEST, POWER, BETWEEN = 18, 19
 FILLED = 27
 # Samples of a control law: their period (0: none, the law acts at all times), how many there were, the time of the
 # first, and after how many of them the controls reach the actuators.
-PERIOD, SAMPLES, FIRST_SAMPLE, DELAY, N_STATE = 28, 29, 30, 31, 32
+PERIOD, SAMPLES, FIRST_SAMPLE, DELAY = 28, 29, 30, 31
+# Stiffness (`sarrus.kernels.stiffness`): h |λ| above which an adaptive explicit method hands over to an implicit one, or
+# below which that one hands back (0: neither); how many steps in a row said so, and how many did not. Where steps are
+# fixed: how many in a row were unstable, the error of the last one, when that was noticed (infinite: never), h |λ| then.
+THRESHOLD, HINTS, DOUBTS = 32, 33, 34
+UNSTABLE, UNSTABLE_ERROR, UNSTABLE_SINCE, UNSTABLE_SIZE, N_STATE = 35, 36, 37, 38, 39
+
+# h |λ| from which on the explicit method of order 8 is held back by stability, not by accuracy (Hairer and Wanner,
+# Solving Ordinary Differential Equations II, 2nd ed., IV.2).
+STIFF_8 = 6.1
+# h |λ| of an implicit step below which an explicit one would do: its steps are as long, and cost several times less.
+EASY = 1.0
+# The classical method of order 4 is stable to 2.785 on the real axis and to 2.828 on the imaginary one.
+LIMIT_OF_RK4 = 2.83
 
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
 SPLIT_PIVOT = 1e-13

@@ -1,0 +1,147 @@
+"""How large h |λ| is in a step: what tells stiff motions from others, and steps that are unstable from those that hold.
+
+λ is the eigenvalue of the equations that counts most. Two stages at the same time that differ by δy and their slopes by
+δf measure it for nothing, |λ| ≈ |δf| / |δy| (Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
+IV.2); a step of an implicit method has the matrix of its local equations, whose powers measure it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import layout as la
+from sarrus.kernels.flat import flat_at, internal
+from sarrus.kernels.run_state import (
+    DOUBTS,
+    HINTS,
+    LIMIT_OF_RK4,
+    THRESHOLD,
+    UNSTABLE,
+    UNSTABLE_ERROR,
+    UNSTABLE_SINCE,
+    UNSTABLE_SIZE,
+)
+
+# So many steps in a row are needed for a change of method, and as many others clear the count (as in Hairer's codes).
+STIFF_STEPS, EASY_STEPS = 15.0, 6.0
+# Powers of the matrix that measure its spectral radius: an even number, for the sake of oscillations.
+POWERS = 8
+# Steps beyond the limit of stability in a row that are called unstable: their errors, relative to the state, are above
+# this and grow from one to the next.
+UNSTABLE_STEPS, NOTICED = 4.0, 1e-10
+
+
+@internal
+def note_stiffness(table, slopes, h, crossing, state):
+    """Count an accepted step of an adaptive method for or against the other kind of method.
+
+    A step ``crossing`` a singular configuration is as long as that asks for, and says nothing.
+    """
+    if crossing:
+        return
+    if table[la.IMPLICIT] == 0:
+        hint = explicit_size(table, slopes, h) > state[THRESHOLD]
+    else:
+        hint = implicit_size(table, h) < state[THRESHOLD]
+    if hint:
+        state[HINTS] += 1.0
+        state[DOUBTS] = 0.0
+    else:
+        state[DOUBTS] += 1.0
+        if state[DOUBTS] >= EASY_STEPS:
+            state[HINTS] = 0.0
+
+
+@internal
+def wants_other_method(state):
+    """Tell whether enough steps in a row were held back by stability, or did not need an implicit method."""
+    return state[HINTS] >= STIFF_STEPS
+
+
+@internal
+def note_stability(table, x, slopes, h, size, state):
+    """Count a step of the classical method with this h |λ| that leaves its region of stability; note since when.
+
+    slopes[0] is that at x, where the step has ended.
+    """
+    if size <= LIMIT_OF_RK4:
+        state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
+        return
+    n = table[la.NQ] + table[la.NV]
+    error = classical_error(n, slopes, x, h)
+    if error > NOTICED and error > state[UNSTABLE_ERROR]:
+        state[UNSTABLE] += 1.0
+        if state[UNSTABLE] == UNSTABLE_STEPS and not state[UNSTABLE_SINCE] < np.inf:
+            state[UNSTABLE_SINCE], state[UNSTABLE_SIZE] = x[n + table[la.NU]], size
+    else:
+        state[UNSTABLE] = 0.0
+    state[UNSTABLE_ERROR] = error
+
+
+@internal
+def explicit_size(table, slopes, h):
+    """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
+    n, count = table[la.NQ] + table[la.NV], table[la.N_STAGES]
+    a, b = flat_at(table[la.STAGE_WEIGHTS]), flat_at(table[la.END_WEIGHTS])
+    last = (count - 1) * count
+    rise = way = 0.0
+    for i in range(n):
+        change = 0.0
+        for j in range(count):
+            change += (b[j] - a[last + j]) * slopes[j * n + i]
+        difference = slopes[count * n + i] - slopes[(count - 1) * n + i]
+        rise += difference * difference
+        way += change * change
+    return np.sqrt(rise / way) if way > 0.0 else 0.0
+
+
+@internal
+def classical_size(table, slopes):
+    """Return h |λ| from the two middle stages of a step of the classical method of order 4; 0 of other methods."""
+    if table[la.IMPLICIT] != 0 or table[la.N_STAGES] != 4:
+        return 0.0
+    n, rise, way = table[la.NQ] + table[la.NV], 0.0, 0.0
+    for i in range(n):
+        difference = slopes[2 * n + i] - slopes[n + i]
+        rise += difference * difference
+        difference = slopes[n + i] - slopes[i]
+        way += difference * difference
+    return 2.0 * np.sqrt(rise / way) if way > 0.0 else 0.0
+
+
+@internal
+def classical_error(n, slopes, x, h):
+    """Return h (k₄ − k₅) / 6, k₅ = slopes[0] at x, the end, relative to the largest entry of the state.
+
+    It is the error of the step of order 3 that ends with these slopes.
+    """
+    error = largest = 0.0
+    for i in range(n):
+        error = max(error, abs(slopes[3 * n + i] - slopes[i]))
+        largest = max(largest, abs(x[i]))
+    return h * error / (6.0 * largest) if largest > 0.0 else 0.0
+
+
+@internal
+def implicit_size(table, h):
+    """Return h ρ(J), J the matrix of the local equations of the last step, by the growth of a vector under its powers."""
+    local, at = flat_at(table[la.LOCAL]), la.local_array(table)
+    n = 2 * table[la.NV] - table[la.HOLONOMIC_RANK] - table[la.GENERIC_RANK]
+    start, end, growth = at.work, at.work + n, 1.0
+    for i in range(n):
+        local[start + i] = 1.0 - 0.1 * (i % 7)
+    for _ in range(POWERS):
+        size = largest = 0.0
+        for i in range(n):
+            total, row = 0.0, at.model + i * (n + 1)
+            for k in range(n):
+                total += local[row + k] * local[start + k]
+            local[end + i] = total
+            size = max(size, abs(total))
+            largest = max(largest, abs(local[start + i]))
+        if size == 0.0:
+            return 0.0
+        growth *= size / largest
+        for i in range(n):
+            local[start + i] = local[end + i] / size
+    return h * np.sqrt(np.sqrt(np.sqrt(growth)))

@@ -1,0 +1,159 @@
+"""`Motion`: what one simulation is asked for, and how it is done: for its result, and again for its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
+from sarrus.errors import SarrusError
+from sarrus.inputs import Event, InputFunction, with_force
+from sarrus.integration import Integration
+from sarrus.mechanism.pose import Array
+from sarrus.progress import progress_bar
+from sarrus.run_options import Scheme
+from sarrus.status import Status
+from sarrus.switching import Switcher, Switching
+from sarrus.system import System
+from sarrus.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sarrus.coordinates.choices import Coordinates
+    from sarrus.formulated import Method
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The arguments of `sarrus.simulate`, checked. Run it inside `sarrus.activity.unchanged`."""
+
+    system: System
+    q: ArrayLike
+    v: ArrayLike | None
+    t0: float
+    duration: float
+    scheme: Scheme
+    max_step: float
+    control: InputFunction | None
+    force: InputFunction | None
+    sample_time: float | None
+    sampling: Sampling | None
+    coordinates: Coordinates | None
+    formulation: str | Method | None
+    stabilization: str
+    project_every: int
+    baumgarte: tuple[float, float]
+    events: Sequence[Event]
+    switching: Switching | bool
+    every: int
+
+    @property
+    def called(self) -> list[tuple[InputFunction, str]]:
+        """The functions that Python calls at samples, with what they give."""
+        both = ((self.control, "control"), (self.force, "force"))
+        return [
+            (f, what) for f, what in both if f is not None and self.sample_time and not isinstance(f, Law)
+        ]
+
+    def run(self, progress: bool | None) -> tuple[Trajectory, Exception | None]:
+        """Do it; return the trajectory and, where a law or a switch ended it, the exception that did."""
+        loop, switcher = self._begin()
+        loop.warm_up()
+        began = perf_counter()
+        failure: Exception | None = None
+        with progress_bar(self.duration, progress) as bar:
+            try:
+                due = True
+                for end, resample, keep in _stops(
+                    self.t0, self.duration, self.sample_time if self.called else None
+                ):
+                    try:
+                        for function, name in self.called if due else ():
+                            loop.sample(function, name)
+                    except Exception as error:
+                        loop.status, failure = Status.CONTROL_FAILED, error
+                        break
+                    try:
+                        _advance(loop, switcher, end, bar, keep=keep)
+                    except SarrusError as error:
+                        loop.status, failure = Status.SWITCHING_FAILED, error
+                    if loop.status is not None:
+                        break
+                    due = resample
+            except KeyboardInterrupt:
+                loop.status = Status.INTERRUPTED
+        trajectory = loop.trajectory(self.system, perf_counter() - began, failure)
+        if switcher is not None:
+            trajectory = replace(trajectory, switches=tuple(switcher.records))
+        return trajectory, failure
+
+    def repeat(self, times: Array, factor: float) -> Array:
+        """Return the coordinates at ``times`` of the same motion with a step or with tolerances ``factor`` times as large.
+
+        NaN from where that run fails.
+        """
+        again = replace(self, scheme=self.scheme.scaled(factor), events=())
+        loop, switcher = again._begin()
+        q = np.full((len(times), self.system.nq), np.nan)
+        with progress_bar(self.duration, False) as bar:
+            for k, time in enumerate(times):
+                try:
+                    _advance(loop, switcher, float(time), bar, keep=True)
+                except SarrusError:
+                    break
+                if loop.status is not None:
+                    break
+                q[k] = loop.x[: self.system.nq]
+        return q
+
+    def _begin(self) -> tuple[Integration, Switcher | None]:
+        """Return a time loop at the start, and what switches in it."""
+        driven = self.system
+        if self.force is not None and not self.sample_time:
+            driven = with_force(self.system, self.force)
+        switcher = Switcher.of(self.system, self.switching)
+        if switcher is not None:
+            switcher.prepare(self.t0)
+        loop = Integration(
+            driven,
+            self.stabilization,
+            self.project_every,
+            self.baumgarte,
+            self.events,
+            self.every,
+            self.coordinates,
+            self.formulation,
+            switches=switcher.events if switcher else (),
+            watched=switcher.watched if switcher else (),
+        )
+        loop.start(self.q, self.v, self.t0)
+        if self.control is not None and (self.sample_time is None or isinstance(self.control, Law)):
+            loop.compile_control(self.control, self.sampling, self.duration)
+        loop.set_method(self.scheme, self.max_step, self.duration)
+        return loop, switcher
+
+
+def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
+    """Go on to ``end``, or until something ends the run."""
+    loop.align()
+    if switcher is None:
+        loop.advance(end, bar, keep=keep)
+    else:
+        switcher.until(loop, end, bar, keep=keep)
+
+
+def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:
+    """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
+    end = t0 + duration
+    if sample_time is None:
+        return [(end, False, True)]
+    count = int(np.floor(duration / sample_time * (1 + 1e-12)))
+    stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
+    if end - stops[-1][0] > 1e-9 * duration if stops else True:
+        return [*stops, (end, False, True)]
+    return [*stops[:-1], (end, True, True)]
