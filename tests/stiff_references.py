@@ -24,7 +24,7 @@ ANDREWS_DURATION = 0.03
 
 
 def andrews() -> sr.System:
-    """Seven bodies in the plane on seven angles (beta, Theta, gamma, Phi, delta, Omega, epsilon), six loop equations."""
+    """Seven bodies in the plane on seven angles (β, Θ, γ, Φ, δ, Ω, ε), six loop equations."""
     masses = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
     inertias = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)
     xa, ya, xb, yb, xc, yc = -0.06934, -0.00227, -0.03635, 0.03273, 0.014, 0.072

@@ -104,7 +104,7 @@ def test_info_lists_contacts(capsys: pytest.CaptureFixture[str]) -> None:
 def test_simulate_writes_all_its_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {"--output": "r.nc", "--csv": "r.csv", "--plot": "p.png", "--draw": "d.png", "--animate": "a.gif"}
     outputs = [text for option, name in names.items() for text in (option, str(tmp_path / name))]
-    assert main(["simulate", FIVE_BAR, "--duration", "0.8", *outputs]) == 0
+    assert main(["simulate", FIVE_BAR, "--duration", "0.8", "--dt", "1e-3", *outputs]) == 0
     out = capsys.readouterr().out
     assert "1 singular, at 0.651 s" in out
     assert "800" in out

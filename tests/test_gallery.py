@@ -36,7 +36,7 @@ def gallery() -> ModuleType:
 def runs(gallery: ModuleType) -> tuple[sr.System, dict[str, sr.Trajectory]]:
     """The symmetric fall by the kernel, with Baumgarte's terms and with projection."""
     system = sr.System(gallery.five_bar.build())
-    options = {"Baumgarte": gallery.BAUMGARTE, "projection": {}}
+    options = {"Baumgarte": gallery.BAUMGARTE, "projection": gallery.STEP}
     start = gallery.five_bar.SYMMETRIC
     return system, {name: sr.simulate(system, start, duration=5.0, **more) for name, more in options.items()}
 
@@ -46,7 +46,7 @@ def found(gallery: ModuleType, runs: tuple) -> dict[str, tuple]:
     """The first two seconds of both runs with their indicators."""
     system, start = runs[0], gallery.five_bar.SYMMETRIC
     baumgarte = sr.simulate(system, start, duration=2.0, **gallery.BAUMGARTE)
-    projected = sr.simulate(system, start, duration=2.0)
+    projected = sr.simulate(system, start, duration=2.0, **gallery.STEP)
     return {
         "Baumgarte": (baumgarte, gallery.indicators(baumgarte, gallery.GAINS)),
         "projection": (projected, gallery.indicators(projected)),
@@ -72,7 +72,7 @@ def test_release_from_the_singular_configuration(gallery: ModuleType, runs: tupl
     system, _ = runs
     fall = gallery.release(system, duration=0.1)
     start = gallery.five_bar.COLLINEAR
-    kernel = sr.simulate(system, start, duration=5.0, stabilization="none")
+    kernel = sr.simulate(system, start, duration=5.0, dt=1e-3, stabilization="none")
     np.testing.assert_allclose(fall.q, kernel.q[: len(fall.t)], atol=1e-9)
     cells = dict(re.findall(r"\| (.*?) \| ([^|]*) \|", gallery.release_table(kernel)))
     assert cells["returns at, to the millisecond"] == "2.822 s"

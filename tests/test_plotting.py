@@ -58,7 +58,7 @@ def test_history_without_constraints_and_with_mixed_units(spatial: Trajectory) -
 
 @pytest.mark.parametrize("samples", [0, 1])
 def test_history_of_a_run_that_failed_at_once(five_bar: Trajectory, samples: int, tmp_path: Path) -> None:
-    arrays = ("t", "q", "v", "a", "u", "multipliers", "energy", "rank", "condition", "residual")
+    arrays = ("t", "q", "v", "a", "u", "multipliers", "energy", "rank", "condition", "residual", "error")
     short = replace(five_bar, **{name: getattr(five_bar, name)[:samples] for name in arrays}, passages=())
     short.plot(tmp_path / "plot.svg")
     assert (tmp_path / "plot.svg").stat().st_size > 1000

@@ -118,10 +118,12 @@ def test_through_singular_configurations(five_bar: System) -> None:
     many = sr.rollout(five_bar, q, 0 * v, duration=1.2, dt=1e-3, every=200)
     assert many.side_by_side
     exact = sr.rollout(five_bar, q, 0 * v, duration=1.2, rtol=1e-12, atol=1e-12, dt=0.2, every=1)
-    passed = [sr.simulate(five_bar, row, duration=1.2, progress=False).passages for row in q]
+    passed = [sr.simulate(five_bar, row, duration=1.2, dt=1e-3, progress=False).passages for row in q]
     assert all(passed), "every run is to pass a singular configuration"
     assert many.residual.max() < 1e-13
-    single = np.array([sr.simulate(five_bar, row, duration=1.2, every=200, progress=False).q for row in q])
+    single = np.array(
+        [sr.simulate(five_bar, row, duration=1.2, dt=1e-3, every=200, progress=False).q for row in q]
+    )
     ours, theirs = (np.abs(runs - exact.q).max() for runs in (many.q, single))
     assert ours < 2.0 * theirs + 1e-9
 
@@ -192,6 +194,7 @@ def test_controls_that_are_held() -> None:
                 system,
                 closed,
                 duration=0.2,
+                dt=1e-3,
                 control=lambda q, v, t, held=held: held[min(round(t / 0.01), 19)],
                 sample_time=0.01,
                 progress=False,

@@ -78,7 +78,7 @@ def test_error_follows_the_tolerance(method: str) -> None:
 
 
 def test_constraint_given_twice_moves_the_same() -> None:
-    one, two = (simulate(pendulum(again), [1, 0], [0, 6], duration=1.0) for again in (False, True))
+    one, two = (simulate(pendulum(again), [1, 0], [0, 6], duration=1.0, dt=1e-3) for again in (False, True))
     assert_allclose(two.q, one.q, atol=1e-11)
     assert set(two.rank) == {1}
     assert_allclose(two.multipliers @ [1, 2], one.multipliers[:, 0], rtol=1e-9)
@@ -114,7 +114,7 @@ def momentum(system: System, q: Array, v: Array) -> Array:
 
 
 @pytest.mark.parametrize(
-    "options", [{"dt": 1e-3}, {"rtol": 1e-10, "atol": 1e-10}, {"stabilization": "energy"}]
+    "options", [{"dt": 1e-3}, {"rtol": 1e-10, "atol": 1e-10}, {"dt": 1e-3, "stabilization": "energy"}]
 )
 def test_conservation_laws(options: dict[str, float]) -> None:
     system = spinning()
@@ -249,7 +249,7 @@ PENDULUM_ERRORS = {
     "every must be a whole number of steps ≥ 1, got 0": {"every": 0},
     "project_every must be a whole number": {"project_every": 1.5},
     "baumgarte must be": {"baumgarte": (1.0,), "stabilization": "baumgarte"},
-    "unknown method 'euler'. Known: rk4, dopri5, dop853": {"method": "euler"},
+    "unknown method 'euler'. Known: auto, rk4, dopri5, dop853": {"method": "euler"},
     "unknown stabilization 'magic'. Known: projection, energy, baumgarte, none": {"stabilization": "magic"},
     "rk4 has a fixed step": {"method": "rk4", "rtol": 1e-6},
     "rtol must be positive": {"rtol": 0.0},

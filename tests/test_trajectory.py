@@ -103,7 +103,7 @@ def test_csv_holds_all_columns_in_full_precision(tmp_path: Path) -> None:
     assert rows[0][:3] == ["t [s]", "q q0 [rad]", "q q1 [rad]"]
     assert {"v q1", "u motor0", "multipliers loop.1", "energy [J]", "rank"} <= set(rows[0])
     values = np.array(rows[1:], dtype=float)
-    assert values.shape == (7, 1 + 3 + 2 + 2 + 1 + 2 + 4)
+    assert values.shape == (7, 1 + 3 + 2 + 2 + 1 + 2 + 5)
     assert values[:, 1:4].tobytes() == trajectory.q.tobytes()
 
 
@@ -164,7 +164,7 @@ def test_a_file_without_a_field_is_foreign(tmp_path: Path) -> None:
 
 
 def free_turn(samples: int) -> Trajectory:
-    """Return q = sin t and a quaternion turning about z, both with exact velocities."""
+    """Return q = sin t and a quaternion turning about z, both with exact velocities and accelerations."""
     t = np.linspace(0.0, 2.0, samples)
     still = np.zeros_like(t)
     return replace(
@@ -172,12 +172,13 @@ def free_turn(samples: int) -> Trajectory:
         t=t,
         q=np.stack([np.sin(t), np.cos(t / 2), still, still, np.sin(t / 2)], axis=1),
         v=np.stack([np.cos(t), still, still, np.ones_like(t)], axis=1),
+        a=np.stack([-np.sin(t), still, still, still], axis=1),
         coordinate_names=("slide", "ball.qw", "ball.qx", "ball.qy", "ball.qz"),
         velocity_names=("slide", "ball.wx", "ball.wy", "ball.wz"),
     )
 
 
-def test_interpolation_is_of_fourth_order_and_keeps_quaternions_unit() -> None:
+def test_interpolation_is_of_sixth_order_and_keeps_quaternions_unit() -> None:
     times = np.linspace(0.0, 2.0, 301)
     errors = []
     for samples in (21, 41):
@@ -185,7 +186,7 @@ def test_interpolation_is_of_fourth_order_and_keeps_quaternions_unit() -> None:
         errors.append(np.abs(q[:, 0] - np.sin(times)).max())
         np.testing.assert_allclose(np.linalg.norm(q[:, 1:], axis=1), 1.0, atol=1e-15)
         np.testing.assert_allclose(q[:, 4], np.sin(times / 2), atol=2e-3)
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.2)
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(6.0, abs=0.2)
 
 
 def test_interpolation_meets_the_samples_and_refuses_other_times() -> None:

@@ -28,7 +28,7 @@ _ORDERS = {"rk4": 4, "dopri5": 5, "dop853": 8, "rodas4": 4, "rodas5p": 5}
 
 
 def is_repeatable(motion: Motion) -> bool:
-    """Tell whether a motion can be done again: no Python at its samples, no law with a state, no slow formulation."""
+    """Tell whether a motion can be done again: no Python at its samples, no law with a state, no formulation."""
     return not motion.called and not isinstance(motion.control, Law) and motion.formulation is None
 
 

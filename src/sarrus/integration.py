@@ -20,8 +20,9 @@ from sarrus.kernels.c_function import advance, projection, projection_with_energ
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, LIMIT_OF_RK4, STIFF_8
 from sarrus.kernels.tableau import Tableau, tableau
+from sarrus.limits import find_limit_crossings
 from sarrus.mechanism.pose import Array
-from sarrus.passages import find_limit_crossings, find_passages
+from sarrus.passages import find_passages
 from sarrus.records import EventRecord, Passage
 from sarrus.run_options import Scheme
 from sarrus.status import Status
@@ -451,8 +452,8 @@ class Integration:
         elif status is Status.UNSTABLE_STEP:
             since, size = self.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
             message = (
-                f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g} where {self.method} is stable to "
-                f"{LIMIT_OF_RK4}. {status.remedy} than {self.state[run.STEP] * LIMIT_OF_RK4 / size:.2g} s"
+                f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g}, where {self.method} is stable "
+                f"to {LIMIT_OF_RK4}. {status.remedy} than {self.state[run.STEP] * LIMIT_OF_RK4 / size:.2g} s"
             )
         else:
             message = f"{status.diagnosis} at t = {self.time:.6g} s. {status.remedy}"
@@ -476,7 +477,7 @@ class Integration:
             status=status,
             message=message,
             passages=self._passages(t, q, v, pivots),
-            limit_crossings=find_limit_crossings(s, t, q),
+            limit_crossings=find_limit_crossings(s, t, q, v, a),
             events=tuple(self.records),
             **labels(s),
             steps=int(self.state[run.STEPS]),

@@ -36,10 +36,20 @@ def interpolate(trajectory: Trajectory, t: Array) -> Array:
     pairs = [(k, velocity[name]) for k, name in enumerate(trajectory.coordinate_names) if name in velocity]
     if pairs:
         k, j = np.array(pairs).T
-        rise = q[i + 1][..., k] - q[i][..., k]
-        start, end = h * v[i][..., j] - rise, rise - h * v[i + 1][..., j]
-        out[..., k] += s * (1 - s) * ((1 - s) * start + s * end)
+        ends = [(array[m][..., c]) for m in (i, i + 1) for array, c in ((q, k), (v, j), (trajectory.a, j))]
+        out[..., k] = hermite(s, h, *ends)
     for k, name in enumerate(trajectory.coordinate_names):
         if name.endswith(".qw"):
             out[..., k : k + 4] /= np.linalg.norm(out[..., k : k + 4], axis=-1, keepdims=True)
     return out
+
+
+def hermite(s: Array, h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array) -> Array:
+    """Return the polynomial of degree five with these values, rates and accelerations where s, of h, is 0 and 1."""
+    rise, start, end = q1 - q0 - h * v0 - 0.5 * h**2 * a0, h * (v1 - v0) - h**2 * a0, h**2 * (a1 - a0)
+    c3, c4, c5 = (
+        10 * rise - 4 * start + 0.5 * end,
+        -15 * rise + 7 * start - end,
+        6 * rise - 3 * start + 0.5 * end,
+    )
+    return q0 + s * (h * v0 + s * (0.5 * h**2 * a0 + s * (c3 + s * (c4 + s * c5))))

@@ -60,8 +60,8 @@ class Motion:
             (f, what) for f, what in both if f is not None and self.sample_time and not isinstance(f, Law)
         ]
 
-    def run(self, progress: bool | None) -> tuple[Trajectory, Exception | None]:
-        """Do it; return the trajectory and, where a law or a switch ended it, the exception that did."""
+    def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
+        """Do it; return the trajectory, the time reached and the exception of a law or a switch that ended it, if any."""
         loop, switcher = self._begin()
         loop.warm_up()
         began = perf_counter()
@@ -90,10 +90,10 @@ class Motion:
         trajectory = loop.trajectory(self.system, perf_counter() - began, failure)
         if switcher is not None:
             trajectory = replace(trajectory, switches=tuple(switcher.records))
-        return trajectory, failure
+        return trajectory, loop.time, failure
 
     def repeat(self, times: Array, factor: float) -> Array:
-        """Return the coordinates at ``times`` of the same motion with a step or with tolerances ``factor`` times as large.
+        """Return the coordinates at ``times`` of the same motion with ``factor`` times the step, or the tolerances.
 
         NaN from where that run fails.
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.mechanism.pose import Array
-from sarrus.records import LimitCrossing, Passage
+from sarrus.records import Passage
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -138,22 +138,3 @@ def _minimum(t: Array, values: Array, middle: int) -> float:
     c = np.polyfit(t[near] - t[middle], values[near], 2)
     shift = -c[1] / (2 * c[0]) if c[0] > 0.0 else 0.0
     return float(np.clip(t[middle] + shift, t[middle - 1], t[middle + 1]))
-
-
-def find_limit_crossings(system: System, t: Array, q: Array) -> tuple[LimitCrossing, ...]:
-    """Return where coordinates leave the limits of their joints, in order of time."""
-    if system.mechanism is None:
-        return ()
-    crossings = []
-    index = {name: i for i, name in enumerate(system.coordinate_names)}
-    for joint in system.mechanism.joints():
-        for name, limit in zip(joint.velocity_names, joint.limits):
-            if limit is None or name not in index:
-                continue
-            values = q[:, index[name]]
-            for bound, beyond in ((limit[0], values < limit[0]), (limit[1], values > limit[1])):
-                starts = np.flatnonzero(beyond & ~np.concatenate([[False], beyond[:-1]]))
-                crossings += [
-                    LimitCrossing(name, float(t[k]), float(values[k]), float(bound)) for k in starts
-                ]
-    return tuple(sorted(crossings, key=lambda c: c.time))

@@ -34,7 +34,7 @@ class LimitCrossing:
     Attributes
     ----------
     name : coordinate name.
-    time : first time outside [s].
+    time : when it left them [s].
     value, limit : coordinate then, and the limit that it crossed [m, rad].
     """
 

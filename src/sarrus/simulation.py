@@ -67,17 +67,17 @@ def simulate(
         output. Without it the steps of an adaptive method are the output.
     method : default without ``dt``: "auto", adaptive steps of "dop853" as long as they are held back by accuracy, of
         "rodas5p" where they would be by stability (stiff springs, dampers, laws); ``trajectory.events`` lists the
-        changes. Default with ``dt``: "rk4", with fixed steps; without ``dt`` it takes the time step of the model's file,
-        else 1e-3 s. Explicit: "rk4", "dopri5" (order 5(4)) or "dop853" (order 8). Implicit, for stiff springs, dampers and control laws: "rodas5p" (order 5(4),
-        Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
+        changes. Default with ``dt``: "rk4", with fixed steps; without ``dt`` it takes the time step of the model's
+        file, else 1e-3 s. Explicit: "rk4", "dopri5" (order 5(4)) or "dop853" (order 8). Implicit, for stiff springs,
+        dampers and control laws: "rodas5p" (order 5(4), Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
         local coordinates with exact derivatives, a traced ``control`` included (a `Law` by central differences).
         Of the two rodas5p keeps its order better where springs are stiff.
         Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
         "projection" or "energy" and ``coordinates`` None.
-    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default. ``rtol=np.inf``: no error estimate,
-        fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default. ``rtol=np.inf``: no
+        control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
         PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
@@ -157,20 +157,16 @@ def simulate(
         stabilization, project_every, baumgarte, events, switching, every,
     )  # fmt: skip
     with unchanged(system):
-        trajectory, failure = motion.run(progress)
+        trajectory, reached, failure = motion.run(progress)
     if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
         with unchanged(system):
             trajectory = estimate_error(motion, trajectory)
     if throw and failure is not None:
-        raise SimulationError(
-            trajectory.message, trajectory=trajectory, time=float(trajectory.t[-1])
-        ) from failure
+        raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status is Status.INACCURATE:
         warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
     elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
-        raise SimulationError(
-            f"{system.name}: {trajectory.message}", trajectory=trajectory, time=float(trajectory.t[-1])
-        )
+        raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
     return trajectory
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Dimensions of the arrays after time; each is the dimension of a tuple of names.
-DIMENSIONS: dict[str, tuple[str, ...]] = {
+# Dimensions of the arrays after time; each is the dimension of a tuple of names. First what a run records.
+RECORDED: dict[str, tuple[str, ...]] = {
     "q": ("coordinate",),
     "v": ("velocity",),
     "a": ("velocity",),
@@ -34,8 +34,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "rank": (),
     "condition": (),
     "residual": (),
-    "error": (),
 }
+DIMENSIONS = RECORDED | {"error": ()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,8 +55,8 @@ class Trajectory:
     condition : condition number of A (T,), estimated by the largest pivot of the run over the smallest pivot
         that is not zero at generic configurations; infinite where singular, 1 without constraints.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
-    error : estimated error of the coordinates up to each sample (T,), relative: of one radian for angles, of the largest
-        coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
+    error : estimated error of the coordinates up to each sample (T,), relative: to one radian for angles, to the
+        largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
@@ -141,8 +141,8 @@ class Trajectory:
     def at(self, t: ArrayLike) -> Array:
         """Return the coordinates at times t: shape of t plus (nq,). Times outside the run are an error.
 
-        Between samples, a coordinate whose rate is the velocity of the same name follows the cubic
-        Hermite polynomial (fourth order in the sample distance); the others are linear, quaternions then
+        Between samples, a coordinate whose rate is the velocity of the same name follows the polynomial of degree
+        five through q, v and a (sixth order in the sample distance); the others are linear, quaternions then
         scaled to unit length. Good for pictures; the samples themselves are as exact as the run.
         """
         from sarrus.interpolation import interpolate

@@ -13,7 +13,7 @@ from sarrus.kernels import run_state as rs
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.storage import ARRAY_ATTRIBUTES, LABELS
-from sarrus.trajectory import DIMENSIONS, Trajectory
+from sarrus.trajectory import RECORDED, Trajectory
 from sarrus.units import labels
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Rollout:
             raise ArgumentError(f"there are {len(self)} runs, no run {run}", element="run")
         s = self.system
         made = ~np.isnan(self.samples._records[run, :, 0])
-        arrays = {name: getattr(self, name)[run][made] for name in DIMENSIONS}
+        arrays = {name: getattr(self, name)[run][made] for name in RECORDED}
         return Trajectory(
             name=s.name,
             t=self.samples._records[run, made, 0],
@@ -172,13 +172,13 @@ class Rollout:
 
         data: dict[str, Any] = {
             name: (("run", "time", *dimensions), getattr(self, name), ARRAY_ATTRIBUTES[name])
-            for name, dimensions in DIMENSIONS.items()
+            for name, dimensions in RECORDED.items()
         }
         for fold in ("minimum", "maximum", "mean", "rms"):
             folded = getattr(self, fold)
             for name in () if folded is None else QUANTITIES:
                 attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}
-                data[f"{name}_{fold}"] = (("run", *DIMENSIONS[name]), getattr(folded, name), attributes)
+                data[f"{name}_{fold}"] = (("run", *RECORDED[name]), getattr(folded, name), attributes)
         data["status"] = ("run", np.array([Status(int(code)).name for code in self.status]))
         data["reached"] = ("run", self.reached, {"units": "s", "long_name": "time reached"})
         labels: dict[str, Any] = {"time": ("time", self.t, {"units": "s"}), "run": np.arange(len(self))}

@@ -56,8 +56,8 @@ def rollout(
     ----------
     q, v : (runs, nq) and (runs, nv), or one state for all; as in `simulate` they must satisfy the constraints to 1e-5,
         and an error names the first run that does not.
-    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`, the same for all runs, except that
-        "rk4" with fixed steps is the default, and that no method takes over from "dop853".
+    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`, the same for all runs; but "rk4"
+        with fixed steps is the default, and no method takes over from "dop853".
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
         duration/intervals, which must be a whole number of steps where steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.

@@ -23,9 +23,10 @@ FILLED = 27
 # Samples of a control law: their period (0: none, the law acts at all times), how many there were, the time of the
 # first, and after how many of them the controls reach the actuators.
 PERIOD, SAMPLES, FIRST_SAMPLE, DELAY = 28, 29, 30, 31
-# Stiffness (`sarrus.kernels.stiffness`): h |λ| above which an adaptive explicit method hands over to an implicit one, or
-# below which that one hands back (0: neither); how many steps in a row said so, and how many did not. Where steps are
-# fixed: how many in a row were unstable, the error of the last one, when that was noticed (infinite: never), h |λ| then.
+# Stiffness (`sarrus.kernels.stiffness`): h |λ| above which an adaptive explicit method hands over to an implicit one,
+# or below which that one hands back (0: neither); how many steps in a row said so, and how many did not. Where steps
+# are fixed: how many in a row were unstable, the error of the last one; when that was noticed (infinite: never) and
+# h |λ| then.
 THRESHOLD, HINTS, DOUBTS = 32, 33, 34
 UNSTABLE, UNSTABLE_ERROR, UNSTABLE_SINCE, UNSTABLE_SIZE, N_STATE = 35, 36, 37, 38, 39
 

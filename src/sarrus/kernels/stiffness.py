@@ -26,8 +26,7 @@ from sarrus.kernels.run_state import (
 STIFF_STEPS, EASY_STEPS = 15.0, 6.0
 # Powers of the matrix that measure its spectral radius: an even number, for the sake of oscillations.
 POWERS = 8
-# Steps beyond the limit of stability in a row that are called unstable: their errors, relative to the state, are above
-# this and grow from one to the next.
+# Steps beyond the limit of stability in a row that are called unstable; their errors, as parts of the state, exceed this.
 UNSTABLE_STEPS, NOTICED = 4.0, 1e-10
 
 
@@ -62,14 +61,16 @@ def wants_other_method(state):
 def note_stability(table, x, slopes, h, size, state):
     """Count a step of the classical method with this h |λ| that leaves its region of stability; note since when.
 
-    slopes[0] is that at x, where the step has ended.
+    Errors then grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that is
+    asked for. slopes[0] is that at x, where the step has ended.
     """
     if size <= LIMIT_OF_RK4:
         state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
         return
     n = table[la.NQ] + table[la.NV]
     error = classical_error(n, slopes, x, h)
-    if error > NOTICED and error > state[UNSTABLE_ERROR]:
+    growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
+    if error > NOTICED and error * error > growth * state[UNSTABLE_ERROR] * state[UNSTABLE_ERROR]:
         state[UNSTABLE] += 1.0
         if state[UNSTABLE] == UNSTABLE_STEPS and not state[UNSTABLE_SINCE] < np.inf:
             state[UNSTABLE_SINCE], state[UNSTABLE_SIZE] = x[n + table[la.NU]], size
@@ -81,27 +82,43 @@ def note_stability(table, x, slopes, h, size, state):
 @internal
 def explicit_size(table, slopes, h):
     """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
-    n, count = table[la.NQ] + table[la.NV], table[la.N_STAGES]
+    nq, n, count = table[la.NQ], table[la.NQ] + table[la.NV], table[la.N_STAGES]
     a, b = flat_at(table[la.STAGE_WEIGHTS]), flat_at(table[la.END_WEIGHTS])
     last = (count - 1) * count
-    rise = way = 0.0
+    way_q = way_v = rise_q = rise_v = 0.0
     for i in range(n):
-        change = 0.0
+        way = 0.0
         for j in range(count):
-            change += (b[j] - a[last + j]) * slopes[j * n + i]
-        difference = slopes[count * n + i] - slopes[(count - 1) * n + i]
-        rise += difference * difference
-        way += change * change
-    return np.sqrt(rise / way) if way > 0.0 else 0.0
+            way += (b[j] - a[last + j]) * slopes[j * n + i]
+        rise = slopes[count * n + i] - slopes[(count - 1) * n + i]
+        if i < nq:
+            way_q += way * way
+            rise_q += rise * rise
+        else:
+            way_v += way * way
+            rise_v += rise * rise
+    return _both(rise_q, way_q, rise_v, way_v)
+
+
+@internal
+def _both(rise_q, way_q, rise_v, way_v):
+    """Return the geometric mean of |δq̇| / |δq| and |δv̇| / |δv|, from the squares.
+
+    Each depends on how δ is made up, for q̇ = v, v̇ = −ω² q is no normal matrix; their product, ω², does not.
+    """
+    return np.sqrt(np.sqrt((rise_q / way_q) * (rise_v / way_v))) if way_q > 0.0 and way_v > 0.0 else 0.0
 
 
 @internal
 def classical_size(table, slopes):
-    """Return h |λ| from the two middle stages of a step of the classical method of order 4; 0 of other methods."""
+    """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 of others.
+
+    It is too large where displacements are; so it says nothing unless errors grow as it tells (`note_stability`).
+    """
     if table[la.IMPLICIT] != 0 or table[la.N_STAGES] != 4:
         return 0.0
     n, rise, way = table[la.NQ] + table[la.NV], 0.0, 0.0
-    for i in range(n):
+    for i in range(table[la.NQ], n):
         difference = slopes[2 * n + i] - slopes[n + i]
         rise += difference * difference
         difference = slopes[n + i] - slopes[i]
@@ -124,7 +141,7 @@ def classical_error(n, slopes, x, h):
 
 @internal
 def implicit_size(table, h):
-    """Return h ρ(J), J the matrix of the local equations of the last step, by the growth of a vector under its powers."""
+    """Return h ρ(J), J the matrix of the local equations of the last step, from the growth of a vector by its powers."""
     local, at = flat_at(table[la.LOCAL]), la.local_array(table)
     n = 2 * table[la.NV] - table[la.HOLONOMIC_RANK] - table[la.GENERIC_RANK]
     start, end, growth = at.work, at.work + n, 1.0

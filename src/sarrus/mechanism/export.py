@@ -70,7 +70,9 @@ def write_mjcf(
         raise UnsupportedElementError(f"force {name!r}: MJCF cannot hold a user's force", element=name)
     root = Element("mujoco", {"model": mechanism.name})
     SubElement(root, "compiler", {"angle": "radian", "autolimits": "true", "inertiafromgeom": "false"})
-    SubElement(root, "option", {"gravity": numbers(mechanism.gravity)})
+    option = SubElement(root, "option", {"gravity": numbers(mechanism.gravity)})
+    if mechanism.time_step is not None:
+        option.set("timestep", repr(mechanism.time_step))
     world = SubElement(root, "worldbody")
     document = Document(mechanism, root, {WORLD: world}, {WORLD: Pose()})
     _add_shapes(document, world, mechanism.world_shapes, moving=False)

@@ -48,6 +48,10 @@ def load_mjcf(path: Path, *, strict: bool = True) -> Import:
         mechanism.name = spec.modelname
     load = Import(path, mechanism, strict)
     build(load, compiled)
+    mechanism.time_step = float(compiled.model.opt.timestep)
+    mechanism.report.keep(
+        "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
+    )
     return load
 
 

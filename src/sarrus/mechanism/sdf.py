@@ -58,6 +58,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     importing.report.source = str(path)
     given = world.find("gravity") is not None
     importing.report.keep("gravity", name, "" if given else f"SDF's default, {DEFAULT_GRAVITY}")
+    _read_time_step(world, importing)
     scope = read_world(world, version, importing)
     _report_scopes(importing, scope)
 
@@ -72,6 +73,16 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     _keep_frames(importing, scope, poses)
     _connect(importing, scope, poses, owners)
     return importing.mechanism
+
+
+def _read_time_step(world: Element, importing: Import) -> None:
+    """Keep the largest step of the world's physics, of the one marked as the default where there are several."""
+    physics = world.findall("physics")
+    chosen = next((p for p in physics if p.get("default") in ("true", "1")), physics[0] if physics else None)
+    step = xml.number(chosen, "max_step_size", 0.0, "physics")
+    if step > 0.0:
+        importing.mechanism.time_step = step
+        importing.report.keep("time step", f"{step:g} s", "for fixed steps without a number of their own")
 
 
 def _world(root: Element, file: Path) -> tuple[Element, str]:

@@ -13,7 +13,7 @@ from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.storage import ARRAY_ATTRIBUTES
-from sarrus.trajectory import DIMENSIONS
+from sarrus.trajectory import RECORDED
 
 OutputFunction = Callable[[Rollout], Mapping[str, Any]]
 
@@ -40,7 +40,7 @@ class Column:
 
 def output_names() -> list[str]:
     """Return all names that an output can have."""
-    return [*DIMENSIONS, *FACTS, *(f"{name}.{how}" for name in QUANTITIES for how in REDUCTIONS)]
+    return [*RECORDED, *FACTS, *(f"{name}.{how}" for name in QUANTITIES for how in REDUCTIONS)]
 
 
 def check_outputs(outputs: Any) -> tuple[str | OutputFunction, ...]:
@@ -95,7 +95,7 @@ def _named(rollout: Rollout, name: str, sampled: bool) -> Column:
     if name in FACTS:
         dimensions, attributes = FACTS[name]
         return Column(dimensions, getattr(rollout, name), attributes)
-    attributes, dimensions = ARRAY_ATTRIBUTES[quantity], DIMENSIONS[quantity]
+    attributes, dimensions = ARRAY_ATTRIBUTES[quantity], RECORDED[quantity]
     if how:
         attribute = REDUCTIONS[how]
         values = getattr(getattr(rollout, attribute), quantity)
