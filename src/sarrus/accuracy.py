@@ -28,7 +28,7 @@ _ORDERS = {"rk4": 4, "dopri5": 5, "dop853": 8, "rodas4": 4, "rodas5p": 5}
 
 
 def is_repeatable(motion: Motion) -> bool:
-    """Tell whether a motion can be done again: no Python at its samples, no law with a state, no formulation."""
+    """Tell whether it can be done again: no Python at its samples, no law with a state, no formulation."""
     return not motion.called and not isinstance(motion.control, Law) and motion.formulation is None
 
 
@@ -50,7 +50,7 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
         since = float(times[np.argmax(error > INACCURATE)])
         status = Status.INACCURATE
         message = (
-            f"{status.diagnosis}: {error[-1]:.2g} of the motion's size, above {INACCURATE:g} from t = {since:.4g} s on. "
+            f"{status.diagnosis}: {error[-1]:.2g} of its size, above {INACCURATE:g} from t = {since:.4g} s on. "
             f"{status.remedy}"
         )
     return replace(trajectory, error=at_all, status=status, message=message)

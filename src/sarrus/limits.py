@@ -66,7 +66,7 @@ class _Motion:
         inside = np.linspace(0.0, 1.0, _BETWEEN + 2)
         reach = np.abs(np.diff(self.t)) * (np.abs(self.v[:-1]) + np.abs(self.v[1:])) + np.abs(np.diff(self.q))
         near = sign * np.maximum(sign * self.q[:-1], sign * self.q[1:])
-        for k in np.flatnonzero(sign * near + reach > bound):
+        for k in np.flatnonzero(sign * near + reach > bound).tolist():
             times = self.t[k] + inside * (self.t[k + 1] - self.t[k])
             beyond = sign * self._within(k, times) > bound
             for c in np.flatnonzero(~beyond[:-1] & beyond[1:]):

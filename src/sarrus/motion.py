@@ -61,7 +61,7 @@ class Motion:
         ]
 
     def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
-        """Do it; return the trajectory, the time reached and the exception of a law or a switch that ended it, if any."""
+        """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
         loop, switcher = self._begin()
         loop.warm_up()
         began = perf_counter()

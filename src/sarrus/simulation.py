@@ -69,16 +69,16 @@ def simulate(
         "rodas5p" where they would be by stability (stiff springs, dampers, laws); ``trajectory.events`` lists the
         changes. Default with ``dt``: "rk4", with fixed steps; without ``dt`` it takes the time step of the model's
         file, else 1e-3 s. Explicit: "rk4", "dopri5" (order 5(4)) or "dop853" (order 8). Implicit, for stiff springs,
-        dampers and control laws: "rodas5p" (order 5(4), Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner II, IV.7), L-stable Rosenbrock–Wanner methods in
-        local coordinates with exact derivatives, a traced ``control`` included (a `Law` by central differences).
-        Of the two rodas5p keeps its order better where springs are stiff.
+        dampers and control laws: "rodas5p" (order 5(4), Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner
+        II, IV.7), L-stable Rosenbrock–Wanner methods in local coordinates with exact derivatives, a traced ``control``
+        included (a `Law` by central differences). Of the two rodas5p keeps its order better where springs are stiff.
         Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
         "projection" or "energy" and ``coordinates`` None.
     rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default. ``rtol=np.inf``: no
-        control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run with
-        PROJECTION_FAILED.
+        control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run
+        with PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
         `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with

@@ -130,7 +130,8 @@ def finish_run(table, todo, run, code, samples, state, x):
     """Note the end of a run."""
     store(table, todo, run, x)
     outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
-    outcome[bl.CODE] = float(code)
+    unstable = state[rs.UNSTABLE_SINCE] < np.inf and code in (rs.DONE, rs.NOT_FINITE, rs.PROJECTION_FAILED)
+    outcome[bl.CODE] = float(rs.UNSTABLE_STEP if unstable else code)
     outcome[bl.REACHED] = x[table[la.NQ] + table[la.NV] + table[la.NU]]
     outcome[bl.ACCEPTED], outcome[bl.REJECTED] = state[rs.STEPS], state[rs.REJECTED]
     outcome[bl.SAMPLED] = float(samples)

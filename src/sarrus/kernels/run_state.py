@@ -4,7 +4,15 @@ from __future__ import annotations
 
 # How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
 RUNNING, RENEW_CHART, OTHER_METHOD, DONE = -1, -2, -3, 0
-ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
+ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED, UNSTABLE_STEP = (
+    5,
+    6,
+    7,
+    8,
+    10,
+    11,
+    22,
+)
 
 # Columns of a record after t, q, v, a, u, λ.
 ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5

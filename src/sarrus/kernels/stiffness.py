@@ -26,7 +26,7 @@ from sarrus.kernels.run_state import (
 STIFF_STEPS, EASY_STEPS = 15.0, 6.0
 # Powers of the matrix that measure its spectral radius: an even number, for the sake of oscillations.
 POWERS = 8
-# Steps beyond the limit of stability in a row that are called unstable; their errors, as parts of the state, exceed this.
+# Steps beyond the limit of stability in a row that are called unstable; their errors, relative, exceed this.
 UNSTABLE_STEPS, NOTICED = 4.0, 1e-10
 
 
@@ -68,9 +68,9 @@ def note_stability(table, x, slopes, h, size, state):
         state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
         return
     n = table[la.NQ] + table[la.NV]
-    error = classical_error(n, slopes, x, h)
+    error, largest = classical_error(n, slopes, x, h)
     growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
-    if error > NOTICED and error * error > growth * state[UNSTABLE_ERROR] * state[UNSTABLE_ERROR]:
+    if error > NOTICED * largest and error * error > growth * state[UNSTABLE_ERROR] * state[UNSTABLE_ERROR]:
         state[UNSTABLE] += 1.0
         if state[UNSTABLE] == UNSTABLE_STEPS and not state[UNSTABLE_SINCE] < np.inf:
             state[UNSTABLE_SINCE], state[UNSTABLE_SIZE] = x[n + table[la.NU]], size
@@ -128,20 +128,20 @@ def classical_size(table, slopes):
 
 @internal
 def classical_error(n, slopes, x, h):
-    """Return h (k₄ − k₅) / 6, k₅ = slopes[0] at x, the end, relative to the largest entry of the state.
+    """Return the largest entries of h (k₄ − k₅) / 6, k₅ = slopes[0] at x, the end, and of the state there.
 
-    It is the error of the step of order 3 that ends with these slopes.
+    The former is the error of the step of order 3 that ends with these slopes.
     """
     error = largest = 0.0
     for i in range(n):
         error = max(error, abs(slopes[3 * n + i] - slopes[i]))
         largest = max(largest, abs(x[i]))
-    return h * error / (6.0 * largest) if largest > 0.0 else 0.0
+    return h * error / 6.0, largest
 
 
 @internal
 def implicit_size(table, h):
-    """Return h ρ(J), J the matrix of the local equations of the last step, from the growth of a vector by its powers."""
+    """Return h ρ(J), J the matrix of the local equations of the last step: what a vector grows by under its powers."""
     local, at = flat_at(table[la.LOCAL]), la.local_array(table)
     n = 2 * table[la.NV] - table[la.HOLONOMIC_RANK] - table[la.GENERIC_RANK]
     start, end, growth = at.work, at.work + n, 1.0
