@@ -22,8 +22,15 @@ NOISE = 1e-14
 EQUAL = 0.99
 
 
-def product(a: Array, b: Array) -> Array:
-    """Return A B (matrices or vectors)."""
+def product(a: Array, b: Array, *others: Array) -> Array:
+    """Return A B, or the product of more (matrices or vectors), from left to right."""
+    result = _product(a, b)
+    for other in others:
+        result = _product(result, other)
+    return result
+
+
+def _product(a: Array, b: Array) -> Array:
     left, right = np.atleast_2d(a), b if b.ndim == 2 else b[:, None]
     (m, k), n = left.shape, right.shape[1]
     x = np.empty(m * k + k * n + m * n)
@@ -142,11 +149,22 @@ def cholesky(matrix: Array) -> Array:
     return x
 
 
+def is_definite(matrix: Array, least: float) -> bool:
+    """Tell whether all eigenvalues of a symmetric matrix are above ``least`` > 0."""
+    try:
+        cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return len(matrix) == 0 or bool(singular_values(matrix)[-1] > least)
+
+
 def pseudoinverse(matrix: Array, cut: float = 1e-15) -> Array:
     """Return A⁺, singular values up to ``cut`` times the largest one left out."""
     found = svd(matrix)
     count = int(np.count_nonzero(found.values > cut * found.values.max(initial=0.0)))
-    return product(found.right[:count].T / found.values[:count], np.ascontiguousarray(found.left[:, :count].T))
+    return product(
+        found.right[:count].T / found.values[:count], np.ascontiguousarray(found.left[:, :count].T)
+    )
 
 
 def leading_columns(matrix: Array, count: int) -> list[int]:
