@@ -16,13 +16,11 @@ from linear_precision import SHIPPED, shipped
 import sarrus as sr
 from sarrus.mechanism.pose import Array
 
-# Runs that begin in a singular configuration or go through one: start and duration [s].
+# Runs through singular configurations: q, v and duration [s].
 SINGULAR = {
-    "models/five_bar.xml": ((np.pi, -np.pi, 0.0, np.pi), 0.7),
-    "five_bar": ((np.pi, -np.pi, 0.0, np.pi), 2.9),
-    "parallelogram": ((0.4, 1.4, -1.0, 1.0 - np.pi), 1.5),
-    "slider_crank": (None, 1.5),
-    "bricard": (None, 1.0),
+    "five_bar": ((np.pi, -np.pi, 0.0, np.pi), (0.0, 0.0, 0.0, 0.0), 2.9),
+    "parallelogram": ((0.4, 1.4, -1.0, 1.0 - np.pi), (0.0, 0.0, 0.0, 0.0), 1.5),
+    "slider_crank": ((0.0, 0.0), (8.0, -16.0), 1.5),
 }
 STIFF = {"stiff, springs"}
 SEED = 5
@@ -74,14 +72,11 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
     )  # fmt: skip
     yield "rollout", digest([runs.q, runs.v, runs.a])
     if name in SINGULAR:
-        place, duration = SINGULAR[name]
-        begin = system.neutral() if place is None else np.array(place)
-        begin = system.assemble(begin, throw=False).q
-        for method in ("rk4", "dop853"):
-            step = {"dt": 1e-3} if method == "rk4" else {"method": method, "rtol": 1e-9}
-            motion = sr.simulate(system, begin, duration=duration, every=20, **step, **options)
-            yield f"singular {method}", of_motion(motion)
-            yield f"passages {method}", str(len(motion.passages))
+        begin, speed, duration = SINGULAR[name]
+        for method in ({"dt": 1e-3}, {"method": "dop853", "rtol": 1e-9}):
+            motion = sr.simulate(system, begin, speed, duration=duration, **method, **options)
+            assert motion.passages or "dt" not in method
+            yield f"singular {method.get('method', 'rk4')}", of_motion(motion)
     try:
         linear = sr.first_order_taylor(system, q, v, u)
     except (sr.ArgumentError, sr.SolveError) as error:

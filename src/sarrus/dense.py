@@ -8,6 +8,7 @@ continuous functions of the matrix. Matrices are small; results are arrays of fl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,14 +83,12 @@ def svd(matrix: Array, rank: int | None = None) -> Decomposition:
     x[: small * large] = (matrix if wide else matrix.T).ravel()
     if small == 0:
         return Decomposition(np.eye(m), np.zeros(0), np.eye(n), 0)
-    scale = float(np.abs(x[: small * large]).max())
-    if 0.0 < scale < np.inf:  # so that no square is too large or too small
-        scale = float(2.0 ** np.frexp(scale)[1])
-        x[: small * large] /= scale
-    else:
-        scale = 1.0
-    if _call(x, SINGULAR, small, large) < 0:
+    size = float(np.abs(x[: small * large]).max())
+    if not np.isfinite(size):
         raise np.linalg.LinAlgError("the matrix is not finite")
+    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
+    x[: small * large] /= scale
+    _call(x, SINGULAR, small, large)
     turned = x[: small * large].reshape(small, large)
     inner = x[small * large : -small].reshape(small, small)
     values = x[-small:] * scale

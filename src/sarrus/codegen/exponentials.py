@@ -100,8 +100,9 @@ def exponential_less_one(x: Value) -> Pair:
     """Return eˣ − 1 as a pair for −45 ≤ x ≤ 45."""
     part = Reduced(Pair(x, x.lines.number(0.0)))
     scale = power_of_two(part.k)
-    near = exact_sum(scale - 1.0, scale * part.high)
-    return fast_sum(near.high, fma(scale, part.low, near.low))
+    less = exact_sum(scale, -1.0)
+    near = exact_sum(less.high, scale * part.high)
+    return fast_sum(near.high, fma(scale, part.low, near.low + less.low))
 
 
 def logarithm_of(x: Pair, doublings: int = 0) -> Pair:
