@@ -16,7 +16,7 @@ class fa:
     """The functions of the kernel with entries from Python."""
 
     factor, reduce, least_squares, apply_q_transposed, multipliers, cholesky_ltl, solve_l, solve_l_transposed = (
-        staticmethod(njit(getattr(kernels, name).py_func, fastmath=kernels.FAST, error_model="numpy"))
+        staticmethod(njit(getattr(kernels, name).py_func, error_model="numpy"))
         for name in (
             "factor", "reduce", "least_squares", "apply_q_transposed", "multipliers", "cholesky_ltl", "solve_l",
             "solve_l_transposed",

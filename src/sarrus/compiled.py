@@ -8,6 +8,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from sarrus import dense
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.elimination import TRACED_ROWS, TRACED_VELOCITIES, Weighted, direct_solution, live_rows, weighted
 from sarrus.equations import Equations
@@ -140,7 +141,7 @@ class CompiledEquations:
             if not np.all(np.isfinite(mass)):
                 continue
             scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
-            if np.any(scale <= 0.0) or np.linalg.eigvalsh(mass / np.outer(scale, scale))[0] < 1e-12:
+            if np.any(scale <= 0.0) or not dense.is_definite(mass / np.outer(scale, scale), 1e-12):
                 return la.NULL_SPACE
         return la.TRACED if e.nv <= TRACED_VELOCITIES else la.CHOLESKY
 

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.analysis.assembly import finite_jacobian
+from sarrus.dense import product
 from sarrus.equations import ContactRows, activity_parameter, stick_parameter
 from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
@@ -83,7 +85,7 @@ class OneSided:
         self.able = {k for k, c in enumerate(self.contacts) if c.tangential and able(c)}
         if self.contacts:
             self.rows = kinetic_rows(system, q, v, t, self.bilateral)
-            self.cut = _DEPENDENT * float(np.linalg.norm(self.rows, 2))
+            self.cut = _DEPENDENT * dense.largest(self.rows)
 
     def solve(self, wanted: Array) -> Pushing:
         """Return which contacts hold, slip and part for the right sides r (nc,), β of the closures being zero."""
@@ -111,7 +113,7 @@ class OneSided:
         Contacts that neither push nor part share the load if all of them can push.
         """
         x, push = self._shortest(sticking)
-        reached = self.rows @ x
+        reached = product(self.rows, x)
         near = _ROUNDING * (np.abs(self.wanted).max(initial=0.0) + np.abs(reached).max(initial=0.0))
         idle = {
             k for k, row in enumerate(self.normals) if not push[k] and reached[row] - self.wanted[row] <= near
@@ -130,17 +132,17 @@ class OneSided:
         """Return x and the pushes of the normals, where the given contacts stick whether they push or not."""
         held = self.bilateral + [row for k in sorted(sticking) for row in self.contacts[k].tangential]
         left, values, right = self._decomposed(held)
-        x = right.T @ ((left.T @ self.wanted[held]) / values)
+        x = product(right.T, product(left.T, self.wanted[held]) / values)
         normals = self.rows[self.normals]
-        missing = self.wanted[self.normals] - normals @ x
-        normals = normals - (normals @ right.T) @ right
+        missing = self.wanted[self.normals] - product(normals, x)
+        normals = normals - product(normals, right.T, right)
         size = np.linalg.norm(normals, axis=1)
         live = size > self.cut
         push = np.zeros(len(self.normals))
         if live.any():
             rows = normals[live] / size[live, None]
             push[live] = _least_distance(rows, missing[live] / size[live], np.abs(missing).max())
-            x = x + rows.T @ push[live]
+            x = x + product(rows.T, push[live])
         push[push <= _ROUNDING * push.max(initial=0.0)] = 0.0
         return x, push
 
@@ -150,17 +152,17 @@ class OneSided:
         for k in sorted(holding):
             rows += [self.normals[k], *(self.contacts[k].tangential if k in sticking else ())]
         left, values, right = self._decomposed(rows)
-        given = right @ x
-        share = dict(zip(rows, left @ (given / values)))
+        given = product(right, x)
+        share = dict(zip(rows, product(left, given / values)))
         least = -_ROUNDING * max(map(abs, share.values()), default=0.0)
-        missing = float(np.linalg.norm(x - right.T @ given))
+        missing = dense.norm(x - product(right.T, given))
         return {k for k in holding if share[self.normals[k]] < least}, missing
 
     def _decomposed(self, rows: list[int]) -> tuple[Array, Array, Array]:
         """Return the singular value decomposition of some rows, without dependent ones."""
-        left, values, right = np.linalg.svd(self.rows[rows], full_matrices=False)
-        keep = values > self.cut
-        return left[:, keep], values[keep], right[keep]
+        left, values, right = dense.svd(self.rows[rows])
+        keep = int(np.count_nonzero(values > self.cut))
+        return left[:, :keep], values[:keep], right[:keep]
 
 
 def kinetic_rows(system: System, q: Array, v: Array, t: float, bilateral: Sequence[int]) -> Array:
@@ -170,17 +172,18 @@ def kinetic_rows(system: System, q: Array, v: Array, t: float, bilateral: Sequen
     """
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     if system.compiled.mass_is_singular:
-        _, values, right = np.linalg.svd(jacobian[bilateral])
-        free = right[int(np.count_nonzero(values > _DEPENDENT * values.max(initial=0.0))) :]
-        mass, jacobian = mass_left(system.name, mass, free), jacobian @ free.T
+        values = dense.singular_values(jacobian[bilateral])
+        rank = int(np.count_nonzero(values > _DEPENDENT * values.max(initial=0.0)))
+        free = dense.svd(jacobian[bilateral], rank).right[rank:]
+        mass, jacobian = mass_left(system.name, mass, free), product(jacobian, free.T)
         jacobian[bilateral] = 0.0
-    return np.asarray(np.linalg.solve(np.linalg.cholesky(mass), jacobian.T).T)
+    return dense.solve(dense.cholesky(mass), jacobian.T).T
 
 
 def mass_left(name: str, mass: Array, free: Array) -> Array:
     """Return the mass matrix of the motions ``free`` (by rows); `SolveError` where it is not positive definite."""
-    reduced = free @ mass @ free.T
-    if len(free) and np.linalg.eigvalsh(reduced)[0] <= 1e-12 * np.abs(mass).max():
+    reduced = product(free, mass, free.T)
+    if len(free) and not dense.is_definite(reduced, 1e-12 * float(np.abs(mass).max())):
         raise SolveError(f"{name}: {Status.ILL_POSED.diagnosis}. {Status.ILL_POSED.remedy}")
     return np.asarray(reduced)
 

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus import dense
 from sarrus.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on, unchanged
 from sarrus.analysis.assembly import finite_jacobian, survey
 from sarrus.complementarity import OneSided, mass_left
+from sarrus.dense import product
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
 from sarrus.solves import determined_rows, read_only
@@ -197,21 +199,21 @@ def _jump(system: System, q: Array, v: Array, t: float, elastic: Array, most: fl
     else:
         rank, solve = _in_kinetic_metric(mass, jacobian, near.rank, cut * near.weighted_scale)
     (fall, stopping), (rise, bouncing) = solve(inelastic), solve(elastic)
-    lost, gained = fall @ mass @ fall, rise @ mass @ rise
+    lost, gained = (float(product(x, mass, x)) for x in (fall, rise))
     part = most if most**2 * gained <= lost else float(np.sqrt(lost / gained))
     step, impulse = fall + part * rise, stopping + part * bouncing
     impulse[~jacobian.any(axis=1)] = 0.0
     wanted = inelastic + part * elastic
-    left = float(np.linalg.norm(jacobian @ step - wanted))
-    if left > system.options.inconsistent * (1.0 + float(np.linalg.norm(wanted))):
+    left = dense.norm(product(jacobian, step) - wanted)
+    if left > system.options.inconsistent * (1.0 + dense.norm(wanted)):
         status = Status.INCONSISTENT
     else:
         status = Status.SINGULAR if rank < near.rank else Status.OK
     return Impact(
         v=read_only(v + step),
         impulse=read_only(impulse),
-        generalized_impulse=read_only(jacobian.T @ impulse),
-        energy_loss=float(-impulse @ (jacobian @ (v + 0.5 * step))),
+        generalized_impulse=read_only(product(jacobian.T, impulse)),
+        energy_loss=-dense.dot(impulse, product(jacobian, v + 0.5 * step)),
         rank=rank,
         determined=read_only(determined_rows(jacobian, rank)),
         restitution_scale=part,
@@ -223,29 +225,29 @@ def _jump(system: System, q: Array, v: Array, t: float, elastic: Array, most: fl
 
 def _in_kinetic_metric(mass: Array, jacobian: Array, most: int, cut: float) -> tuple[int, _Solve]:
     """Return the rank and the solver of M Δ = AᵀΛ, A Δ = r, of least squares and minimum norm: Â = A L⁻ᵀ, M = L Lᵀ."""
-    lower = np.linalg.cholesky(mass)
-    weighted = np.linalg.solve(lower, jacobian.T).T
-    left, values, right = np.linalg.svd(weighted, full_matrices=False)
+    lower = dense.cholesky(mass)
+    weighted = dense.solve(lower, jacobian.T).T
+    left, values, right = dense.svd(weighted)
     rank = min(most, int(np.count_nonzero(values > cut)))
     left, values, right = left[:, :rank], values[:rank], right[:rank]
 
     def solve(wanted: Array) -> tuple[Array, Array]:
-        scaled = (left.T @ wanted) / values
-        return np.linalg.solve(lower.T, right.T @ scaled), left @ (scaled / values)
+        scaled = product(left.T, wanted) / values
+        return dense.solve(lower.T, product(right.T, scaled)), product(left, scaled / values)
 
     return rank, solve
 
 
 def _in_null_space(name: str, mass: Array, jacobian: Array, most: int, cut: float) -> tuple[int, _Solve]:
     """Return the same for singular M: Δ = A⁺r + Z y with ZᵀM Δ = 0, Z a basis of the null space of A."""
-    left, values, right = np.linalg.svd(jacobian)
-    rank = min(most, int(np.count_nonzero(values > cut)))
+    rank = min(most, int(np.count_nonzero(dense.singular_values(jacobian) > cut)))
+    left, values, right = dense.svd(jacobian, rank)
     left, values, range_, free = left[:, :rank], values[:rank], right[:rank], right[rank:]
     reduced = mass_left(name, mass, free)
 
     def solve(wanted: Array) -> tuple[Array, Array]:
-        step = range_.T @ ((left.T @ wanted) / values)
-        step -= free.T @ np.linalg.solve(reduced, free @ (mass @ step))
-        return step, left @ ((range_ @ (mass @ step)) / values)
+        step = product(range_.T, product(left.T, wanted) / values)
+        step -= product(free.T, dense.solve(reduced, product(free, product(mass, step))))
+        return step, product(left, product(range_, product(mass, step)) / values)
 
     return rank, solve

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.mechanism.pose import Array
 from sarrus.records import Passage
 
@@ -73,16 +74,16 @@ def _signed_values(
     left_before = right_before = np.empty(0)
     flips = np.ones(len(t))
     for k in range(len(t)):
-        left, sigma, right = np.linalg.svd(system.constraint_jacobian(q[k], float(t[k]), v[k]))
+        left, sigma, right = dense.svd(system.constraint_jacobian(q[k], float(t[k]), v[k]), rank)
         u, w = left[:, rank - 1], right[rank - 1]
         if k:
-            agreement = float(u @ left_before), float(w @ right_before)
+            agreement = dense.dot(u, left_before), dense.dot(w, right_before)
             clear = clear and min(map(abs, agreement)) > 0.5
             sign *= float(np.sign(agreement[0] * agreement[1]) or 1.0)
         flips[k] = sign
         values[k] = sigma[rank - 1]
         left_before, right_before = u, w
-        weight = {name: float(np.linalg.norm(u[rows])) for name, rows in system.closure_rows.items()}
+        weight = {name: dense.norm(u[rows]) for name, rows in system.closure_rows.items()}
         largest = max(weight.values())
         closures.append(tuple(name for name, size in weight.items() if size > 0.3 * largest))
     if clear:
@@ -96,12 +97,17 @@ def _smoothest(t: Array, values: Array) -> Array:
     for flip in range(len(t)):
         signed = values.copy()
         signed[:flip] *= -1.0
-        error = (
-            float(np.linalg.norm(np.polyval(np.polyfit(t, signed, 2), t) - signed)) if len(t) > 3 else np.inf
-        )
+        error = dense.norm(np.polyval(_parabola(t, signed), t) - signed) if len(t) > 3 else np.inf
         if error < misfit:
             best, misfit = signed, error
     return best
+
+
+def _parabola(t: Array, values: Array) -> Array:
+    """Return the coefficients of the parabola nearest to the values, the highest power first."""
+    size = float(np.abs(t).max())
+    powers = np.stack([(t / size) ** 2, t / size, np.ones(len(t))], axis=1)
+    return dense.product(dense.pseudoinverse(powers), values) / np.array([size * size, size, 1.0])
 
 
 def _crosses(t: Array, signed: Array) -> bool:
@@ -124,7 +130,7 @@ def _zero(t: Array, signed: Array) -> float:
     x, y = t[near], signed[near]
     if np.all(np.diff(y) > 0.0) or np.all(np.diff(y) < 0.0):
         weights = [np.prod([y[j] / (y[j] - y[i]) for j in range(len(y)) if j != i]) for i in range(len(y))]
-        time = float(np.dot(weights, x))
+        time = dense.dot(np.array(weights), x)
         if t[k] <= time <= t[k + 1]:
             return time
     return float(t[k] + (t[k + 1] - t[k]) * signed[k] / (signed[k] - signed[k + 1]))
@@ -135,6 +141,6 @@ def _minimum(t: Array, values: Array, middle: int) -> float:
     if not 0 < middle < len(t) - 1:
         return float(t[middle])
     near = slice(middle - 1, middle + 2)
-    c = np.polyfit(t[near] - t[middle], values[near], 2)
+    c = _parabola(t[near] - t[middle], values[near])
     shift = -c[1] / (2 * c[0]) if c[0] > 0.0 else 0.0
     return float(np.clip(t[middle] + shift, t[middle - 1], t[middle + 1]))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
+from sarrus import dense
 from sarrus.mechanism.pose import Array
 
 # A quaternion whose squared length is this near to one counts as a rotation.
@@ -17,13 +18,13 @@ SHORTEST = 1e-9
 def are_unit(q: Array, starts: np.ndarray) -> bool:
     """Tell whether the quaternions that begin at ``starts`` have length one; short or NaN entries pass."""
     parts = (q[start : start + 4] for start in starts)
-    return not any(len(part) == 4 and abs(part @ part - 1.0) > UNIT for part in parts)
+    return not any(len(part) == 4 and abs(dense.dot(part, part) - 1.0) > UNIT for part in parts)
 
 
 def normalize(q: Array, starts: np.ndarray) -> int | None:
     """Scale the quaternions in q to length one, in place; return where one begins that has no length."""
     for start in starts:
-        size = np.linalg.norm(q[start : start + 4])
+        size = dense.norm(q[start : start + 4])
         if size < SHORTEST:
             return int(start)
         q[start : start + 4] /= size

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.kernels.layout import N_FACTS
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
@@ -27,8 +28,7 @@ def determined_rows(jacobian: Array, rank: int) -> np.ndarray:
     λ_j is unique where the unit vector e_j lies in the range of A, that is where row j of the left null
     space vanishes. A zero row is never determined.
     """
-    left, _, _ = np.linalg.svd(jacobian)
-    null = left[:, rank:]
+    null = dense.svd(jacobian, rank).left[:, rank:]
     return np.asarray((null**2).sum(axis=1) < 1e-9)
 
 

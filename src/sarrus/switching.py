@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.activity import (
     active,
     contact_names,
@@ -262,7 +263,7 @@ class Switcher:
         with unchanged(s):
             switch_off(s, resting)
             free = self._accelerated(loop).a
-        problem.solve(-(rows @ free + bias)).apply(s)
+        problem.solve(-(dense.product(rows, free) + bias)).apply(s)
 
     def _idle_off(self, loop: Integration) -> bool:
         """Switch off the contacts whose multiplier is zero, which could not be seen to fall through it."""

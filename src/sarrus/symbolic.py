@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from sarrus import dense
 from sarrus.errors import ArgumentError, unknown_name
 
 UserFunction = Callable[..., Any]
@@ -163,7 +164,7 @@ class Tracer:
     def _random_state(self, rng: np.random.Generator) -> tuple[Any, ...]:
         q, v = rng.uniform(-1.0, 1.0, self.q.numel()), rng.uniform(-1.0, 1.0, self.v.numel())
         for start in self.quaternions:
-            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+            q[start : start + 4] /= dense.norm(q[start : start + 4])
         return q, v, rng.uniform(), rng.uniform(0.5, 1.5, self.p.numel())
 
     def _expression(self, what: str, value: Any) -> ca.SX:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
@@ -87,7 +88,7 @@ def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0)
     """Return the number of singular values above ``tolerance`` × the largest one, or ``scale`` if more."""
     if jacobian.size == 0:
         return 0
-    values = np.linalg.svd(jacobian, compute_uv=False)
+    values = dense.singular_values(jacobian)
     return int(np.count_nonzero(values > tolerance * max(values[0], scale)))
 
 
@@ -135,7 +136,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
     holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
     rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
-    smallest = max(np.linalg.svd(w, compute_uv=False)[rank - 1] for w in weighted) if rank else 0.0
+    smallest = max(dense.singular_values(w)[rank - 1] for w in weighted) if rank else 0.0
     return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
 
 
@@ -163,21 +164,23 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv))
     scale = _largest(finite_jacobian(system, beside, t, v))
     tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
-    directions = [v] if np.linalg.norm(v) > 1e-12 else []
-    directions += [tangent.T @ rng.standard_normal(len(tangent)) for _ in range(_DRAWS) if len(tangent)]
+    directions = [v] if dense.norm(v) > 1e-12 else []
+    directions += [
+        dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
+    ]
     found = []
     for direction in directions:
-        kick = 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv)
-        step = _NEAR * direction / np.linalg.norm(direction)
+        kick = 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv)
+        step = _NEAR * direction / dense.norm(direction)
         away = system.move(q, step)
         near, iterations = descend(system, away, t, everything)
-        fallen = np.linalg.norm(near - q) < 0.5 * np.linalg.norm(away - q) or iterations > _QUICK
+        fallen = dense.norm(near - q) < 0.5 * dense.norm(away - q) or iterations > _QUICK
         if _residual(system, near, t) <= DATA_TOLERANCE and not fallen:
             found.append((near, v + kick))
         if len(found) == 3:
             break
     if not found and system.nc > system.nh:
-        found = [(q, v + 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv))]
+        found = [(q, v + 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv))]
     return found
 
 
@@ -194,20 +197,20 @@ def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = 
 
 
 def _largest(matrix: Array) -> float:
-    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+    return dense.largest(matrix)
 
 
 def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
     if system.compiled.mass_is_singular:
         return jacobian
-    return np.linalg.solve(np.linalg.cholesky(system.mass_matrix(q)), jacobian.T).T
+    return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 
 def _tangent(jacobian: Array, scale: float) -> Array:
     """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
-    _, values, right = np.linalg.svd(jacobian)
-    return np.asarray(right[int(np.count_nonzero(values > 1e-6 * scale)) :])
+    rank = int(np.count_nonzero(dense.singular_values(jacobian) > 1e-6 * scale))
+    return dense.svd(jacobian, rank).right[rank:]
 
 
 def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
@@ -223,24 +226,22 @@ def _residual(system: System, q: Array, t: float) -> float:
 def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
     """Run Levenberg–Marquardt steps of at most one radian or metre until nothing improves."""
     phi = system.constraint_residual(q, t)
-    size = float(np.linalg.norm(phi))
+    size = dense.norm(phi)
     scale = 1.0
     for iteration in range(MAX_ITERATIONS):
         if size <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
             return q, iteration
-        left, values, right = np.linalg.svd(
-            system.constraint_jacobian(q, t)[: system.nh] * free, full_matrices=False
-        )
-        keep = values > 1e-9 * max(values[0], 1e-300)
-        left, values, right = left[:, keep], values[keep], right[keep]
-        slope = left.T @ phi
+        left, values, right = dense.svd(system.constraint_jacobian(q, t)[: system.nh] * free)
+        keep = int(np.count_nonzero(values > 1e-9 * max(values[0], 1e-300)))
+        left, values, right = left[:, :keep], values[:keep], right[:keep]
+        slope = dense.product(left.T, phi)
         improved = False
         for _ in range(12):
-            step = -free * (right.T @ (values * slope / (values**2 + scale * size**2)))
+            step = -free * dense.product(right.T, values * slope / (values**2 + scale * size**2))
             step /= max(1.0, float(np.abs(step).max(initial=0.0)))
             trial = system.move(q, step)
             value = system.constraint_residual(trial, t)
-            if np.linalg.norm(value) < size:
+            if dense.norm(value) < size:
                 improved = True
                 break
             scale = 10.0 * scale
@@ -248,8 +249,8 @@ def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int
                 break
         if not improved:
             return q, iteration
-        stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
-        q, phi, size = trial, value, float(np.linalg.norm(value))
+        stalled = dense.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
+        q, phi, size = trial, value, dense.norm(value)
         scale = max(0.1 * scale, 1e-4)
         if stalled:
             return q, iteration

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import casadi as ca
 import numpy as np
 
+from sarrus import dense
 from sarrus.analysis.assembly import descend, finite_jacobian
 from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
@@ -65,8 +66,8 @@ def split(matrix: Array, cut: float) -> Split:
     m, n = matrix.shape
     if m == 0 or n == 0:
         return Split(np.zeros(0), 0, cut, np.zeros((m, 0)), np.eye(m), np.zeros((n, 0)), np.eye(n))
-    left, values, right = np.linalg.svd(matrix)
-    rank = int(np.count_nonzero(values > cut))
+    rank = int(np.count_nonzero(dense.singular_values(matrix) > cut))
+    left, values, right = dense.svd(matrix, rank)
     return Split(values, rank, cut, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
 
 
@@ -80,8 +81,8 @@ def typical_size(system: System, q: Array, t: float = 0.0) -> float:
     if system.nc == 0:
         return 0.0
     beside = np.random.default_rng(5).standard_normal(system.nv)
-    places = (q, system.move(q, 0.03 * beside / np.linalg.norm(beside)))
-    return max(float(np.linalg.norm(finite_jacobian(system, place, t), 2)) for place in places)
+    places = (q, system.move(q, 0.03 * beside / dense.norm(beside)))
+    return max(dense.largest(finite_jacobian(system, place, t)) for place in places)
 
 
 def rate_matrix(system: System, q: Array) -> Array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.codegen import NativeFunction
-from sarrus.codegen.machine import host
 from sarrus.compiled import CompiledEquations
 from sarrus.elimination import direct_solution, factor_symmetric, solve_symmetric
 from sarrus.inputs import InputFunction, trace_function
@@ -18,15 +17,10 @@ from sarrus.quaternions import normalized_expression
 from sarrus.system import System
 
 
-def fused_products() -> bool:
-    """Tell whether this machine has fused products, without which sine and cosine of lanes would be slow."""
-    return "+fma" in host().features.split(",") or host().triple.startswith(("aarch64", "arm64"))
-
-
 def suits_lanes(system: System, rank: int) -> bool:
     """Tell whether straight-line code solves this system at generic configurations, where A has this rank."""
     live = system.compiled.direct
-    return live is not None and len(live) == rank and system.nc == system.equations.nh and fused_products()
+    return live is not None and len(live) == rank and system.nc == system.equations.nh
 
 
 def lane_slope(compiled: CompiledEquations, lanes: int) -> NativeFunction:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from time import perf_counter
 
 import casadi as ca
@@ -152,8 +152,8 @@ def _key(function: ca.Function, chunk: int | None, lanes: int) -> str:
 def _generator_digest() -> str:
     """Hash of the modules that turn a program into text; code of another version of them is not used."""
     digest = hashlib.sha256()
-    for module in ("compiler", "program", "operations", "lanes", "emit", "machine"):
-        digest.update(pkgutil.get_data("sarrus.codegen", f"{module}.py") or b"")
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
     return digest.hexdigest()
 
 

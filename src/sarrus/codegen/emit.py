@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 
+from sarrus.codegen.elementary import pair_of
 from sarrus.codegen.lanes import Arithmetic, arithmetic
-from sarrus.codegen.operations import DECLARATIONS, ERFINV_DEFINITION
+from sarrus.codegen.operations import SINE_AND_COSINE
 from sarrus.codegen.program import Program
 
 ENTRY = "sarrus_entry"
@@ -51,10 +52,8 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
         functions.append(f"  %slots = alloca [{max(n_slots, 1)} x {wide.kind}], align 64\n")
         functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
-    uses_erfinv = any(op == ca.OP_ERFINV for op, _, _ in program.instructions)
     text = "".join(functions)
-    erfinv = ERFINV_DEFINITION if uses_erfinv else ""
-    return DECLARATIONS + erfinv + wide.definitions(text) + text, len(bodies)
+    return wide.definitions(text) + text, len(bodies)
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
@@ -91,6 +90,7 @@ def _body(program: Program, start: int, stop: int, slots: dict[int, int], wide: 
     instructions = program.instructions
     text: list[str] = []
     names: dict[int, str] = {}
+    angles: dict[str, str] = {}  # what gives sine and cosine of a value
     kind = wide.kind
 
     def name_of(value: int) -> str:
@@ -115,7 +115,13 @@ def _body(program: Program, start: int, stop: int, slots: dict[int, int], wide: 
             continue
         left, right = name_of(int(a)), name_of(b)
         name = names[index] = f"%v{index}"
-        text.append(wide.templates[op].format(r=name, a=left, b=right))
+        if op in SINE_AND_COSINE and left in angles:
+            pair, place = pair_of(wide.width), SINE_AND_COSINE[op]
+            text.append(f"  {name} = extractvalue {pair} {angles[left]}, {place}\n")
+        else:
+            text.append(wide.templates[op].format(r=name, a=left, b=right))
+            if op in SINE_AND_COSINE:
+                angles[left] = f"{name}.1"
         if index in slots:
             text.append(
                 _STORE.format(kind=kind, name=f"s{index}", base="slots", place=slots[index], value=name)

@@ -15,7 +15,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from sarrus.codegen.emit import ENTRY
-from sarrus.codegen.operations import LIBM_SYMBOLS, PLATFORM_SYMBOLS
+from sarrus.codegen.operations import LIBM_SYMBOLS
 from sarrus.errors import CompilationError
 
 LOCK = RLock()
@@ -42,7 +42,13 @@ class Host:
 
 @lru_cache(maxsize=1)
 def host() -> Host:
-    """Start LLVM and describe this machine."""
+    """Start LLVM and describe the machine that code is made for: this one, or what ``SARRUS_CPU`` names.
+
+    The variable holds a processor as LLVM names it, such as ``x86-64-v3``, and may go on with features, such as
+    ``x86-64,+avx``. It is read once. Results do not depend on it, only speed does; whoever names a processor with
+    instructions that this one lacks ends the process.
+    """
+    cpu, _, features = os.environ.get("SARRUS_CPU", "").partition(",")
     with LOCK:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -50,8 +56,8 @@ def host() -> Host:
         suffix = "-elf" if os.name == "nt" else ""
         return Host(
             triple=llvm.get_process_triple() + suffix,
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
+            cpu=cpu or llvm.get_host_cpu_name(),
+            features=features if cpu else llvm.get_host_cpu_features().flatten(),
         )
 
 
@@ -66,15 +72,14 @@ def _c_library() -> ctypes.CDLL:
 
 @lru_cache(maxsize=1)
 def _symbols() -> dict[str, int]:
-    """Addresses of the functions of the C library that the code may call, wherever the process has them."""
+    """Addresses of the functions of the C library that the code may call."""
     library = _c_library()
     addresses: dict[str, int] = {}
-    for name in LIBM_SYMBOLS + PLATFORM_SYMBOLS:
+    for name in LIBM_SYMBOLS:
         function = getattr(library, name, None)
-        if function is not None:
-            addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
-        elif name in LIBM_SYMBOLS:
+        if function is None:
             raise CompilationError(f"the C library of this system has no function {name!r}", element=name)
+        addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
     return addresses
 
 

@@ -5,9 +5,9 @@ operands; intermediate results are called ``{r}.1``, ``{r}.2``. Values are those
 NaN and infinity included, with two exceptions: the sign of ``fmin(0, -0)`` is not specified (nor is it in C),
 and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by up to 4e-7.
 
-Additions, subtractions and products carry the flag ``contract``, which lets the compiler fuse a product and
-a sum into one instruction with one rounding; ``a*b - c*d`` of equal products may then be the rounding error
-of one of them instead of zero. No other liberty is given: no reassociation, and NaN and infinity are kept.
+Sums, differences and products are rounded one by one: no instruction carries a flag that would let the
+compiler fuse or reorder them, and elementary functions are our own (`sarrus.codegen.elementary`). So the same
+program gives the same bits on every processor. See docs/decisions/0014.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ OPERATION_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswit
 # Operations whose value is that of their first operand. OP_PRINTME prints in CasADi; native code does not.
 IDENTITIES = frozenset({ca.OP_ASSIGN, ca.OP_LIFT, ca.OP_PRINTME})
 
-ERFINV = "sarrus_erfinv"
-
 _ARITHMETIC = {
-    ca.OP_ADD: "fadd contract double {a}, {b}",
-    ca.OP_SUB: "fsub contract double {a}, {b}",
-    ca.OP_MUL: "fmul contract double {a}, {b}",
+    ca.OP_ADD: "fadd double {a}, {b}",
+    ca.OP_SUB: "fsub double {a}, {b}",
+    ca.OP_MUL: "fmul double {a}, {b}",
     ca.OP_DIV: "fdiv double {a}, {b}",
     ca.OP_NEG: "fneg double {a}",
-    ca.OP_SQ: "fmul contract double {a}, {a}",
-    ca.OP_TWICE: "fadd contract double {a}, {a}",
+    ca.OP_SQ: "fmul double {a}, {a}",
+    ca.OP_TWICE: "fadd double {a}, {a}",
     ca.OP_INV: "fdiv double 1.0, {a}",
 }
 
@@ -49,35 +47,36 @@ _FUNCTIONS = {
     ca.OP_FABS: "llvm.fabs.f64",
     ca.OP_FLOOR: "llvm.floor.f64",
     ca.OP_CEIL: "llvm.ceil.f64",
-    ca.OP_SIN: "llvm.sin.f64",
-    ca.OP_COS: "llvm.cos.f64",
-    ca.OP_EXP: "llvm.exp.f64",
-    ca.OP_LOG: "llvm.log.f64",
-    ca.OP_TAN: "tan",
-    ca.OP_ASIN: "asin",
-    ca.OP_ACOS: "acos",
-    ca.OP_ATAN: "atan",
-    ca.OP_SINH: "sinh",
-    ca.OP_COSH: "cosh",
-    ca.OP_TANH: "tanh",
-    ca.OP_ASINH: "asinh",
-    ca.OP_ACOSH: "acosh",
-    ca.OP_ATANH: "atanh",
-    ca.OP_LOG1P: "log1p",
-    ca.OP_EXPM1: "expm1",
-    ca.OP_ERF: "erf",
-    ca.OP_ERFINV: ERFINV,
+    ca.OP_EXP: "sarrus_exp",
+    ca.OP_LOG: "sarrus_log",
+    ca.OP_TAN: "sarrus_tan",
+    ca.OP_ASIN: "sarrus_asin",
+    ca.OP_ACOS: "sarrus_acos",
+    ca.OP_ATAN: "sarrus_atan",
+    ca.OP_SINH: "sarrus_sinh",
+    ca.OP_COSH: "sarrus_cosh",
+    ca.OP_TANH: "sarrus_tanh",
+    ca.OP_ASINH: "sarrus_asinh",
+    ca.OP_ACOSH: "sarrus_acosh",
+    ca.OP_ATANH: "sarrus_atanh",
+    ca.OP_LOG1P: "sarrus_log1p",
+    ca.OP_EXPM1: "sarrus_expm1",
+    ca.OP_ERF: "sarrus_erf",
+    ca.OP_ERFINV: "sarrus_erfinv",
 }
 
 _FUNCTIONS_OF_TWO = {
-    ca.OP_POW: "llvm.pow.f64",
-    ca.OP_CONSTPOW: "llvm.pow.f64",
+    ca.OP_POW: "sarrus_pow",
+    ca.OP_CONSTPOW: "sarrus_pow",
     ca.OP_COPYSIGN: "llvm.copysign.f64",
-    ca.OP_ATAN2: "atan2",
+    ca.OP_ATAN2: "sarrus_atan2",
     ca.OP_FMOD: "fmod",
     ca.OP_REMAINDER: "remainder",
-    ca.OP_HYPOT: "hypot",
+    ca.OP_HYPOT: "sarrus_hypot",
 }
+
+# Place of these among what `sarrus_sincos` returns; whoever emits calls it once for both.
+SINE_AND_COSINE = {ca.OP_SIN: 0, ca.OP_COS: 1}
 
 TEMPLATES: dict[int, str] = {
     **{op: f"  {{r}} = {text}\n" for op, text in _ARITHMETIC.items()},
@@ -108,6 +107,11 @@ TEMPLATES: dict[int, str] = {
         "  {r}.3 = select i1 {r}.2, double 1.0, double {a}\n"
         "  {r} = select i1 {r}.1, double -1.0, double {r}.3\n"
     ),
+    **{
+        op: "  {r}.1 = call {{ double, double }} @sarrus_sincos(double {a})\n"
+        f"  {{r}} = extractvalue {{{{ double, double }}}} {{r}}.1, {place}\n"
+        for op, place in SINE_AND_COSINE.items()
+    },
     **{op: f"  {{r}} = call double @{name}(double {{a}})\n" for op, name in _FUNCTIONS.items()},
     **{
         op: f"  {{r}} = call double @{name}(double {{a}}, double {{b}})\n"
@@ -115,65 +119,20 @@ TEMPLATES: dict[int, str] = {
     },
 }
 
-_UNARY_NAMES = sorted((set(_FUNCTIONS.values()) | {"erfc"}) - {ERFINV})
-_BINARY_NAMES = sorted(set(_FUNCTIONS_OF_TWO.values()))
-
-# Functions of the C library that the machine code may call: those named above, and what intrinsics without an
-# instruction become.
-LIBM_SYMBOLS = tuple(name.removeprefix("llvm.").removesuffix(".f64") for name in _UNARY_NAMES + _BINARY_NAMES)
-# Sine and cosine of one argument in one call: LLVM uses what the platform has.
-PLATFORM_SYMBOLS = ("sincos", "__sincos_stret")
+# Functions of the C library that the machine code may call: those that are exact, and what intrinsics become
+# on processors that have no instruction for them. Code that calls any other does not link.
+LIBM_SYMBOLS = ("ceil", "copysign", "fabs", "floor", "fma", "fmod", "remainder", "sqrt")
 
 _PURE = "nounwind willreturn memory(none)"
 
 DECLARATIONS = "".join(
-    [f"declare double @{name}(double) {_PURE}\n" for name in _UNARY_NAMES]
-    + [f"declare double @{name}(double, double) {_PURE}\n" for name in _BINARY_NAMES]
-)
-
-_HALLEY_STEP = """\
-  %q{k} = fmul double %z{k}, %z{k}
-  %m{k} = fneg double %q{k}
-  %g{k} = call double @llvm.exp.f64(double %m{k})
-  %p{k} = fmul double %g{k}, 0x3FF20DD750429B6D
-  %erf{k} = call double @erf(double %z{k})
-  %erfc{k} = call double @erfc(double %z{k})
-  %body{k} = fsub double %erf{k}, %y
-  %end{k} = fsub double %rest, %erfc{k}
-  %f{k} = select i1 %tail, double %end{k}, double %body{k}
-  %u{k} = fdiv double %f{k}, %p{k}
-  %zu{k} = fmul double %z{k}, %u{k}
-  %w{k} = fadd double %zu{k}, 1.0
-  %v{k} = fdiv double %u{k}, %w{k}
-  %z{next} = fsub double %z{k}, %v{k}
-"""
-
-# Start: Winitzki's closed form ("A handy approximation for the error function and its inverse", 2008, with
-# a = 0.147), relative error 2e-3. Then three Halley steps on erf, or, where erf is near one and 1 - |x| is
-# exact, on erfc. The fabs under the second root catches a difference that rounding made negative.
-ERFINV_DEFINITION = (
-    f"""define internal double @{ERFINV}(double %x) noinline nounwind {{
-  %y = call double @llvm.fabs.f64(double %x)
-  %yy = fmul double %y, %y
-  %n = fneg double %yy
-  %l = call double @log1p(double %n)
-  %h = fmul double %l, 0.5
-  %c = fadd double %h, 0x401152AF46B7C65E
-  %cc = fmul double %c, %c
-  %la = fdiv double %l, 0x3FC2D0E560418937
-  %d = fsub double %cc, %la
-  %s = call double @llvm.sqrt.f64(double %d)
-  %e = fsub double %s, %c
-  %start = call double @llvm.fabs.f64(double %e)
-  %z0 = call double @llvm.sqrt.f64(double %start)
-  %rest = fsub double 1.0, %y
-  %tail = fcmp ogt double %y, 0.5
-"""
-    + "".join(_HALLEY_STEP.format(k=k, next=k + 1) for k in range(3))
-    + """  %one = fcmp oeq double %y, 1.0
-  %z = select i1 %one, double 0x7FF0000000000000, double %z3
-  %r = call double @llvm.copysign.f64(double %z, double %x)
-  ret double %r
-}
-"""
+    [
+        f"declare double @{name}(double) {_PURE}\n"
+        for name in ("llvm.sqrt.f64", "llvm.fabs.f64", "llvm.floor.f64", "llvm.ceil.f64")
+    ]
+    + [
+        f"declare double @{name}(double, double) {_PURE}\n"
+        for name in ("llvm.copysign.f64", "fmod", "remainder")
+    ]
+    + [f"declare double @llvm.fma.f64(double, double, double) {_PURE}\n"]
 )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import qr
 
+from sarrus import dense
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
 
@@ -57,12 +57,9 @@ def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int)
     dof = system.nv - rank
     if isinstance(coordinates, str) and coordinates in AUTOMATIC:
         if coordinates == PARTITION:
-            _, _, order = (
-                qr(jacobian, pivoting=True, mode="economic") if len(jacobian) else (0, 0, range(dof))
-            )
-            return _units(system, sorted(int(i) for i in order[rank:]), jacobian, rank)
-        _, _, right = np.linalg.svd(jacobian) if len(jacobian) else (0, 0, np.eye(dof))
-        rows = right[rank:]
+            dependent = dense.leading_columns(jacobian, rank)
+            return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
+        rows = dense.svd(jacobian, rank).right[rank:]
         names = tuple(f"y{k}" for k in range(dof))
         return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
     if isinstance(coordinates, str):
@@ -111,6 +108,6 @@ def condition_number(jacobian: Array, rows: Array, rank: int) -> float:
     if rank and not jacobian.any():
         return np.inf
     if rank:
-        _, sigma, right = np.linalg.svd(jacobian, full_matrices=False)
+        _, sigma, right = dense.svd(jacobian)
         rows = np.vstack([(sigma[:rank] / sigma[0])[:, None] * right[:rank], rows])
-    return float(np.linalg.cond(rows))
+    return dense.condition(rows)

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus import dense
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
 from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
@@ -113,7 +114,11 @@ class Parametrization:
         """
         q, v = self._checked(q, v, self._at(t))
         y = self._relation.solve(q, self.y0, self.q0)
-        ydot = self._relation.rates(q, v, y) if self._velocity_rows is None else self._velocity_rows @ v
+        ydot = (
+            self._relation.rates(q, v, y)
+            if self._velocity_rows is None
+            else dense.product(self._velocity_rows, v)
+        )
         return read_only(y), read_only(ydot)
 
     def to_full(
@@ -209,18 +214,20 @@ class Parametrization:
         q, v = self.to_full(y, ydot, guess, t)
         basis, drift = self.basis(q, v, t), self.basis_rate(q, v, t)
         controls = np.zeros(s.nu) if u is None else s.checked(u, s.nu, "u")
-        force = s.passive_force(q, v, t) + s.actuation_matrix(q) @ controls - s.bias_force(q, v, t)
+        force = (
+            s.passive_force(q, v, t) + dense.product(s.actuation_matrix(q), controls) - s.bias_force(q, v, t)
+        )
         force += s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
         if tau is not None:
             force += s.checked(tau, s.nv, "tau")
         mass = s.mass_matrix(q, t)
-        reduced = basis.T @ mass @ basis
+        reduced = dense.product(basis.T, mass, basis)
         try:
-            np.linalg.cholesky(reduced)
+            dense.cholesky(reduced)
         except np.linalg.LinAlgError:
             status = Status.ILL_POSED
             raise SolveError(f"{s.name}: {status.diagnosis}. {status.remedy}") from None
-        return read_only(np.asarray(np.linalg.solve(reduced, basis.T @ (force - mass @ drift))))
+        return read_only(dense.solve(reduced, dense.product(basis.T, force - dense.product(mass, drift))))
 
     # --- what the methods need ---------------------------------------------------------------------
 
@@ -293,7 +300,7 @@ class Parametrization:
             condition = condition_number(jacobian, rows, self.rank)
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
-            left = -s.velocity_residual(q, v, t), -(rows @ v + by_y @ ydot)
+            left = -s.velocity_residual(q, v, t), -(dense.product(rows, v) + dense.product(by_y, ydot))
             return solve_stacked(jacobian, rows, self.rank, *left), condition
 
         v = newton(self.v0, correction)
@@ -333,13 +340,13 @@ class Parametrization:
             chosen = choose(s, coordinates, jacobian[: s.nh], self.holonomic_rank)
         self.velocity_names = velocities.names
         rate = np.column_stack([s.coordinate_rate(q0, e) for e in np.eye(s.nv)])
-        if np.linalg.matrix_rank(rate) < s.nv:
+        if dense.svd(rate).rank < s.nv:
             raise ArgumentError(
-                f"{s.name}: some velocities change no coordinate (N has rank {np.linalg.matrix_rank(rate)} of {s.nv}), "
+                f"{s.name}: some velocities change no coordinate (N has rank {dense.svd(rate).rank} of {s.nv}), "
                 "so coordinates cannot stand for them; use forward_dynamics",
                 element="coordinates",
             )
-        rows = chosen.rows @ np.linalg.pinv(rate)
+        rows = dense.product(chosen.rows, dense.pseudoinverse(rate))
         self.y0 = np.zeros(len(rows))
         for k, row in enumerate(rows):
             i = int(np.argmax(row))
@@ -355,6 +362,6 @@ class Parametrization:
 
 def solve_stacked(jacobian: Array, rows: Array, rank: int, a: Array, b: Array) -> Array:
     """Return x with A x = a in the least-squares sense, A cut to its rank, and V x = b exactly."""
-    left, sigma, right = np.linalg.svd(jacobian, full_matrices=False)
-    top = (left[:, :rank].T @ a).T / sigma[:rank]
-    return np.asarray(np.linalg.solve(np.vstack([right[:rank], rows]), np.concatenate([top.T, b])))
+    left, sigma, right = dense.svd(jacobian, rank)
+    top = dense.product(left[:, :rank].T, a).T / sigma[:rank]
+    return dense.solve(np.vstack([right[:rank], rows]), np.concatenate([top.T, b]))

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus import dense
 from sarrus.coordinates.choices import WORST, condition_number
 from sarrus.coordinates.newton import follow, newton
 from sarrus.equations import Equations
@@ -110,7 +111,7 @@ class TracedRelation:
     def rates(self, q: Array, v: Array, y: Array) -> Array:
         """Return ẏ = −(∂R/∂y)⁻¹ ∂R/∂q N v."""
         by_velocity, by_y = self.derivatives(q, y)
-        return np.asarray(-np.linalg.solve(by_y, by_velocity @ v))
+        return -dense.solve(by_y, dense.product(by_velocity, v))
 
     def solve(self, q: Array, y: Array, start: Array | None = None) -> Array:
         """Return the y with R(q, y) = 0 that follows from the y given: on the way from R(start, y), by default at q.
@@ -130,7 +131,7 @@ class TracedRelation:
                 if not condition < WORST:
                     return np.full(len(y), np.nan), condition
                 residual = self.residual(place, y) - (1.0 - s) * left
-                return np.asarray(np.linalg.solve(by_y, -residual)), condition
+                return dense.solve(by_y, -residual), condition
 
             return newton(y, correction)
 
@@ -276,4 +277,4 @@ def _extended(system: System, relation: Relation) -> Equations:
 def _condition(matrix: Array) -> float:
     if matrix.size == 0:
         return 1.0
-    return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else np.inf
+    return dense.condition(matrix) if np.isfinite(matrix).all() else np.inf

@@ -118,7 +118,7 @@ def optimize_active(s, ws, n, m, linear, count, sizes, perm):
     return before <= _ACCEPTED
 
 
-@fa.fast
+@internal
 def _gradient(s, ws, n, out):
     """Write P x + q of the trial."""
     for a in range(n):
@@ -167,7 +167,7 @@ def _active(s, ws, n, linear, count, sizes):
     return rows
 
 
-@fa.fast
+@internal
 def _boundary(s, ws, n, at, size, row):
     """Write the row of a cone at its boundary and add its curvature to H."""
     tail = max(np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, size - 1)), 1e-300)
@@ -189,7 +189,7 @@ def _boundary(s, ws, n, at, size, row):
     s[ws.centred + row] = tail - s[ws.trial_s + at]
 
 
-@fa.fast
+@internal
 def _reduce(s, ws, n, rank, free, beta):
     """Write a basis of the null space of J to ws.along and the factor of H on it, with a ridge for directions that cost
     nothing, to ws.reduced; False where there is none."""

@@ -113,9 +113,10 @@ cone_program = Kernel("cone_program", "cone_program")
 prepare = Kernel("batch", "prepare")
 batch = Kernel("batch", "batch")
 lanes = Kernel("lanes", "lanes")
+dense = Kernel("dense", "dense")
 
 
 def prefetch(*, implicit: bool = False) -> None:
     """Have the largest kernels of a simulation compiled by other processes, while this one prepares the model."""
-    for kernel in (advance, acceleration, rosenbrock) if implicit else (advance, acceleration):
+    for kernel in (advance, acceleration, dense, *((rosenbrock,) if implicit else ())):
         kernel.prefetch()

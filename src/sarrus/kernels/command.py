@@ -146,7 +146,7 @@ def _motion(table, settings, s, perm, ws):
     return used
 
 
-@fa.fast
+@internal
 def _dot(s, a, b, n):
     """Return the scalar product of two vectors."""
     total = 0.0
@@ -155,7 +155,7 @@ def _dot(s, a, b, n):
     return total
 
 
-@fa.fast
+@internal
 def _clear_dot(s, a, b, n):
     """Return the scalar product, zero where only rounding is left of it."""
     total = size = 0.0
@@ -186,7 +186,7 @@ def _is_zero(s, x, n):
     return c == n
 
 
-@fa.fast
+@internal
 def _times(s, matrix, n, x, out):
     """Write the product of a symmetric n × n matrix with a vector."""
     for i in range(n):

@@ -55,7 +55,7 @@ def cone_program(table_pointer, x_pointer, what):
     return _certify(data, s, answer, n, e, m, verdict)
 
 
-@fa.fast
+@internal
 def _fault(data, n, size):
     """Return BAD_DATA where numbers are not finite, ASYMMETRIC where P is not symmetric, SOLVED else; make P symmetric
     to the last digit."""
@@ -168,7 +168,7 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
     return verdict
 
 
-@fa.fast
+@internal
 def _product(a, i, b, j, n, start, noise):
     """Return start plus a scalar product, zero where that is rounding."""
     total, size = start, abs(start)
@@ -209,7 +209,7 @@ def _equilibrate(data, s, n, e, m, rows, out, cone_rows, limits, rhs, units, len
     return asked
 
 
-@fa.fast
+@internal
 def _column_sizes(data, s, n, count, rows, units, out):
     """Add to ``out`` the squares of the columns of rows that are brought to length one."""
     for i in range(rows, rows + count * n, n):
@@ -222,7 +222,7 @@ def _column_sizes(data, s, n, count, rows, units, out):
                 s[out + a] += weight * data[i + a] ** 2
 
 
-@fa.fast
+@internal
 def _add_slopes(data, first, rows, n, weights, z, out, at):
     """Add the product of a transposed rows × n matrix of the data with the vector z."""
     for i in range(rows):
@@ -232,7 +232,7 @@ def _add_slopes(data, first, rows, n, weights, z, out, at):
                 out[at + a] += weight * data[row + a]
 
 
-@fa.fast
+@internal
 def _missed(data, row, answer, n, start):
     """Return start plus the product of a row of the data with x."""
     total = start

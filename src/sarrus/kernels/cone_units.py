@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.cones import dot
-from sarrus.kernels.factor import cholesky_ltl, fast, solve_l, solve_l_transposed
+from sarrus.kernels.factor import cholesky_ltl, solve_l, solve_l_transposed
+from sarrus.kernels.flat import internal
 
 # Rows smaller than this multiple of the largest are rounding. How much farther limits may be than x must go.
 _NO_ROW, _ROOM = 1e-12, 10.0
@@ -13,7 +14,7 @@ _NO_ROW, _ROOM = 1e-12, 10.0
 _RIDGE = 1e-15
 
 
-@fast
+@internal
 def equilibrate(s, ws, n, linear, count, sizes):
     """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
     the cost."""
@@ -55,7 +56,7 @@ def equilibrate(s, ws, n, linear, count, sizes):
     return size, cost
 
 
-@fast
+@internal
 def _curvature_columns(s, ws, n, m):
     """Bring the columns that no row sees to the largest curvature of the others."""
     largest = 0.0
@@ -68,7 +69,7 @@ def _curvature_columns(s, ws, n, m):
             s[ws.columns + c] = np.sqrt((largest if largest > 0.0 else 1.0) / own)
 
 
-@fast
+@internal
 def _is_seen(s, ws, n, m, c):
     """Tell whether a column of G has entries."""
     total = 0.0
@@ -77,7 +78,7 @@ def _is_seen(s, ws, n, m, c):
     return total > 0.0
 
 
-@fast
+@internal
 def _soften(s, ws, n):
     """Scale down the columns whose curvature is above the median, so that flat directions keep their digits."""
     seen, usual = 0, 0.0
@@ -96,7 +97,7 @@ def _soften(s, ws, n):
             s[ws.columns + a] *= np.sqrt(usual / s[ws.slope + a])
 
 
-@fast
+@internal
 def _row_weights(s, ws, n, linear, count, sizes):
     """Write to ws.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns;
     what is rounding beside the others remains so, and rows without entries get zero."""
@@ -119,7 +120,7 @@ def _row_weights(s, ws, n, linear, count, sizes):
         at += size
 
 
-@fast
+@internal
 def _unit_of_x(s, ws, n, linear, count, sizes):
     """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
     inside all limits or would go without any.
@@ -154,7 +155,7 @@ def _unit_of_x(s, ws, n, linear, count, sizes):
     return unit
 
 
-@fast
+@internal
 def _pull(s, ws, n):
     """Return how far x goes without limits, in scaled columns; infinite where that cannot be told."""
     largest = far = 0.0
@@ -174,7 +175,7 @@ def _pull(s, ws, n):
     return far
 
 
-@fast
+@internal
 def unscale(s, ws, n, m, size, cost):
     """Write the best iterate in the units of the program."""
     for c in range(n):

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.factor import fast
+from sarrus.kernels.flat import internal
 
 
-@fast
+@internal
 def dot(s, a, b, n):
     """Return the scalar product of two vectors."""
     total = 0.0
@@ -22,14 +22,14 @@ def dot(s, a, b, n):
     return total
 
 
-@fast
+@internal
 def clearance(s, a, n):
     """Return s₀² − ‖s₁‖², negative where s₀ is."""
     tail = np.sqrt(dot(s, a + 1, a + 1, n - 1))
     return (s[a] - tail) * (abs(s[a]) + tail)
 
 
-@fast
+@internal
 def depth(s, a, linear, count, sizes):
     """Return the largest t with a − t e in the cone, e its identity: negative outside."""
     least = np.inf
@@ -42,7 +42,7 @@ def depth(s, a, linear, count, sizes):
     return least
 
 
-@fast
+@internal
 def shift(s, a, linear, count, sizes, by):
     """Add ``by`` times the identity of the cone."""
     for i in range(linear):
@@ -53,7 +53,7 @@ def shift(s, a, linear, count, sizes, by):
         at += sizes[c]
 
 
-@fast
+@internal
 def scale(s, ws, linear, count, sizes):
     """Find W and λ of the pair at ws.ss and ws.zz; False where it is not inside the cone."""
     for i in range(linear):
@@ -81,7 +81,7 @@ def scale(s, ws, linear, count, sizes):
     return True
 
 
-@fast
+@internal
 def _turn(s, w, factor, n, sign, v, out):
     """Write factor times the matrix of w̄ (of its inverse for sign −1) times the vector v."""
     inner = dot(s, w + 1, v + 1, n - 1)
@@ -92,7 +92,7 @@ def _turn(s, w, factor, n, sign, v, out):
         s[out + i] = factor * (s[v + i] + along * s[w + i])
 
 
-@fast
+@internal
 def times_scaling(s, ws, linear, count, sizes, v, out):
     """Write W v."""
     for i in range(linear):
@@ -103,7 +103,7 @@ def times_scaling(s, ws, linear, count, sizes, v, out):
         at += sizes[c]
 
 
-@fast
+@internal
 def over_scaling(s, ws, linear, count, sizes, v, out):
     """Write W⁻¹ v."""
     for i in range(linear):
@@ -114,7 +114,7 @@ def over_scaling(s, ws, linear, count, sizes, v, out):
         at += sizes[c]
 
 
-@fast
+@internal
 def scale_rows(s, ws, n, linear, count, sizes):
     """Write W⁻¹ G to ws.turned."""
     for i in range(linear):
@@ -137,7 +137,7 @@ def scale_rows(s, ws, n, linear, count, sizes):
         at += size
 
 
-@fast
+@internal
 def centre(s, ws, linear, count, sizes, ds, dz, target, out):
     """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) of two directions in the scaled space."""
     for i in range(linear):
@@ -160,7 +160,7 @@ def centre(s, ws, linear, count, sizes, ds, dz, target, out):
         at += n
 
 
-@fast
+@internal
 def longest_step(s, ws, linear, count, sizes, d):
     """Return the inverse of the longest step along d from λ inside the cone, at least 0."""
     most = 0.0

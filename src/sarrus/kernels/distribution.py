@@ -24,7 +24,6 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.command import begin_levels, permutation, prepare, remember, solve_level
 from sarrus.kernels.cones import dot
-from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
 from sarrus.kernels.interior_point import interior_point
 
@@ -152,7 +151,7 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
     return True
 
 
-@fast
+@internal
 def _tell(p, wc, n, m, told):
     """Write the facts of a program: residuals, costs and their gap, from its data."""
     curve = cost = bound = dual = primal = 0.0
@@ -206,7 +205,7 @@ def _count(table, contacts, s, ws, data, ph, sizes, near):
     return linear, cones, rows, signature
 
 
-@fast
+@internal
 def _cost(table, data, ph, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc):
     """Write P and q of xᵀW x, and of what the levels miss where they are relaxed."""
     n = table[ll.NU]
@@ -241,7 +240,7 @@ def _cost(table, data, ph, answer, s, ws, work, dw, used, free, tasks, relaxed, 
             p[wc.quadratic + b * free + a] = p[wc.quadratic + a * free + b]
 
 
-@fast
+@internal
 def _put(p, wc, free, row, s, at, factor, limit):
     """Write the row limit − factor × (row of the turned unknowns)."""
     for c in range(free):
@@ -413,7 +412,7 @@ def _accuse(table, contacts, s, ws, p, wc, told, rows, near):
         row += number
 
 
-@fast
+@internal
 def _blame(told, who, p, dual, row, number):
     """Add so many entries of the dual to what is told of one; return the next row."""
     for i in range(number):

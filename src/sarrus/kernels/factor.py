@@ -14,8 +14,6 @@ and matrices are parts of one flat array or view ``s`` and named by their offset
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sarrus.kernels.flat import internal
@@ -23,16 +21,8 @@ from sarrus.kernels.flat import internal
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
 
-# Sums may be reordered, so that they vectorise; NaN and infinity keep their meaning.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
 
-
-def fast(function: Any) -> Any:
-    """Compile a function that only kernels call, with reordered sums."""
-    return internal(function, fastmath=FAST)
-
-
-@fast
+@internal
 def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     """Factor the m × n row-major matrix at ``w`` in place and return its rank.
 
@@ -96,7 +86,7 @@ def factor(s, w, m, n, limit, cut, scale, perm, diagonal, beta, norms):
     return rank
 
 
-@fast
+@internal
 def reduce(s, w, m, n, rank, diagonal, beta2):
     """Turn the trapezoid L (m × rank) into the triangle T by reflections from the left, last column first."""
     for k in range(rank - 1, -1, -1):
@@ -126,7 +116,7 @@ def reduce(s, w, m, n, rank, diagonal, beta2):
                 s[w + j * n + c] -= inner * s[w + j * n + k]
 
 
-@fast
+@internal
 def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
     for j in range(m):
@@ -160,7 +150,7 @@ def least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x):
     return np.sqrt(left)
 
 
-@fast
+@internal
 def solve(s, w, m, n, limit, cut, scale, perm, diagonal, beta, beta2, norms, b, y, x):
     """Factor the matrix at w and write x = A⁺ b; return (rank, norm of b − A x), rank −1 where it is not finite.
 
@@ -174,7 +164,7 @@ def solve(s, w, m, n, limit, cut, scale, perm, diagonal, beta, beta2, norms, b, 
     return rank, least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x)
 
 
-@fast
+@internal
 def apply_q(s, w, n, rank, beta, x):
     """Replace the vector at x by Q x."""
     for k in range(rank - 1, -1, -1):
@@ -187,7 +177,7 @@ def apply_q(s, w, n, rank, beta, x):
             s[x + c] -= inner * s[row + c]
 
 
-@fast
+@internal
 def apply_q_transposed(s, w, n, rank, beta, x):
     """Replace the vector at x by Qᵀ x."""
     for k in range(rank):
@@ -200,7 +190,7 @@ def apply_q_transposed(s, w, n, rank, beta, x):
             s[x + c] -= inner * s[row + c]
 
 
-@fast
+@internal
 def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
     for k in range(rank):
@@ -229,7 +219,7 @@ def multipliers(s, w, m, n, rank, perm, diagonal, beta2, g, work, lam):
         s[lam + perm[j]] = s[work + j]
 
 
-@fast
+@internal
 def cholesky_ltl(s, a, n):
     """Factor the symmetric n × n matrix at ``a`` in place as LᵀL (L in the lower triangle); False if not PD."""
     for k in range(n - 1, -1, -1):
@@ -251,7 +241,7 @@ def cholesky_ltl(s, a, n):
     return True
 
 
-@fast
+@internal
 def solve_l(s, a, n, x):
     """Replace the vector at x by L⁻¹ x."""
     for k in range(n):
@@ -262,7 +252,7 @@ def solve_l(s, a, n, x):
         s[x + k] = value / s[row + k]
 
 
-@fast
+@internal
 def solve_l_transposed(s, a, n, x):
     """Replace the vector at x by L⁻ᵀ x; so a row of A becomes a row of A L⁻¹."""
     for k in range(n - 1, -1, -1):

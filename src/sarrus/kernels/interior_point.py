@@ -23,7 +23,6 @@ from sarrus.kernels.factor import (
     apply_q_transposed,
     cholesky_ltl,
     factor,
-    fast,
     solve_l,
     solve_l_transposed,
 )
@@ -135,7 +134,7 @@ def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
     return answer
 
 
-@fast
+@internal
 def _recall(s, ws, n, m, size, cost):
     """Make the solution that there is the iterate, in the units of the program."""
     for c in range(n):
@@ -175,7 +174,7 @@ def _finish_marked(s, ws, n, m, linear, count, sizes, perm):
     return True
 
 
-@fast
+@internal
 def _times(s, matrix, rows, n, x, out):
     """Write the product of a rows × n matrix with a vector."""
     for i in range(rows):
@@ -185,7 +184,7 @@ def _times(s, matrix, rows, n, x, out):
         s[out + i] = total
 
 
-@fast
+@internal
 def _add_transposed(s, matrix, rows, n, z, out):
     """Add the product of a transposed rows × n matrix with a vector."""
     for i in range(rows):
@@ -194,7 +193,7 @@ def _add_transposed(s, matrix, rows, n, z, out):
             s[out + c] += weight * s[matrix + i * n + c]
 
 
-@fast
+@internal
 def _square_root(s, ws, n):
     """Write L with P = LᵀL to ws.root, up to a ridge by which it exists where P is only semidefinite; False where P is
     not even that, but for rounding."""
@@ -249,7 +248,7 @@ def _find_unseen(s, ws, n, m, perm):
     return steepest > _PROOF * largest
 
 
-@fast
+@internal
 def _factor_normal(s, ws, n, m):
     """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
     for a in range(n):
@@ -264,7 +263,7 @@ def _factor_normal(s, ws, n, m):
     return cholesky_ltl(s, ws.normal, n)
 
 
-@fast
+@internal
 def _factor_stack(s, ws, n, m):
     """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
     for i in range(n * n):
@@ -295,7 +294,7 @@ def _factor_stack(s, ws, n, m):
         s[row + k] = signed
 
 
-@fast
+@internal
 def _solve(s, ws, n, m, rhs_x, rhs_z, x, z):
     """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
     for c in range(n):
@@ -490,7 +489,7 @@ def _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, back)
     return min(1.0, back / most) if most > 0.0 else 1.0
 
 
-@fast
+@internal
 def _keep(s, ws, n, m, tau, x, slack, dual):
     """Remember an iterate as the best so far."""
     for c in range(n):

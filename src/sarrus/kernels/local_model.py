@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import flat_at, flat_from, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import move
@@ -216,7 +215,7 @@ def _clear(s, first, count):
         s[i] = 0.0
 
 
-@fast
+@internal
 def add_product(s, a, m, stride, n, x, out, sign):
     """Add ± a x to out, a the m × n matrix with rows ``stride`` apart."""
     for i in range(m):

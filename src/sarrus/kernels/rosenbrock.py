@@ -12,7 +12,6 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.chart import correction_along
-from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
 from sarrus.kernels.local_model import add_product, linearize
 from sarrus.kernels.native_call import call_kernel, call_native
@@ -225,7 +224,7 @@ def _turn(table, local, at, state, nq, nv, ny):
     return size
 
 
-@fast
+@internal
 def _factor(s, a, n, swaps):
     """Factor the n × n matrix at ``a`` in place with row pivoting; ``swaps`` gets the pivot rows. False if singular."""
     for k in range(n):
@@ -250,7 +249,7 @@ def _factor(s, a, n, swaps):
     return True
 
 
-@fast
+@internal
 def _solve(s, a, n, swaps, x):
     """Replace the vector at x by the solution for the matrix that `_factor` left."""
     for k in range(n):

@@ -106,6 +106,17 @@ def rosenbrock_tableau(name: str) -> RosenbrockTableau:
     )
 
 
+def _inverse_of_triangle(lower: Array) -> Array:
+    """Return the inverse of a lower triangle, by rows: the same bits everywhere, unlike LAPACK's."""
+    inverse = np.zeros_like(lower)
+    for i in range(len(lower)):
+        inverse[i, i] = 1.0
+        for j in range(i):
+            inverse[i] -= lower[i, j] * inverse[j]
+        inverse[i] /= lower[i, i]
+    return inverse
+
+
 def _method(
     name: str, order: int, gamma: float, a_rows: list[list[float]], c_rows: list[list[float]]
 ) -> RosenbrockTableau:
@@ -118,7 +129,15 @@ def _method(
         a[i, :i] = a_rows[i - 1] if i <= len(a_rows) else [*a[i - 1, : i - 1], 1.0]
     a, m = a[:s], a[s]
     # α_ij and γ_ij of the untransformed method: Γ = (I/γ − C)⁻¹, α = a Γ.
-    gammas = np.linalg.inv(np.eye(s) / gamma - c)
+    gammas = _inverse_of_triangle(np.eye(s) / gamma - c)
     return RosenbrockTableau(
-        name, order, order - 1, gamma, a, c, (a @ gammas).sum(axis=1), gammas.sum(axis=1), m
+        name,
+        order,
+        order - 1,
+        gamma,
+        a,
+        c,
+        (a[:, :, None] * gammas).sum(axis=1).sum(axis=1),
+        gammas.sum(axis=1),
+        m,
     )

@@ -7,6 +7,7 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, flat_pointer, internal
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.power import power
 from sarrus.kernels.run_state import (
     ABSOLUTE,
     BETWEEN,
@@ -207,7 +208,7 @@ def _advance(table, x, state, room):
             if near and size > 0.0:
                 # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What
                 # it is exactly depends on the stages, so patience with an attempt wears off.
-                least = max(NOISE_LEVEL, 10.0 * tolerance) * 10.0 ** (state[TRIES] / PATIENCE)
+                least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state[TRIES] / PATIENCE)
                 error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
@@ -223,7 +224,7 @@ def _advance(table, x, state, room):
             if not error <= 1.0:
                 state[REJECTED] += 1.0
                 state[TRIES] += 1.0
-                shrink = max(0.2, 0.9 * error**exponent) if np.isfinite(error) else 0.2
+                shrink = max(0.2, 0.9 * power(error, exponent)) if np.isfinite(error) else 0.2
                 state[STEP] = h * shrink
                 state[FACTOR] = 1.0
                 if state[STEP] < h_min:
@@ -234,7 +235,7 @@ def _advance(table, x, state, room):
                 note_stiffness(table, slopes, h, crossing, state)
             if not near or crossing:
                 state[TRIED_ERROR] = np.inf
-            growth = 10.0 if error == 0.0 else min(10.0, 0.9 * error**exponent)
+            growth = 10.0 if error == 0.0 else min(10.0, 0.9 * power(error, exponent))
             proposed = h * min(growth, state[FACTOR])
             if not (last or limited) or growth < 1.0:
                 state[STEP] = proposed

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sarrus.kernels import factor as fa
 from sarrus.kernels.flat import flat
 from sarrus.kernels.native_call import call_native
 
@@ -21,7 +20,7 @@ from sarrus.kernels.native_call import call_native
 CLEAR = 2e-2
 
 
-@njit(cache=True, error_model="numpy", fastmath=fa.FAST)
+@njit(cache=True, error_model="numpy")
 def own_models(native, x, q, v, u, t, least, clear, out):
     """Write [A | B | E | affine] at every state (leading axis of q, v, u, t, clear, out); mark those to be believed.
 
@@ -43,7 +42,7 @@ def own_models(native, x, q, v, u, t, least, clear, out):
     return x.size + out.size
 
 
-@njit(cache=True, error_model="numpy", fastmath=fa.FAST)
+@njit(cache=True, error_model="numpy")
 def whole_models(native, d, x, q, v, u, t, starts, places, weights, least, clear, out):
     """Write the same in other coordinates, from code that writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q, the gauge.
 
@@ -110,7 +109,7 @@ def _put_state(x, q, v, u, t, k):
     x[nq + nv + nu] = t[k]
 
 
-@njit(cache=True, error_model="numpy", fastmath=fa.FAST)
+@njit(cache=True, error_model="numpy")
 def _invert(s, p, n):
     """Turn [P | 1] into [· | P⁻¹] by elimination with row pivoting; tell whether P is far from singular."""
     width, largest, smallest = 2 * n, 0.0, np.inf
@@ -139,7 +138,7 @@ def _invert(s, p, n):
     return smallest > CLEAR * largest
 
 
-@njit(cache=True, error_model="numpy", fastmath=fa.FAST)
+@njit(cache=True, error_model="numpy")
 def _times_inverse(s, start, p, n):
     """Replace the row x of length n from ``start`` on by x P⁻¹, where [P | 1] was; the first block is room."""
     for c in range(n):

@@ -24,7 +24,6 @@ OUTPUTS = (
     "mass", "jacobian", "actuation", "force_q", "bias_q", "slip_q", "force_v", "bias_v",
     "rate_v", "rate2", "rate_q", "rate2_q", "rate2_v",
 )  # fmt: skip
-FAST = fa.FAST
 
 
 @njit(cache=True, error_model="numpy")
@@ -136,7 +135,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     return q.shape[0]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True)
 def _add_product(sign, a, start, b, out):
     """Add ± a b to out, skipping zeros of a, whose entries lie by rows in a flat array from ``start`` on."""
     left, right, sums = flat(a), flat(b), flat(out)
@@ -150,7 +149,7 @@ def _add_product(sign, a, start, b, out):
     return a.size + b.size + out.size
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True)
 def _add_transposed_product(sign, a, b, out):
     """Add ± aᵀ b to out."""
     left, right, sums = flat(a), flat(b), flat(out)
@@ -202,7 +201,7 @@ def _basis(room, nc, nv, rank, big, w, square, null, basis):
     return least / largest if room.size > 0 else 0.0
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(cache=True, error_model="numpy")
 def _solve(room, perm, rank, big, b, c, w, basis, out):
     """Write the columns x with A x = b (least squares) and W x = c: x = A⁺b + K (c − W A⁺b)."""
     nv, dof, m = w.shape[1], w.shape[0], b.shape[0]

@@ -36,7 +36,7 @@ def partition(
 ) -> Partition:
     """Choose dependent velocities, among the given ones if there are any: large pivots, little fill-in (Markowitz)."""
     a = jacobian[list(rows)] / np.sqrt(np.diag(mass))
-    a /= np.linalg.norm(a, axis=1)[:, None]
+    a /= np.sqrt(np.add.reduce(a * a, axis=1))[:, None]
     columns = range(a.shape[1])
     left, free = list(range(len(rows))), list(columns if dependent is None else dependent)
     order: list[tuple[int, int]] = []

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus import dense
+from sarrus.dense import product
 from sarrus.linear.derivatives import Derivatives
 from sarrus.mechanism.pose import Array
 
@@ -48,17 +50,17 @@ class Rows:
     """
 
     def __init__(self, jacobian: Array, rank: int, rows: Array) -> None:
-        left, sigma, right = np.linalg.svd(jacobian)
+        left, sigma, right = dense.svd(jacobian, rank)
         self.left, self.right = left[:, :rank] / sigma[:rank], right[:rank].T
         self.spare = left[:, rank:]
         null = right[rank:].T
         self.rows = rows
-        self.basis = np.linalg.solve((rows @ null).T, null.T).T
+        self.basis = dense.solve(product(rows, null).T, null.T).T
 
     def solve(self, b: Array, c: Array | float = 0.0) -> Array:
         """Return x for columns b (nc × n) and c (dof × n)."""
-        x = self.right @ (self.left.T @ b)
-        return np.asarray(x + self.basis @ (c - self.rows @ x))
+        x = product(self.right, product(self.left.T, b))
+        return np.asarray(x + product(self.basis, c - product(self.rows, x)))
 
 
 def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
@@ -76,32 +78,35 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
     dof, nu = k.shape[1], d.actuation.shape[1]
 
     # directions: one for each y, and time; ∂φ/∂t = ψ − A v = −A v
-    drift = position.solve(d.jacobian[: chart.nh] @ v[:, None])
+    drift = position.solve(product(d.jacobian[: chart.nh], v[:, None]))
     directions = np.zeros((nv + 1, count + 1))
     directions[:nv] = np.hstack([position.basis, drift])
     directions[nv, count] = 1.0
     turning = np.zeros((count, count + 1))
     if d.rate_q is not None:
-        turning = chart.coordinate_rows @ d.rate_q @ directions
-    along = velocity.solve(-d.slip_q @ directions, -turning if chained else 0.0)  # D, and the same for time
+        turning = product(chart.coordinate_rows, d.rate_q, directions)
+    along = velocity.solve(
+        -product(d.slip_q, directions), -turning if chained else 0.0
+    )  # D, and the same for time
 
     def columns(by_place: Array, by_velocity: Array, by_control: Array) -> Array:
-        of_place = by_place @ directions + by_velocity @ along
-        return np.hstack([of_place[:, :count], by_velocity @ k, by_control, of_place[:, count:]])
+        of_place = product(by_place, directions) + product(by_velocity, along)
+        return np.hstack([of_place[:, :count], product(by_velocity, k), by_control, of_place[:, count:]])
 
     force = columns(d.force_q, d.force_v, -d.actuation)
     bias = columns(d.bias_q, d.bias_v, np.zeros((len(d.bias_q), nu)))
     particular = velocity.solve(-bias)
-    reduced_mass = k.T @ d.mass @ k
-    ydd = -np.linalg.solve(reduced_mass, k.T @ (force + d.mass @ particular))
-    acceleration = particular + k @ ydd
+    reduced_mass = product(k.T, d.mass, k)
+    ydd = -dense.solve(reduced_mass, product(k.T, force + product(d.mass, particular)))
+    acceleration = particular + product(k, ydd)
     if chained and d.rate2_q is not None and d.rate2_v is not None:
-        ydd = ydd + chart.coordinate_rows @ columns(d.rate2_q, d.rate2_v, np.zeros((len(d.rate2_q), nu)))
+        of_rate = columns(d.rate2_q, d.rate2_v, np.zeros((len(d.rate2_q), nu)))
+        ydd = ydd + product(chart.coordinate_rows, of_rate)
 
     tangent = np.block([[position.basis, np.zeros((nv, dof))], [along[:, :count], k]])
     still = np.zeros((nv, nu))
     velocities = np.hstack([along[:, :count], k, still, along[:, count:]])
-    of_y = chart.rows @ velocities
+    of_y = product(chart.rows, velocities)
     of_y[:, :count] += turning[:, :count]
     of_y[:, -1:] += turning[:, count:]
     if chained:  # ẏ = η by definition: no rounding
@@ -109,7 +114,7 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
         of_y[:, count : count + dof] = np.eye(dof)
     if d.rate_q is not None:
         assert d.rate_v is not None
-        inner = np.linalg.pinv(d.rate_v) @ d.rate_q @ directions
+        inner = product(dense.pseudoinverse(d.rate_v), d.rate_q, directions)
         velocities[:, :count] += inner[:, :count]
         velocities[:, -1:] += inner[:, count:]
     return Reduced(

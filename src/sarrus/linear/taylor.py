@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus import dense
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
@@ -85,9 +86,9 @@ def first_order_taylor(
     if _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
         _refuse(system, solved, q, t)
     n, nu = reduced.tangent.shape[1], system.nu
-    rates = chart.rows @ v, velocities.rows @ solved.a
+    rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
     if chart.own is None and d.rate2 is not None:
-        rates = rates[0], chart.coordinate_rows @ d.rate2[:, 0]
+        rates = rates[0], dense.product(chart.coordinate_rows, d.rate2[:, 0])
     names = (*chosen.names, *(rate_name(name) for name in velocities.names))
     if outputs is None:
         output_names, c = names, np.eye(n)
@@ -158,12 +159,12 @@ def _chart(
         chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
     in_q = chosen.rows
     if rate is not None:
-        if np.linalg.matrix_rank(rate) < system.nv:
+        if dense.svd(rate).rank < system.nv:
             raise ArgumentError(
                 f"{system.name}: some velocities change no coordinate, so that coordinates cannot stand for them",
                 element="coordinates",
             )
-        in_q = chosen.rows @ np.linalg.pinv(rate)
+        in_q = dense.product(chosen.rows, dense.pseudoinverse(rate))
         in_q[np.abs(in_q) < 1e-15] = 0.0
     return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
 
@@ -177,7 +178,9 @@ def _contradiction(
     """
     if reduced.spare.shape[1] == 0:
         return 0.0
-    combination = reduced.spare @ np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1])
+    combination = dense.product(
+        reduced.spare, np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1])
+    )
     change, typical = (
         (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
         for other in (combination, np.abs(combination))

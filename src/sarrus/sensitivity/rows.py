@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus import dense
+from sarrus.dense import product
 from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
 
@@ -16,8 +18,8 @@ class RankedRows:
         if rank == 0:
             self.inverse, self.motions, self.spare = np.zeros((n, m)), np.eye(n), np.eye(m)
             return
-        left, sigma, right = np.linalg.svd(jacobian)
-        self.inverse = (right[:rank].T / sigma[:rank]) @ left[:, :rank].T
+        left, sigma, right = dense.svd(jacobian, rank)
+        self.inverse = product(right[:rank].T / sigma[:rank], left[:, :rank].T)
         self.motions, self.spare = right[rank:].T, left[:, rank:]
 
     def acceleration_change(self, mass: Array, force: Array, bias: Array) -> Array:
@@ -25,9 +27,10 @@ class RankedRows:
 
         M need only be positive definite on the motions; δλ does not enter.
         """
-        z, particular = self.motions, -self.inverse @ bias
-        reduced = z.T @ mass @ z
-        return np.asarray(particular - z @ np.linalg.solve(reduced, z.T @ (force + mass @ particular)))
+        z, particular = self.motions, -product(self.inverse, bias)
+        reduced = product(z.T, mass, z)
+        pushed = product(z.T, force + product(mass, particular))
+        return np.asarray(particular - product(z, dense.solve(reduced, pushed)))
 
     def correction_change(self, residual: Array, forward: Array, backward: Array) -> Array:
         """Return δs of s = −A⁺r for changes of r, of A s and of Aᵀμ (columns), with μ = A⁺ᵀs.
@@ -35,7 +38,8 @@ class RankedRows:
         The derivative of a pseudoinverse of constant rank (Golub and Pereyra 1973) for an r that lies in the range of
         A, which residuals of consistent constraints do.
         """
-        return np.asarray(-self.inverse @ (residual + forward) + self.motions @ (self.motions.T @ backward))
+        closing = -product(self.inverse, residual + forward)
+        return np.asarray(closing + product(self.motions, product(self.motions.T, backward)))
 
 
 def require_rank(name: str, rank: int, generic: int) -> None:

@@ -1,0 +1,94 @@
+"""Digests of what shipped models do: ``python tests/bits.py [NAME …]`` prints them as JSON.
+
+`tests/test_reproducible_bits.py` compares those of processes with other processors, BLAS kernels and C libraries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from linear_precision import SHIPPED, shipped
+
+import sarrus as sr
+from sarrus.mechanism.pose import Array
+
+# Runs through singular configurations: q, v and duration [s].
+SINGULAR = {
+    "five_bar": ((np.pi, -np.pi, 0.0, np.pi), (0.0, 0.0, 0.0, 0.0), 2.9),
+    "parallelogram": ((0.4, 1.4, -1.0, 1.0 - np.pi), (0.0, 0.0, 0.0, 0.0), 1.5),
+    "slider_crank": ((0.0, 0.0), (8.0, -16.0), 1.5),
+}
+STIFF = {"stiff, springs"}
+SEED = 5
+
+
+def digest(arrays: Iterable[Array]) -> str:
+    """Return the start of the SHA-256 of arrays, bit for bit but for the sign of NaN."""
+    found = hashlib.sha256()
+    for array in arrays:
+        values = np.array(array, dtype=np.float64)
+        values[np.isnan(values)] = np.nan
+        found.update(values.tobytes())
+    return found.hexdigest()[:16]
+
+
+def of_motion(motion: sr.Trajectory) -> str:
+    """Return the digest of a run."""
+    facts = [p.time for p in motion.passages]
+    return digest([
+        *(motion.t, motion.q, motion.v, motion.a, motion.u, motion.multipliers, motion.energy, motion.rank),
+        *(motion.condition, motion.residual, np.array(facts)),
+    ])
+
+
+def start_of(name: str) -> tuple[sr.System, Array, Array]:
+    """Return a system, closed coordinates and admissible velocities, beside what the model begins with."""
+    system, middle = shipped(name)
+    rng = np.random.default_rng(SEED)
+    closed = system.assemble(middle + 0.03 * rng.normal(size=system.nq), throw=False)
+    q = closed.q if closed.status.ok else middle
+    return system, q, system.project_velocity(q, 0.3 * rng.normal(size=system.nv))
+
+
+def digests(name: str) -> Iterator[tuple[str, str]]:
+    """Do with a model what depends on compiled code, and yield a digest of each."""
+    system, q, v = start_of(name)
+    u = np.random.default_rng(SEED).normal(size=system.nu)
+    yield "assemble", digest([q, v])
+    answer = system.forward_dynamics(q, v, u, throw=False)
+    yield "forward", digest([answer.a, answer.multipliers, answer.constraint_force, np.array([answer.rank])])
+    options = {"switching": False, "throw": False, "progress": False}
+    dt = 1e-5 if name in STIFF else 1e-3
+    yield "rk4", of_motion(sr.simulate(system, q, v, duration=40 * dt, dt=dt, **options))
+    for method in ("dop853", "rodas5p"):
+        yield method, of_motion(sr.simulate(system, q, v, duration=40 * dt, method=method, rtol=1e-8, **options))
+    runs = sr.rollout(
+        system, np.tile(q, (9, 1)), np.linspace(0.5, 1.5, 9)[:, None] * v, duration=20 * dt, dt=dt, every=10,
+        switching=False, threads=1,
+    )  # fmt: skip
+    yield "rollout", digest([runs.q, runs.v, runs.a])
+    if name in SINGULAR:
+        begin, speed, duration = SINGULAR[name]
+        for method in ({"dt": 1e-3}, {"method": "dop853", "rtol": 1e-9}):
+            motion = sr.simulate(system, begin, speed, duration=duration, **method, **options)
+            assert motion.passages or "dt" not in method
+            yield f"singular {method.get('method', 'rk4')}", of_motion(motion)
+    try:
+        linear = sr.first_order_taylor(system, q, v, u)
+    except (sr.ArgumentError, sr.SolveError) as error:
+        yield "linear", type(error).__name__
+    else:
+        yield "linear", digest([linear.A, linear.B])
+
+
+def main() -> None:
+    """Print the digests of the models named, of all by default."""
+    print(json.dumps({name: dict(digests(name)) for name in sys.argv[1:] or SHIPPED}))
+
+
+if __name__ == "__main__":
+    main()
