@@ -10,10 +10,14 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.equations import Equations
+from sarrus.kernels.layout import FLOOR
 
 # Largest nv whose elimination is traced into straight-line code, and largest number of constraint rows whose Gram
 # matrix is; see docs/decisions/0003.
 TRACED_VELOCITIES, TRACED_ROWS = 40, 24
+
+# Keeps 0/0 out of relative residuals; the smallest normal number.
+TINY = 2.3e-308
 
 Column = list[ca.SX]
 
@@ -51,7 +55,8 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has
     the square of the condition number of Â. So "gauge" tells how far to trust it: the smallest pivot as a fraction
     of its diagonal entry (the squared sine of the angle between a row and those before it), the smallest pivot
-    and the largest diagonal entry.
+    and the largest diagonal entry; the largest of (A a + γ)²_j over γ_j² + ‖Â_j‖² (‖y‖² + (FLOOR ‖f̂‖)²), y = L a; the
+    largest M_kk/L_kk².
     """
     e = equations
     f = _entries(problem.force)
@@ -66,13 +71,23 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     every = ca.SX.zeros(e.nc)
     for j, value in zip(live, multipliers):
         every[j] = value
+    a = solve_lower(problem.factor, y)
+    forces, motions = FLOOR**2 * _dot(f, f), _dot(y, y)
+    missed = [
+        (_dot(_entries(e.jacobian[j, :].T), a) + e.constraint_bias[j]) ** 2
+        / (e.constraint_bias[j] ** 2 + g * (motions + forces) + TINY)
+        for j, g in zip(live, diagonal)
+    ]
+    weak = [e.mass_matrix[k, k] * (1 / problem.factor[k, k]) ** 2 for k in range(e.nv)]
     gauge = [
         least([d / g for d, g in zip(pivots, diagonal)]),
         least(pivots),
-        -least([-g for g in diagonal]),
+        largest(diagonal),
+        largest(missed) if missed else ca.SX(0),
+        largest(weak),
     ]
     return {
-        "a": ca.vertcat(*solve_lower(problem.factor, y)),
+        "a": ca.vertcat(*a),
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
         "rate": e.rate,
@@ -175,6 +190,11 @@ def _dot(a: Column, b: Column) -> ca.SX:
         if not (x.is_zero() or y.is_zero()):
             total = total + x * y
     return total
+
+
+def largest(values: Column) -> ca.SX:
+    """Return the largest of the values, minus one where there is none; NaN if one of them is NaN."""
+    return -least([-value for value in values])
 
 
 def least(values: Column) -> ca.SX:

@@ -116,7 +116,7 @@ class SystemPlan:
         work = la.run_storage(table) if stepping else la.workspace(table).size
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
-            Member("double", "settings", la.N_SETTINGS, "tolerances", system.settings()),
+            Member("double", "settings", la.N_SETTINGS + system.nc, "tolerances", system.settings()),
             Member(
                 "int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]
             ),

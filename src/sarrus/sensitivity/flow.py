@@ -109,7 +109,7 @@ class Flow:
             status = system.diagnose(x)
             raise SolveError(f"{system.name}: {status.diagnosis}. {status.remedy}")
         facts = out[2 * system.nv + system.nc :]
-        if first and facts[la.RESIDUAL] > system.options.inconsistent * (1.0 + facts[la.SCALE]):
+        if first and facts[la.OUTCOME] == la.INCONSISTENT_ANSWER:
             raise SolveError(f"{system.name}: {Status.INCONSISTENT.diagnosis}. {Status.INCONSISTENT.remedy}")
         if rank < system.table[la.GENERIC_RANK]:
             raise SolveError(
