@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.equations import Equations
-from sarrus.kernels.layout import FLOOR
 
 # Largest nv whose elimination is traced into straight-line code, and largest number of constraint rows whose Gram
 # matrix is; see docs/decisions/0003.
@@ -55,8 +54,8 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has
     the square of the condition number of Â. So "gauge" tells how far to trust it: the smallest pivot as a fraction
     of its diagonal entry (the squared sine of the angle between a row and those before it), the smallest pivot
-    and the largest diagonal entry; the largest of (A a + γ)²_j over γ_j² + ‖Â_j‖² (‖y‖² + (FLOOR ‖f̂‖)²), y = L a; the
-    largest M_kk/L_kk².
+    and the largest diagonal entry. "checks" are the largest residual of A a + γ over
+    the sum of the magnitudes of its terms, and the largest M_kk/L_kk², a condition number of M without units.
     """
     e = equations
     f = _entries(problem.force)
@@ -72,26 +71,24 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     for j, value in zip(live, multipliers):
         every[j] = value
     a = solve_lower(problem.factor, y)
-    forces, motions = FLOOR**2 * _dot(f, f), _dot(y, y)
-    missed = [
-        (_dot(_entries(e.jacobian[j, :].T), a) + e.constraint_bias[j]) ** 2
-        / (e.constraint_bias[j] ** 2 + g * (motions + forces) + TINY)
-        for j, g in zip(live, diagonal)
-    ]
+    missed = []
+    for j in live:
+        parts = [e.constraint_bias[j], *(x * y for x, y in zip(_entries(e.jacobian[j, :].T), a) if not x.is_zero())]
+        missed.append(ca.fabs(sum(parts)) / (sum(map(ca.fabs, parts)) + TINY))
     weak = [e.mass_matrix[k, k] * (1 / problem.factor[k, k]) ** 2 for k in range(e.nv)]
     gauge = [
         least([d / g for d, g in zip(pivots, diagonal)]),
         least(pivots),
         largest(diagonal),
-        largest(missed) if missed else ca.SX(0),
-        largest(weak),
     ]
+    checks = [largest(missed) if missed else ca.SX(0), largest(weak)]
     return {
         "a": ca.vertcat(*a),
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
         "rate": e.rate,
         "gauge": ca.vertcat(*gauge),
+        "checks": ca.vertcat(*checks),
     }
 
 

@@ -151,7 +151,7 @@ class System(Evaluations):
 
         The rank is −1 where there is no answer; the facts are those of `sarrus.kernels.layout`.
         """
-        self.load_functions("dynamics", "position", "velocity")
+        self.load_functions("dynamics", "checked", "position", "velocity")
         kernel = null_space_acceleration if self.compiled.mass_is_singular else acceleration
         rank = kernel(self.table, x, la.ANSWER)
         ws = la.workspace(self.table)
@@ -230,7 +230,7 @@ class System(Evaluations):
         from sarrus.kernels.forward import forward
 
         self._forward = forward
-        self.load_functions("dynamics", "position", "velocity")
+        self.load_functions("dynamics", "checked", "position", "velocity")
         self.pack(q, v)
         try:
             self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
@@ -318,8 +318,9 @@ class System(Evaluations):
 
     def load_functions(self, *names: str) -> None:
         """Compile the named functions that the kernels call and put their addresses in the table."""
-        direct = ("direct",) if "dynamics" in names and self.compiled.direct is not None else ()
-        for name in (*names, *direct):
+        if self.compiled.direct is None:
+            names = tuple(name for name in names if name not in ("direct", "checked"))
+        for name in names:
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration

@@ -33,20 +33,26 @@ def acceleration(table_pointer, x_pointer, want):
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
     nv, nc = table[la.NV], table[la.NC]
-    if want < la.PIVOTS and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
-        call_native(table[la.DIRECT], x, 0, s, ws.a)
+    checked = want == la.ANSWER and table[la.CHECKED] != 0
+    suits = checked or (want < la.PIVOTS and table[la.DIRECT] != 0)
+    if suits and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
+        if checked:
+            call_native(table[la.CHECKED], x, 0, s, ws.a)
+        else:
+            call_native(table[la.DIRECT], x, 0, s, ws.a)
         size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_WEIGHTED_ROWS] ** 2)
         cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
         if (
             s[ws.gauge + la.CLEARANCE] > CLEAR
             and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size
-            and s[ws.gauge + la.MISSED] <= la.MET * la.MET
+            and (not checked or s[ws.gauge + la.MISSED] <= la.MET)
         ):
             for k in range(la.N_FACTS):
                 s[ws.facts + k] = 0.0
-            s[ws.facts + la.WEAKEST] = s[ws.gauge + la.WEAKEST_MASS]
-            if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
-                s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
+            if checked:
+                s[ws.facts + la.WEAKEST] = s[ws.gauge + la.WEAKEST_MASS]
+                if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
+                    s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
             return table[la.GENERIC_RANK] if is_finite(s, ws.a, nv) else -1
     load_dynamics(table, settings, x, s, ws)
     if table[la.ELIMINATION] == la.CHOLESKY:
@@ -97,14 +103,19 @@ def _project(table, settings, want, s, perm, ws):
         return -1
     for i in range(nv):
         s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
+    whole = False
     if want > la.SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
-        missed = ch.unmet(s, ws, nv, nc, used, settings)
+        weak = ch.weakest(s, ws.mass, nv)
+        whole = weak > la.FAIR
+        if whole:
+            fa.solve_l(s, ws.mass, nv, ws.a)
+        missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
         if not missed <= la.MET:
-            ch.refine(s, ws, nv, nc, used, perm)
+            ch.refine(s, ws, nv, nc, used, whole, perm)
             fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
-            missed = ch.unmet(s, ws, nv, nc, used, settings)
-        s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, ch.weakest(s, ws.mass, nv)
+            missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
+        s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, weak
         s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
         for i in range(nv):
             s[ws.reaction + i] = 0.0
@@ -112,7 +123,8 @@ def _project(table, settings, want, s, perm, ws):
             row, weight = ws.mass + k * nv, s[ws.step + k]
             for i in range(k + 1):
                 s[ws.reaction + i] += s[row + i] * weight
-    fa.solve_l(s, ws.mass, nv, ws.a)
+    if not whole:
+        fa.solve_l(s, ws.mass, nv, ws.a)
     return used
 
 

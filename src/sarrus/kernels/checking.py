@@ -15,8 +15,10 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import internal
 
-# What cancels to rounding is no contradiction: as much of what the forces would do alone counts as summed in γ.
-FAINT = 1e-7
+# As much of what the forces would do alone is no residual: rounding of rounding, which a step of refinement leaves.
+FAINT = 1e-22
+# Forces that cancel in all rows but a few: as much of the largest counts as summed in every row of M a = f + Aᵀλ.
+NOISE = 1e-4
 
 
 @fast
@@ -24,8 +26,8 @@ def contradiction(s, ws, nv, nc, used, perm, reach, settings):
     """Return how far the dependent rows contradict the independent ones, once the rows are factored.
 
     Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
-    largest γ of the rows of one closure, of which some may be no more than the printed digits of a model, plus a
-    rounding of what the forces alone would do, ``reach`` × ‖row j‖; the rows as they were lie at ws.copy.
+    largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. ``reach`` is
+    the size of what the forces alone would do; the rows as they were lie at ws.copy.
     """
     worst = 0.0
     for j in range(used, nc):
@@ -47,8 +49,8 @@ def contradiction(s, ws, nv, nc, used, perm, reach, settings):
             length = 0.0
             for c in range(nv):
                 length += s[ws.copy + own * nv + c] ** 2
-            size += FAINT * reach * np.sqrt(length)
-            worst = max(worst, abs(value) / size)
+            if abs(value) > FAINT * reach * np.sqrt(length):
+                worst = max(worst, abs(value) / size)
     return worst
 
 
@@ -63,36 +65,50 @@ def _largest_beside(s, values, nc, j, settings):
 
 
 @fast
-def unmet(s, ws, nv, nc, used, settings):
-    """Return the largest relative residual of the answer y (at ws.a), its step from f̂ and λ; Â lies at ws.copy.
+def unmet(s, ws, nv, nc, used, whole, settings):
+    """Return the largest relative residual of the answer and of its step from f̂ and λ; Â lies at ws.copy.
 
-    The residuals of the constraints, negative, are left at ws.rhs. Rows are dropped where they are short beside the size
-    that rows have nearby, and their residual is small beside that.
+    ws.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or larger
+    by the condition number of L. The residuals of the constraints, negative, are left at ws.rhs. Rows that are short
+    beside those nearby are no constraints here.
     """
-    nearby = settings[la.SCALE_OF_WEIGHTED_ROWS] if used < nc else 0.0
-    force = total = 0.0
+    short = settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_WEIGHTED_ROWS] if used < nc else 0.0
+    total = worst = 0.0
     for c in range(nv):
-        force += s[ws.force + c] ** 2
-        total += s[ws.force + c] ** 2 + s[ws.a + c] ** 2
+        total += s[ws.force + c] ** 2 + s[ws.step + c] ** 2
     total = np.sqrt(total)
-    worst = 0.0
     for j in range(nc):
         row = ws.copy + j * nv
-        value = s[ws.bias + j]
-        size, length = abs(value), 0.0
+        length = 0.0
         for c in range(nv):
-            part = s[row + c] * s[ws.a + c]
+            length += s[row + c] * s[row + c]
+            s[ws.extra + c] = s[row + c]
+        if whole:
+            for c in range(nv):
+                value = 0.0
+                for i in range(c, nv):
+                    value += s[row + i] * s[ws.mass + i * nv + c]
+                s[ws.extra + c] = value
+        value = s[ws.bias + j]
+        size = abs(value)
+        for c in range(nv):
+            part = s[ws.extra + c] * s[ws.a + c]
             value += part
             size += abs(part)
-            length += s[row + c] * s[row + c]
         s[ws.rhs + j] = -value
         s[ws.norms + j] = size
-        s[ws.extra + j] = la.FLOOR * max(np.sqrt(length), nearby) * total
-    for j in range(nc):
-        value = abs(s[ws.rhs + j])
-        if value > 0.0:
-            size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, j, settings)
-            worst = max(worst, value / (size + s[ws.extra + j]))
+        if abs(value) <= FAINT * np.sqrt(length) * total or length <= short * short:
+            value = 0.0
+        if value != 0.0 and used == nc:
+            worst = max(worst, abs(value) / size)
+    if used < nc:
+        for j in range(nc):
+            value, length = abs(s[ws.rhs + j]), 0.0
+            if value > worst * s[ws.norms + j]:
+                for c in range(ws.copy + j * nv, ws.copy + (j + 1) * nv):
+                    length += s[c] * s[c]
+                if value > FAINT * np.sqrt(length) * total and length > short * short:
+                    worst = max(worst, value / _largest_beside(s, ws.norms, nc, j, settings))
     largest = 0.0
     for c in range(nv):
         value = s[ws.step + c]
@@ -117,13 +133,16 @@ def weakest(s, factor, n):
 
 
 @fast
-def refine(s, ws, nv, nc, used, perm):
-    """Correct the step by the minimum-norm solution for the residuals that `unmet` left; λ follows from ws.y."""
+def refine(s, ws, nv, nc, used, whole, perm):
+    """Correct step and answer by the minimum-norm solution for the residuals that `unmet` left; λ follows from ws.y."""
     fa.least_squares(
         s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.norms, ws.extra
     )
     for c in range(nv):
         s[ws.step + c] += s[ws.extra + c]
+    if whole:
+        fa.solve_l(s, ws.mass, nv, ws.extra)
+    for c in range(nv):
         s[ws.a + c] += s[ws.extra + c]
     for k in range(used):
         s[ws.y + k] += s[ws.norms + k]
@@ -146,10 +165,8 @@ def outcome(table, settings, s, ws, used):
 @fast
 def unmet_whole(s, ws, nv, nc, used, settings):
     """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a at ws.a."""
-    fastest = total = worst = 0.0
-    nearby = settings[la.SCALE_OF_ROWS] if used < nc else 0.0
-    for i in range(nv):
-        fastest = max(fastest, abs(s[ws.a + i]))
+    short = settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_ROWS] if used < nc else 0.0
+    total = worst = 0.0
     for j in range(nc):
         row = ws.rows + j * nv
         value = s[ws.bias + j]
@@ -158,15 +175,14 @@ def unmet_whole(s, ws, nv, nc, used, settings):
             part = s[row + c] * s[ws.a + c]
             value += part
             size += abs(part)
-            length = max(length, abs(s[row + c]))
-        s[ws.rhs + j] = value
+            length += s[row + c] * s[row + c]
+        s[ws.rhs + j] = value if length > short * short else 0.0
         s[ws.norms + j] = size
-        s[ws.extra + j] = la.FLOOR * max(length, nearby) * fastest
     for j in range(nc):
         value = abs(s[ws.rhs + j])
         if value > 0.0:
             size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, j, settings)
-            worst = max(worst, value / (size + s[ws.extra + j]))
+            worst = max(worst, value / size)
     for i in range(nv):
         value = -s[ws.force + i]
         size = abs(value)
@@ -184,5 +200,5 @@ def unmet_whole(s, ws, nv, nc, used, settings):
     for i in range(nv):
         value = abs(s[ws.rhs + i])
         if value > 0.0:
-            worst = max(worst, value / (s[ws.norms + i] + la.FLOOR * total))
+            worst = max(worst, value / (s[ws.norms + i] + NOISE * total))
     return worst

@@ -23,6 +23,7 @@ CONTROL = 5  # u(q, v, t)
 EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
 DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where table[DIRECT_RANK] ≥ 0
+CHECKED = 58  # what DIRECT writes, and two numbers more that say how good it is; for single answers
 # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
 ACCELERATION = 9
 PROJECTION = 10
@@ -32,6 +33,7 @@ SETTINGS, STATE, WORK, CHART, WATCHED = 11, 12, 13, 14, 15
 FUNCTIONS = {
     "dynamics": DYNAMICS,
     "direct": DIRECT,
+    "checked": CHECKED,
     "position": POSITION,
     "velocity": VELOCITY,
     "rate": RATE,
@@ -64,8 +66,8 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 # the noise of every sample (0: none)
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
-N_QUATERNIONS = 58  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 59
+N_QUATERNIONS = 59  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 60
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -99,10 +101,9 @@ N_SETTINGS = 12  # and nc more
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
 MET = 1e-9
-# What cancels to rounding is no residual: as much of all forces and accelerations counts as summed in every row.
-FLOOR = 1e-4
-# Condition number of M, each coordinate in units of its own √M_kk, from which a may be wrong by more than 1e-6.
-ILL = 1e-6 / 2.2e-16
+# Condition number of M, each coordinate in units of its own √M_kk, up to which sums in the kinetic metric are about as
+# large as those in A a + γ; and from which on a may be wrong by more than 1e-6.
+FAIR, ILL = 1e4, 1e-6 / 2.2e-16
 
 
 class Workspace(NamedTuple):
@@ -147,9 +148,10 @@ class Workspace(NamedTuple):
 # of M where every coordinate is measured in 1/√M_kk
 RESIDUAL, OUTCOME, LARGEST, SMALLEST, BEYOND, CONDITION = 0, 1, 2, 3, 4, 5
 CONTRADICTION, UNMET, WEAKEST, N_FACTS = 6, 7, 8, 9
-# gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ, largest
-# relative residual of A a + γ, squared, and largest M_kk/L_kk²
-CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, MISSED, WEAKEST_MASS, N_GAUGE = 0, 1, 2, 3, 4, 5
+# gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ; of a
+# checked one also the largest relative residual of A a + γ, and the largest M_kk/L_kk²
+CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
+MISSED, WEAKEST_MASS, N_CHECKS = 3, 4, 2
 
 
 def workspace(table):
@@ -165,7 +167,7 @@ def workspace(table):
     a = y + 8 * big
     rate = a + 2 * nv + nc
     gauge = rate + nq
-    facts = gauge + N_GAUGE
+    facts = gauge + N_GAUGE + N_CHECKS
     x = facts + N_FACTS
     spare = x + input_size(table) + nq + 1
     m, n = nh + nc + 1, 2 * nv
