@@ -79,9 +79,9 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     gauge = [
         least([d / g for d, g in zip(pivots, diagonal)]),
         least(pivots),
-        largest(diagonal),
+        -least([-g for g in diagonal]),
     ]
-    checks = [largest(missed) if missed else ca.SX(0), largest(weak)]
+    checks = [largest(missed), largest(weak)]
     return {
         "a": ca.vertcat(*a),
         "multipliers": every,
@@ -190,8 +190,11 @@ def _dot(a: Column, b: Column) -> ca.SX:
 
 
 def largest(values: Column) -> ca.SX:
-    """Return the largest of the values, minus one where there is none; NaN if one of them is NaN."""
-    return -least([-value for value in values])
+    """Return the largest of the values, none of them NaN, by halves; zero where there is none."""
+    if len(values) < 2:
+        return values[0] if values else ca.SX(0)
+    middle = len(values) // 2
+    return ca.fmax(largest(values[:middle]), largest(values[middle:]))
 
 
 def least(values: Column) -> ca.SX:

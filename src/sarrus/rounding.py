@@ -22,13 +22,13 @@ _ROUNDING = 1e-13
 
 
 def only_rounding(system: System, x: Array, a: Array) -> bool:
-    """Tell whether the rows of A a + γ at x = [q | v | u | t | p | τ] are zero but for the rounding of their terms."""
+    """Tell whether the rows of A a + γ at x = [q | v | u | t | p | τ] are zero but for the rounding of γ."""
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
     flat, nc, nv = native(x), system.nc, system.nv
     rows, rates = (flat[native.outputs[name][0]].reshape(nc, nv) for name in ("rows", "rates"))
     gamma, v = flat[native.outputs["bias"][0]], x[system._v_part]
     turning = rates @ v
-    summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - turning) + np.abs(rows) @ np.abs(a)
+    summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - turning)
     return bool((np.abs(rows @ a + gamma) <= _ROUNDING * summed).all())
 
 

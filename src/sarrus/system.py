@@ -267,6 +267,9 @@ class System(Evaluations):
             code = self._forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
+        if outcome == la.INCONSISTENT_ANSWER:
+            code = self._with_more_rows(q, v, tau, t, out, code)
+            outcome, rank = divmod(code, la.STRIDE)
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome < 0:
@@ -279,6 +282,22 @@ class System(Evaluations):
         ):
             outcome = la.SINGULAR_ANSWER if rank < self.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
         return ForwardDynamics(self, out, rank, Status(outcome), t)
+
+    def _with_more_rows(self, q: Array, v: Array, tau: Array, t: float, out: Array, code: int) -> int:
+        """Solve once more with the rank that A has in the kinetic metric, if that is more, and it ends a contradiction.
+
+        Velocities in units that are many decades apart may hide it where it was found.
+        """
+        known, found = int(self.table[la.GENERIC_RANK]), assembly.kinetic_rank(self, q, t, v)
+        if found <= known:
+            return code
+        kept, self.table[la.GENERIC_RANK] = out.copy(), found
+        again = int(self._forward(self.table, q, v, tau, t, out))
+        if again == found:
+            self._complete = -2 if self._non_ideal else found
+            return again
+        self.table[la.GENERIC_RANK], out[:] = known, kept
+        return code
 
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""

@@ -98,16 +98,16 @@ def _project(table, settings, want, s, perm, ws):
             inner += s[row + c] * s[ws.force + c]
             s[ws.copy + j * nv + c] = s[row + c]
         s[ws.rhs + j] = -inner
-    used = solve_rows(table, settings, settings[la.SCALE_OF_WEIGHTED_ROWS], want, np.sqrt(reach), s, perm, ws)
+    weak = ch.weakest(s, ws.mass, nv) if want > la.SLOPE else 0.0
+    whole = weak > la.FAIR
+    size = settings[la.SCALE_OF_WEIGHTED_ROWS]
+    used = solve_rows(table, settings, size, want, np.sqrt(reach), whole, s, perm, ws)
     if used < 0:
         return -1
     for i in range(nv):
         s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
-    whole = False
     if want > la.SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
-        weak = ch.weakest(s, ws.mass, nv)
-        whole = weak > la.FAIR
         if whole:
             fa.solve_l(s, ws.mass, nv, ws.a)
         missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
@@ -129,11 +129,11 @@ def _project(table, settings, want, s, perm, ws):
 
 
 @inlined
-def solve_rows(table, settings, size, want, reach, s, perm, ws):
+def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
     """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
 
     ``size`` is the one that pivots have nearby. Where ``want`` is more than a, dependent rows are compared with the
-    others, next to ``reach``, the size of the acceleration without constraints; they lie at ws.copy too.
+    others (see `checking.contradiction`); they lie at ws.copy too.
     """
     nv, nc = table[la.NV], table[la.NC]
     limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
@@ -144,7 +144,7 @@ def solve_rows(table, settings, size, want, reach, s, perm, ws):
     s[ws.facts + la.CONTRADICTION] = 0.0
     if used < nc:
         if want > la.SLOPE:
-            s[ws.facts + la.CONTRADICTION] = ch.contradiction(s, ws, nv, nc, used, perm, reach, settings)
+            s[ws.facts + la.CONTRADICTION] = ch.contradiction(s, ws, nv, nc, used, perm, reach, whole, settings)
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
     s[ws.facts + la.RESIDUAL] = fa.least_squares(
         s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step

@@ -15,19 +15,20 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import internal
 
-# As much of what the forces would do alone is no residual: rounding of rounding, which a step of refinement leaves.
-FAINT = 1e-22
+# As much of what the forces would do alone is no residual: rounding, and rounding of rounding, which refinement leaves.
+ROUNDING, FAINT = 1e-14, 1e-22
 # Forces that cancel in all rows but a few: as much of the largest counts as summed in every row of M a = f + Aᵀλ.
 NOISE = 1e-4
 
 
 @fast
-def contradiction(s, ws, nv, nc, used, perm, reach, settings):
+def contradiction(s, ws, nv, nc, used, perm, reach, whole, settings):
     """Return how far the dependent rows contradict the independent ones, once the rows are factored.
 
     Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
-    largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. ``reach`` is
-    the size of what the forces alone would do; the rows as they were lie at ws.copy.
+    largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. Rounding of
+    what the forces alone would do is none: γ and forces come from the same velocities. ``reach`` is the size of that,
+    where it is not asked for as a ``whole``; the rows as they were lie at ws.copy.
     """
     worst = 0.0
     for j in range(used, nc):
@@ -44,14 +45,29 @@ def contradiction(s, ws, nv, nc, used, perm, reach, settings):
             part = weight * s[ws.bias + perm[k]]
             value -= part
             size += abs(part)
-        if value != 0.0:
-            size += _largest_beside(s, ws.bias, nc, own, settings)
+        if abs(value) > worst * size:
             length = 0.0
             for c in range(nv):
                 length += s[ws.copy + own * nv + c] ** 2
-            if abs(value) > FAINT * reach * np.sqrt(length):
-                worst = max(worst, abs(value) / size)
+            rounding = _alone(s, ws, nv, own) if whole else reach * np.sqrt(length)
+            if abs(value) > 10.0 * ROUNDING * rounding:
+                worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, own, settings)))
     return worst
+
+
+@fast
+def _alone(s, ws, nv, j):
+    """Return Σ |A_ji f_i| / M_ii, what the forces would do in row j if M were diagonal; A = Â L and f = Lᵀ f̂."""
+    total = 0.0
+    for i in range(nv):
+        entry = force = mass = 0.0
+        for k in range(i, nv):
+            factor = s[ws.mass + k * nv + i]
+            entry += s[ws.copy + j * nv + k] * factor
+            force += s[ws.force + k] * factor
+            mass += factor * factor
+        total += abs(entry * force) / mass
+    return total
 
 
 @fast
@@ -66,58 +82,65 @@ def _largest_beside(s, values, nc, j, settings):
 
 @fast
 def unmet(s, ws, nv, nc, used, whole, settings):
-    """Return the largest relative residual of the answer and of its step from f̂ and λ; Â lies at ws.copy.
+    """Return the largest relative residual of the answer, 0 where all are below `layout.MET`; Â lies at ws.copy.
 
     ws.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or larger
     by the condition number of L. The residuals of the constraints, negative, are left at ws.rhs. Rows that are short
     beside those nearby are no constraints here.
     """
-    short = settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_WEIGHTED_ROWS] if used < nc else 0.0
     total = worst = 0.0
     for c in range(nv):
         total += s[ws.force + c] ** 2 + s[ws.step + c] ** 2
-    total = np.sqrt(total)
+        s[ws.extra + c] = s[ws.step + c]
+    faint = (FAINT if whole else ROUNDING) ** 2 * total
+    short = (settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_WEIGHTED_ROWS]) ** 2 if used < nc else 0.0
+    missed = False
     for j in range(nc):
-        row = ws.copy + j * nv
-        length = 0.0
-        for c in range(nv):
-            length += s[row + c] * s[row + c]
-            s[ws.extra + c] = s[row + c]
-        if whole:
-            for c in range(nv):
-                value = 0.0
-                for i in range(c, nv):
-                    value += s[row + i] * s[ws.mass + i * nv + c]
-                s[ws.extra + c] = value
+        row, weight = ws.copy + j * nv, s[ws.lam + j]
         value = s[ws.bias + j]
-        size = abs(value)
+        size, length = abs(value), 0.0
         for c in range(nv):
-            part = s[ws.extra + c] * s[ws.a + c]
+            entry = s[row + c]
+            part = entry * s[ws.a + c]
             value += part
             size += abs(part)
+            length += entry * entry
+            s[ws.extra + c] -= weight * entry
+        if whole:
+            value, size = _row_of_whole(s, ws, nv, j)
         s[ws.rhs + j] = -value
         s[ws.norms + j] = size
-        if abs(value) <= FAINT * np.sqrt(length) * total or length <= short * short:
-            value = 0.0
-        if value != 0.0 and used == nc:
-            worst = max(worst, abs(value) / size)
-    if used < nc:
+        if abs(value) > la.MET * size and value * value > faint * length and length > short:
+            missed = True
+        else:
+            s[ws.norms + j] = -size  # met
+    if missed:
         for j in range(nc):
-            value, length = abs(s[ws.rhs + j]), 0.0
-            if value > worst * s[ws.norms + j]:
-                for c in range(ws.copy + j * nv, ws.copy + (j + 1) * nv):
-                    length += s[c] * s[c]
-                if value > FAINT * np.sqrt(length) * total and length > short * short:
-                    worst = max(worst, value / _largest_beside(s, ws.norms, nc, j, settings))
-    largest = 0.0
+            if s[ws.norms + j] > 0.0:
+                size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, j, settings)
+                worst = max(worst, abs(s[ws.rhs + j]) / size)
+    left = 0.0
     for c in range(nv):
-        value = s[ws.step + c]
-        for j in range(nc):
-            value -= s[ws.copy + j * nv + c] * s[ws.lam + j]
-        largest = max(largest, abs(value))
-    if largest > 0.0:
-        worst = max(worst, largest / total)
+        left += s[ws.extra + c] ** 2
+    if left > la.MET**2 * total:
+        worst = max(worst, np.sqrt(left / total))
     return worst
+
+
+@fast
+def _row_of_whole(s, ws, nv, j):
+    """Return A a + γ of row j, from A = Â L, and the sum of the magnitudes of its terms."""
+    row = ws.copy + j * nv
+    value = s[ws.bias + j]
+    size = abs(value)
+    for c in range(nv):
+        entry = 0.0
+        for i in range(c, nv):
+            entry += s[row + i] * s[ws.mass + i * nv + c]
+        part = entry * s[ws.a + c]
+        value += part
+        size += abs(part)
+    return value, size
 
 
 @fast
@@ -128,7 +151,9 @@ def weakest(s, factor, n):
         total = 0.0
         for i in range(k, n):
             total += s[factor + i * n + k] ** 2
-        largest = max(largest, total / s[factor + k * n + k] ** 2)
+        pivot = s[factor + k * n + k] ** 2
+        if total > largest * pivot:
+            largest = total / pivot
     return largest
 
 
@@ -163,8 +188,11 @@ def outcome(table, settings, s, ws, used):
 
 
 @fast
-def unmet_whole(s, ws, nv, nc, used, settings):
-    """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a at ws.a."""
+def unmet_whole(s, ws, nv, nc, used, reach, settings):
+    """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a at ws.a.
+
+    Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual.
+    """
     short = settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_ROWS] if used < nc else 0.0
     total = worst = 0.0
     for j in range(nc):
@@ -176,7 +204,8 @@ def unmet_whole(s, ws, nv, nc, used, settings):
             value += part
             size += abs(part)
             length += s[row + c] * s[row + c]
-        s[ws.rhs + j] = value if length > short * short else 0.0
+        rounding = 10.0 * ROUNDING * reach * np.sqrt(length)
+        s[ws.rhs + j] = value if length > short * short and abs(value) > rounding else 0.0
         s[ws.norms + j] = size
     for j in range(nc):
         value = abs(s[ws.rhs + j])

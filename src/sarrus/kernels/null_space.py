@@ -30,7 +30,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     for i in range(nv):
         if s[ws.mass + i * nv + i] > 0.0:
             reach = max(reach, abs(s[ws.force + i]) / s[ws.mass + i * nv + i])
-    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], want, reach, s, perm, ws)
+    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], want, reach, False, s, perm, ws)
     if used < 0:
         return -1
     # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
@@ -81,6 +81,6 @@ def null_space_acceleration(table_pointer, x_pointer, want):
         fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.reaction)
         s[ws.facts + la.WEAKEST] = ch.weakest(s, ws.copy, free)
         load_dynamics(table, settings, x, s, ws)
-        s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, settings)
+        s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, reach, settings)
         s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
     return used if is_finite(s, ws.a, nv) else -1
