@@ -89,9 +89,10 @@ class CompiledEquations:
         match name:
             case "dynamics":
                 return self._dynamics()
-            case "direct":
+            case "direct" | "checked":
                 assert self.direct is not None
-                return direct_solution(e, self.weighted, self.direct)
+                answer = direct_solution(e, self.weighted, self.direct)
+                return {what: x for what, x in answer.items() if what != "checks" or name == "checked"}
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}

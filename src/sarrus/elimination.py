@@ -15,6 +15,9 @@ from sarrus.equations import Equations
 # matrix is; see docs/decisions/0003.
 TRACED_VELOCITIES, TRACED_ROWS = 40, 24
 
+# Keeps 0/0 out of relative residuals; the smallest normal number.
+TINY = 2.3e-308
+
 Column = list[ca.SX]
 
 
@@ -51,7 +54,8 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has
     the square of the condition number of Â. So "gauge" tells how far to trust it: the smallest pivot as a fraction
     of its diagonal entry (the squared sine of the angle between a row and those before it), the smallest pivot
-    and the largest diagonal entry.
+    and the largest diagonal entry. "checks" are the largest residual of A a + γ over
+    the sum of the magnitudes of its terms, and the largest M_kk/L_kk², a condition number of M without units.
     """
     e = equations
     f = _entries(problem.force)
@@ -66,17 +70,25 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     every = ca.SX.zeros(e.nc)
     for j, value in zip(live, multipliers):
         every[j] = value
+    a = solve_lower(problem.factor, y)
+    missed = []
+    for j in live:
+        parts = [e.constraint_bias[j], *(x * y for x, y in zip(_entries(e.jacobian[j, :].T), a) if not x.is_zero())]
+        missed.append(ca.fabs(sum(parts)) / (sum(map(ca.fabs, parts)) + TINY))
+    weak = [e.mass_matrix[k, k] * (1 / problem.factor[k, k]) ** 2 for k in range(e.nv)]
     gauge = [
         least([d / g for d, g in zip(pivots, diagonal)]),
         least(pivots),
         -least([-g for g in diagonal]),
     ]
+    checks = [largest(missed), largest(weak)]
     return {
-        "a": ca.vertcat(*solve_lower(problem.factor, y)),
+        "a": ca.vertcat(*a),
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
         "rate": e.rate,
         "gauge": ca.vertcat(*gauge),
+        "checks": ca.vertcat(*checks),
     }
 
 
@@ -175,6 +187,14 @@ def _dot(a: Column, b: Column) -> ca.SX:
         if not (x.is_zero() or y.is_zero()):
             total = total + x * y
     return total
+
+
+def largest(values: Column) -> ca.SX:
+    """Return the largest of the values, none of them NaN, by halves; zero where there is none."""
+    if len(values) < 2:
+        return values[0] if values else ca.SX(0)
+    middle = len(values) // 2
+    return ca.fmax(largest(values[:middle]), largest(values[middle:]))
 
 
 def least(values: Column) -> ca.SX:

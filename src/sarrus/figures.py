@@ -107,7 +107,7 @@ def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
         for cache in ("cold", "warm"):
             began = perf_counter()
             system = System(mechanism)
-            names = ["dynamics", "position", "velocity"] + ["direct"] * (system.compiled.direct is not None)
+            names = ["dynamics", "position", "velocity"] + ["checked"] * (system.compiled.direct is not None)
             functions = [system.compiled.function(name) for name in names]
             note = f"trace and compile {len(names)} functions, {cache} disk cache"
             figures.append(Figure(f"compile, {cache}", 1e3 * (perf_counter() - began), "ms", note))

@@ -67,7 +67,7 @@ class Integration:
         self.switched_by: int | None = None
         self.every = float(every)
         self.stabilization = stabilization
-        names, kernel = ["dynamics", "position", "velocity", "rate", "energy"], projection
+        names, kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
         self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
             stabilization, la.NOTHING
         )

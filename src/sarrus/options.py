@@ -16,7 +16,8 @@ class Options:
         rounding of a model's data (printed digits close loops to 1e-8).
     near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
         the Runge–Kutta stages too, where steps are fixed; adaptive methods always do.
-    inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
+    inconsistent : a solve is INCONSISTENT where dependent rows contradict each other by more than this: where row
+        j of A is Σ c_k (row k), |γ_j − Σ c_k γ_k| over the sum of the magnitudes of these terms.
     position_tolerance : closure residual at which a projection stops [m, rad].
     """
 

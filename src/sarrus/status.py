@@ -28,6 +28,8 @@ class Status(IntEnum):
     INFEASIBLE = 14
     UNBOUNDED = 15
     NOT_CONVERGED = 16
+    ILL_CONDITIONED = 17
+    ALMOST = 18
     INACCURATE = 21
     UNSTABLE_STEP = 22
 
@@ -111,6 +113,15 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.NOT_CONVERGED: (
         "the iterations ended before residuals and gap were small",
         "Look at the residuals of the result; scale the problem, or allow more iterations",
+    ),
+    Status.ILL_CONDITIONED: (
+        "the equations are so ill-conditioned that the answer may have lost all digits",
+        "Look at units, at masses many decades apart and at rows that are nearly dependent; a larger rank tolerance "
+        "counts these as redundant",
+    ),
+    Status.ALMOST: (
+        "the answer is near, but its residual stays above the tolerance",
+        "Look at the residuals of the result: they say how far to trust it; scale the equations",
     ),
     Status.INACCURATE: (
         "the motion is there, but its estimated error is as large as the digits that count",

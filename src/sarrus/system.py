@@ -21,6 +21,7 @@ from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import trace
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targets
 from sarrus.options import Options
+from sarrus.rounding import only_rounding
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
 
@@ -91,6 +92,8 @@ class System(Evaluations):
         self._generic_known, self._switched = self.nc == 0, 0
         self._surveyed: tuple[Any, assembly.Neighbourhood] | None = None
         self._non_ideal = not e.non_ideal.is_zero()
+        rows = self.closure_rows.values()
+        self._first_rows = [row.start for row in rows for _ in range(row.start, row.stop)]
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
         self.table = self.compiled.table()
         self._settings = self.settings()
@@ -148,7 +151,7 @@ class System(Evaluations):
 
         The rank is −1 where there is no answer; the facts are those of `sarrus.kernels.layout`.
         """
-        self.load_functions("dynamics", "position", "velocity")
+        self.load_functions("dynamics", "checked", "position", "velocity")
         kernel = null_space_acceleration if self.compiled.mass_is_singular else acceleration
         rank = kernel(self.table, x, la.ANSWER)
         ws = la.workspace(self.table)
@@ -198,6 +201,12 @@ class System(Evaluations):
         unconstrained. Massless bodies: solved in the null space of A; ILL_POSED raises `SolveError` (or
         is the status with ``throw=False``) where M is not positive definite on it.
 
+        OK is said of an answer whose residuals were looked at: relative to what was summed in them they are below
+        1e-9, after one step of refinement if it takes that; of dependent rows, which a model closes to its printed
+        digits, below ``options.inconsistent``. Otherwise the status is ALMOST. It is ILL_CONDITIONED where M is so
+        near to singular (condition above 5e9, every coordinate in units of its own √M_kk) that a may be wrong by
+        more than 1e-6 though the residuals are small.
+
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
         if not self._ready or self._switched != self.parameters.switched:
@@ -221,7 +230,7 @@ class System(Evaluations):
         from sarrus.kernels.forward import forward
 
         self._forward = forward
-        self.load_functions("dynamics", "position", "velocity")
+        self.load_functions("dynamics", "checked", "position", "velocity")
         self.pack(q, v)
         try:
             self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
@@ -258,6 +267,9 @@ class System(Evaluations):
             code = self._forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
+        if outcome == la.INCONSISTENT_ANSWER:
+            code = self._with_more_rows(q, v, tau, t, out, code)
+            outcome, rank = divmod(code, la.STRIDE)
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome < 0:
@@ -265,7 +277,27 @@ class System(Evaluations):
             if throw:
                 raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
             return ForwardDynamics(self, out, rank, status, t)
-        return ForwardDynamics(self, out, rank, (Status.OK, Status.SINGULAR, Status.INCONSISTENT)[outcome], t)
+        if outcome in (la.INCONSISTENT_ANSWER, la.ALMOST_ANSWER) and only_rounding(
+            self, np.concatenate([x[: self._tau_part.start], tau]), out[: self.nv]
+        ):
+            outcome = la.SINGULAR_ANSWER if rank < self.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
+        return ForwardDynamics(self, out, rank, Status(outcome), t)
+
+    def _with_more_rows(self, q: Array, v: Array, tau: Array, t: float, out: Array, code: int) -> int:
+        """Solve once more with the rank that A has in the kinetic metric, if that is more, and it ends a contradiction.
+
+        Velocities in units that are many decades apart may hide it where it was found.
+        """
+        known, found = int(self.table[la.GENERIC_RANK]), assembly.kinetic_rank(self, q, t, v)
+        if found <= known:
+            return code
+        kept, self.table[la.GENERIC_RANK] = out.copy(), found
+        again = int(self._forward(self.table, q, v, tau, t, out))
+        if again == found:
+            self._complete = -2 if self._non_ideal else found
+            return again
+        self.table[la.GENERIC_RANK], out[:] = known, kept
+        return code
 
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
@@ -305,8 +337,9 @@ class System(Evaluations):
 
     def load_functions(self, *names: str) -> None:
         """Compile the named functions that the kernels call and put their addresses in the table."""
-        direct = ("direct",) if "dynamics" in names and self.compiled.direct is not None else ()
-        for name in (*names, *direct):
+        if self.compiled.direct is None:
+            names = tuple(name for name in names if name not in ("direct", "checked"))
+        for name in names:
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
@@ -319,7 +352,8 @@ class System(Evaluations):
 
     def settings(self) -> Array:
         """Return the tolerances for the kernels, from ``options``."""
-        settings = np.zeros(la.N_SETTINGS)
+        settings = np.zeros(la.N_SETTINGS + self.nc)
+        settings[la.FIRST_ROWS :] = self._first_rows
         settings[la.SINGULAR_CUT] = self.options.singular_cut
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
         settings[la.INCONSISTENT] = self.options.inconsistent

@@ -140,6 +140,14 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
 
 
+def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
+    """Return the rank of A at q with every velocity measured in 1/√M_kk and every row in its length then; no neighbours."""
+    mass = np.diag(system.mass_matrix(q, t))
+    jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
+    length = np.linalg.norm(jacobian, axis=1, keepdims=True)
+    return numerical_rank(jacobian / np.where(length > 0.0, length, 1.0))
+
+
 def _row_scales(system: System, jacobians: list[Array]) -> Array:
     """Return factors (nc, 1) that give the largest row of every closure length one, whatever its units.
 

@@ -86,8 +86,9 @@ class SystemPlan:
         }
         for name in ("dynamics", "position", "velocity", "rate", "non_ideal"):
             self._native(natives, name)
-        if system.compiled.direct is not None:
-            self._native(natives, "direct")
+        if system.compiled.direct is not None:  # one function serves steps and single answers
+            self._native(natives, "checked")
+            entries[la.DIRECT] = Address(Native("model_checked"))
         for name, place in la.FUNCTIONS.items():
             if f"model_{name}" in natives.outputs:
                 entries[place] = Address(Native(f"model_{name}"))
@@ -116,7 +117,7 @@ class SystemPlan:
         work = la.run_storage(table) if stepping else la.workspace(table).size
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
-            Member("double", "settings", la.N_SETTINGS, "tolerances", system.settings()),
+            Member("double", "settings", la.N_SETTINGS + system.nc, "tolerances", system.settings()),
             Member(
                 "int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]
             ),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
@@ -32,13 +33,26 @@ def acceleration(table_pointer, x_pointer, want):
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
     nv, nc = table[la.NV], table[la.NC]
-    if want < la.PIVOTS and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
-        call_native(table[la.DIRECT], x, 0, s, ws.a)
+    checked = want == la.ANSWER and table[la.CHECKED] != 0
+    suits = checked or (want < la.PIVOTS and table[la.DIRECT] != 0)
+    if suits and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
+        if checked:
+            call_native(table[la.CHECKED], x, 0, s, ws.a)
+        else:
+            call_native(table[la.DIRECT], x, 0, s, ws.a)
         size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_WEIGHTED_ROWS] ** 2)
         cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
-        if s[ws.gauge + la.CLEARANCE] > CLEAR and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size:
+        if (
+            s[ws.gauge + la.CLEARANCE] > CLEAR
+            and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size
+            and (not checked or s[ws.gauge + la.MISSED] <= la.MET)
+        ):
             for k in range(la.N_FACTS):
                 s[ws.facts + k] = 0.0
+            if checked:
+                s[ws.facts + la.WEAKEST] = s[ws.gauge + la.WEAKEST_MASS]
+                if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
+                    s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
             return table[la.GENERIC_RANK] if is_finite(s, ws.a, nv) else -1
     load_dynamics(table, settings, x, s, ws)
     if table[la.ELIMINATION] == la.CHOLESKY:
@@ -74,37 +88,52 @@ def is_finite(s, first, count):
 def _project(table, settings, want, s, perm, ws):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc = table[la.NV], table[la.NC]
-    scale = 0.0
+    reach = 0.0
+    for c in range(nv):
+        reach += s[ws.force + c] ** 2
     for j in range(nc):
         inner = s[ws.bias + j]
-        scale += inner * inner
         row = ws.rows + j * nv
         for c in range(nv):
             inner += s[row + c] * s[ws.force + c]
+            s[ws.copy + j * nv + c] = s[row + c]
         s[ws.rhs + j] = -inner
-        scale += inner * inner
-    used = solve_rows(table, settings, settings[la.SCALE_OF_WEIGHTED_ROWS], scale, s, perm, ws)
+    weak = ch.weakest(s, ws.mass, nv) if want > la.SLOPE else 0.0
+    whole = weak > la.FAIR
+    size = settings[la.SCALE_OF_WEIGHTED_ROWS]
+    used = solve_rows(table, settings, size, want, np.sqrt(reach), whole, s, perm, ws)
     if used < 0:
         return -1
+    for i in range(nv):
+        s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
     if want > la.SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+        if whole:
+            fa.solve_l(s, ws.mass, nv, ws.a)
+        missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
+        if not missed <= la.MET:
+            ch.refine(s, ws, nv, nc, used, whole, perm)
+            fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+            missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
+        s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, weak
+        s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
         for i in range(nv):
             s[ws.reaction + i] = 0.0
         for k in range(nv):
             row, weight = ws.mass + k * nv, s[ws.step + k]
             for i in range(k + 1):
                 s[ws.reaction + i] += s[row + i] * weight
-    for i in range(nv):
-        s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
-    fa.solve_l(s, ws.mass, nv, ws.a)
+    if not whole:
+        fa.solve_l(s, ws.mass, nv, ws.a)
     return used
 
 
 @inlined
-def solve_rows(table, settings, size, scale, s, perm, ws):
+def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
     """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
 
-    ``size`` is the one that pivots have nearby, ``scale`` the squared norm of what makes up the residual.
+    ``size`` is the one that pivots have nearby. Where ``want`` is more than a, dependent rows are compared with the
+    others (see `checking.contradiction`); they lie at ws.copy too.
     """
     nv, nc = table[la.NV], table[la.NC]
     limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
@@ -112,12 +141,14 @@ def solve_rows(table, settings, size, scale, s, perm, ws):
     if used < 0:
         return -1
     _note_pivots(s, ws, min(nc, nv), limit)
+    s[ws.facts + la.CONTRADICTION] = 0.0
     if used < nc:
+        if want > la.SLOPE:
+            s[ws.facts + la.CONTRADICTION] = ch.contradiction(s, ws, nv, nc, used, perm, reach, whole, settings)
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
     s[ws.facts + la.RESIDUAL] = fa.least_squares(
         s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
     )
-    s[ws.facts + la.SCALE] = np.sqrt(scale)
     return used
 
 

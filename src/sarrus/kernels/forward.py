@@ -22,8 +22,7 @@ def forward(table_array, q, v, tau, t, out):
     arguments keep the call from Python short.
     """
     table = flat(table_array)
-    settings, x = flat_at(table[la.SETTINGS]), flat_at(table[la.STATE])
-    s = flat_at(table[la.WORK])
+    x, s = flat_at(table[la.STATE]), flat_at(table[la.WORK])
     nq, nv, nc = table[la.NQ], table[la.NV], table[la.NC]
     if q.shape[0] != nq or v.shape[0] != nv or tau.shape[0] != nv:
         return la.WRONG_LENGTH
@@ -54,9 +53,7 @@ def forward(table_array, q, v, tau, t, out):
         wrong += 0.0 * x[i]
     if rank < 0 or wrong != 0.0:  # NaN is unequal to everything
         return la.NO_ANSWER
-    if not result[facts + la.RESIDUAL] <= settings[la.INCONSISTENT] * (1.0 + result[facts + la.SCALE]):
-        return rank + la.INCONSISTENT_ANSWER * la.STRIDE
-    return rank + (la.SINGULAR_ANSWER * la.STRIDE if rank < table[la.GENERIC_RANK] else 0)
+    return rank + la.STRIDE * int(s[ws.facts + la.OUTCOME])
 
 
 @njit(cache=True)

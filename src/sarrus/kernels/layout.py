@@ -23,6 +23,7 @@ CONTROL = 5  # u(q, v, t)
 EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
 DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where table[DIRECT_RANK] ≥ 0
+CHECKED = 58  # what DIRECT writes, and two numbers more that say how good it is; for single answers
 # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
 ACCELERATION = 9
 PROJECTION = 10
@@ -32,6 +33,7 @@ SETTINGS, STATE, WORK, CHART, WATCHED = 11, 12, 13, 14, 15
 FUNCTIONS = {
     "dynamics": DYNAMICS,
     "direct": DIRECT,
+    "checked": CHECKED,
     "position": POSITION,
     "velocity": VELOCITY,
     "rate": RATE,
@@ -64,8 +66,8 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 # the noise of every sample (0: none)
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
-N_QUATERNIONS = 58  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 59
+N_QUATERNIONS = 59  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 60
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -73,8 +75,10 @@ TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
 # factorisation knows.
 SLOPE, ANSWER, PIVOTS = 0, 1, 2
-# What `sarrus.kernels.forward` returns: the rank, plus `STRIDE` × one of these (0: complete). Negative: no answer.
-SINGULAR_ANSWER, INCONSISTENT_ANSWER, STRIDE = 1, 2, 1 << 20
+# What became of a solve, numbers of `sarrus.status.Status`; `sarrus.kernels.forward` returns the rank plus `STRIDE` × one
+# of these. Negative: no answer.
+COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
+STRIDE = 1 << 20
 NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
 # What to project: nothing, velocities, positions and velocities, these and the energy.
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
@@ -87,12 +91,19 @@ BETA = 3
 EVENT_TOLERANCE = 4  # [s]
 ACCEPTED_RESIDUAL = 5  # a projected step may leave this residual where Newton stagnates
 NEAR = 6  # relative pivot below which the stages of a step are projected too
-INCONSISTENT = 7  # relative residual of A a + γ above which a solve is inconsistent
+INCONSISTENT = 7  # relative contradiction of rows above which a solve is inconsistent
 SCALE_OF_ROWS = 8  # largest singular value of A nearby, and of A M^(−1/2)
 SCALE_OF_WEIGHTED_ROWS = 9
 TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
 CHART_LIMIT = 11  # gauge below which a chart is to be renewed
-N_SETTINGS = 12
+FIRST_ROWS = 12  # from here on, for every row: the first one of its closure
+N_SETTINGS = 12  # and nc more
+
+# Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
+MET = 1e-9
+# Condition number of M, each coordinate in units of its own √M_kk, up to which sums in the kinetic metric are about as
+# large as those in A a + γ; and from which on a may be wrong by more than 1e-6.
+FAIR, ILL = 1e4, 1e-6 / 2.2e-16
 
 
 class Workspace(NamedTuple):
@@ -131,11 +142,16 @@ class Workspace(NamedTuple):
     size: int
 
 
-# facts of an acceleration: norm and scale of the residual A a + γ; largest pivot, smallest at the generic rank,
-# first beyond it; condition number of what a formulation inverted, 0 otherwise
-RESIDUAL, SCALE, LARGEST, SMALLEST, BEYOND, CONDITION, N_FACTS = 0, 1, 2, 3, 4, 5, 6
-# gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ
+# facts of an acceleration: norm of the residual A a + γ and what became of the solve, if more than a is wanted; largest
+# pivot, smallest at the generic rank, first beyond it; condition number of what a formulation inverted, 0 otherwise; how
+# far dependent rows contradict others, the largest relative residual, and the largest M_kk/L_kk², the condition number
+# of M where every coordinate is measured in 1/√M_kk
+RESIDUAL, OUTCOME, LARGEST, SMALLEST, BEYOND, CONDITION = 0, 1, 2, 3, 4, 5
+CONTRADICTION, UNMET, WEAKEST, N_FACTS = 6, 7, 8, 9
+# gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ; of a
+# checked one also the largest relative residual of A a + γ, and the largest M_kk/L_kk²
 CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
+MISSED, WEAKEST_MASS, N_CHECKS = 3, 4, 2
 
 
 def workspace(table):
@@ -151,7 +167,7 @@ def workspace(table):
     a = y + 8 * big
     rate = a + 2 * nv + nc
     gauge = rate + nq
-    facts = gauge + N_GAUGE
+    facts = gauge + N_GAUGE + N_CHECKS
     x = facts + N_FACTS
     spare = x + input_size(table) + nq + 1
     m, n = nh + nc + 1, 2 * nv

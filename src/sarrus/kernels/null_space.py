@@ -7,6 +7,7 @@ Z an orthonormal basis of the null space of A, on which M must be positive defin
 
 from __future__ import annotations
 
+from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import is_finite, load_dynamics, solve_rows
@@ -21,11 +22,15 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     nv, nc = table[la.NV], table[la.NC]
     load_dynamics(table, settings, x, s, ws)
-    scale = 0.0
     for j in range(nc):
         s[ws.rhs + j] = -s[ws.bias + j]
-        scale += s[ws.bias + j] ** 2
-    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], scale, s, perm, ws)
+        for c in range(nv):
+            s[ws.copy + j * nv + c] = s[ws.rows + j * nv + c]
+    reach = 0.0
+    for i in range(nv):
+        if s[ws.mass + i * nv + i] > 0.0:
+            reach = max(reach, abs(s[ws.force + i]) / s[ws.mass + i * nv + i])
+    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], want, reach, False, s, perm, ws)
     if used < 0:
         return -1
     # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
@@ -74,4 +79,8 @@ def null_space_acceleration(table_pointer, x_pointer, want):
         for i in range(nv):
             s[ws.reaction + i] = s[ws.y + i] if i < used else 0.0
         fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.reaction)
+        s[ws.facts + la.WEAKEST] = ch.weakest(s, ws.copy, free)
+        load_dynamics(table, settings, x, s, ws)
+        s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, reach, settings)
+        s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
     return used if is_finite(s, ws.a, nv) else -1

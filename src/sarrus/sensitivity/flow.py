@@ -46,7 +46,7 @@ class Flow:
         t = float(x[system._t_index])
         self.rank = system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
         self.holonomic_rank = min(int(system.table[la.HOLONOMIC_RANK]), self.rank)
-        system.load_functions("dynamics", "position", "velocity", "rate")
+        system.load_functions("dynamics", "checked", "position", "velocity", "rate")
         held = [self.columns.u.start + k for k in inputs] + [self.columns.p.start + k for k in parameters]
         self.fixed = np.zeros(
             (self.columns.p.stop, 2 * system.nv + len(held))
@@ -109,7 +109,7 @@ class Flow:
             status = system.diagnose(x)
             raise SolveError(f"{system.name}: {status.diagnosis}. {status.remedy}")
         facts = out[2 * system.nv + system.nc :]
-        if first and facts[la.RESIDUAL] > system.options.inconsistent * (1.0 + facts[la.SCALE]):
+        if first and facts[la.OUTCOME] == la.INCONSISTENT_ANSWER:
             raise SolveError(f"{system.name}: {Status.INCONSISTENT.diagnosis}. {Status.INCONSISTENT.remedy}")
         if rank < system.table[la.GENERIC_RANK]:
             raise SolveError(

@@ -1,0 +1,120 @@
+"""Random constrained solves whose matrices are parameters of one system, and what their answers ought to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+import sarrus as sr
+
+Array = NDArray[np.float64]
+# Rows that dependent data meet to this count as consistent, as `Options.inconsistent` says.
+CONSISTENT, CONTRADICTORY = 1e-12, 1e-4
+
+
+@lru_cache
+def system_of(n: int, m: int) -> sr.System:
+    """Return a system M a + h = Aᵀλ, A a + γ = 0 (m rows) whose numbers are all parameters."""
+    lower = [(i, j) for i in range(n) for j in range(i + 1)]
+    names = [f"M{i}_{j}" for i, j in lower] + [f"h{i}" for i in range(n)]
+    names += [f"A{i}_{j}" for i in range(m) for j in range(n)] + [f"g{i}" for i in range(m)]
+    values = {name: float(name[0] == "M" and name[1:].split("_")[0] == name.split("_")[-1]) for name in names}
+
+    def mass(q: ca.SX, p: object) -> list[list[ca.SX]]:
+        return [[getattr(p, f"M{max(i, j)}_{min(i, j)}") for j in range(n)] for i in range(n)]
+
+    def rows(q: ca.SX, v: ca.SX, t: ca.SX, p: object) -> list[ca.SX]:
+        return [
+            sum(getattr(p, f"A{i}_{j}") * v[j] for j in range(n)) + getattr(p, f"g{i}") * t for i in range(m)
+        ]
+
+    return sr.System.from_equations(
+        n,
+        mass,
+        lambda q, v, p: [getattr(p, f"h{i}") for i in range(n)],
+        **({"velocity": rows} if m else {}),
+        parameters=values,
+        name=f"random {n} {m}",
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem. ``contradictory`` by how much, ``rank`` of A as it was made, ``condition`` of M."""
+
+    M: Array
+    h: Array
+    A: Array
+    gamma: Array
+    rank: int
+    contradiction: float
+    condition: float
+    row_condition: float
+
+    def solve(self) -> sr.solves.ForwardDynamics:
+        """Return the forward dynamics of the system that has these numbers."""
+        n, m = len(self.h), len(self.gamma)
+        system = system_of(n, m)
+        numbers = [*self.M[np.tril_indices(n)], *self.h, *self.A.ravel(), *self.gamma]
+        system.parameters.update(zip(system.parameters, map(float, numbers)))
+        return system.forward_dynamics(np.zeros(n), np.zeros(n), throw=False)
+
+    def residuals(self, a: Array, multipliers: Array) -> tuple[float, float]:
+        """Return the largest residuals of M a + h = Aᵀλ and of A a + γ = 0 over the sums of their terms, in long double.
+
+        Rounding of what cancels, 1e-13 of the largest force or acceleration in the kinetic metric, counts as a term.
+        """
+        M, A = self.M.astype(np.longdouble), self.A.astype(np.longdouble)
+        unit = np.sqrt(np.diag(M))
+        motion = M @ a + self.h - A.T @ multipliers
+        terms = np.abs(M) @ np.abs(a) + np.abs(self.h) + np.abs(A.T) @ np.abs(multipliers)
+        reach = max((terms / unit).max(), 1e-300)
+        row = A @ a + self.gamma
+        row_terms = np.abs(A) @ np.abs(a) + np.abs(self.gamma)
+        length = np.sqrt(((A / unit) ** 2).sum(axis=1))
+        return (
+            float(np.max(np.abs(motion) / (terms + 1e-5 * unit * reach))),
+            float(np.max(np.abs(row) / np.maximum(row_terms + 1e-5 * length * reach, 1e-300), initial=0.0)),
+        )
+
+
+def definite(rng: np.random.Generator, n: int, condition: float) -> Array:
+    """Return a symmetric matrix with this condition number."""
+    q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    values = np.logspace(0.0, -np.log10(condition), n) if n > 1 else np.ones(1)
+    mass = (q * rng.permutation(values)) @ q.T
+    return 0.5 * (mass + mass.T)
+
+
+def draw(rng: np.random.Generator, n: int, m: int) -> Case:
+    """Return a random problem: conditions of M to 1e12; dependent, zero, tiny, contradictory rows; mixed units."""
+    condition = 10.0 ** rng.uniform(0.0, 12.0) if rng.random() < 0.5 else 10.0 ** rng.uniform(0.0, 6.0)
+    M = definite(rng, n, condition)
+    rank = int(rng.integers(0, min(m, n) + 1))
+    if rng.random() < 0.5:
+        rank = min(m, n)
+    free = rng.standard_normal((rank, n))
+    mix = np.vstack([np.eye(rank), rng.integers(-2, 3, (m - rank, rank))])
+    wanted = rng.standard_normal(rank) * (rng.random() < 0.9)
+    A, gamma = mix @ free, mix @ wanted
+    contradiction = 0.0
+    if m > rank and rng.random() < 0.3:
+        contradiction = 1.0
+        gamma[rank + int(rng.integers(m - rank))] += rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0)
+    order = rng.permutation(m)
+    A, gamma = A[order], gamma[order]
+    h = rng.standard_normal(n) * 10.0 ** rng.uniform(-3.0, 4.0)
+    units, row_units = np.ones(n), np.ones(m)
+    if rng.random() < 0.4:
+        units = 10.0 ** rng.uniform(-3.0, 3.0, n)
+    if rng.random() < 0.3:
+        row_units = 10.0 ** rng.uniform(-3.0, 3.0, m)
+    size = 10.0 ** rng.uniform(-3.0, 3.0)
+    M, h = size * units[:, None] * M * units, units * h
+    A, gamma = row_units[:, None] * A * units, row_units * gamma
+    values = np.linalg.svd(free, compute_uv=False) if rank else np.ones(1)
+    return Case(M, h, A, gamma, rank, contradiction, condition, float(values[0] / values[-1]))
