@@ -6,18 +6,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
-from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
+    NOISE,
+    answered,
     definite_root,
     definite_solve,
     motion_root,
     refused,
     refused_motion,
 )
+from sarrus.status import Status
 
 EPSILON = float(np.finfo(float).eps)
-# Default penalty: the largest eigenvalue of ρ AᵀA is this multiple of that of M.
-STIFFNESS = 1e8
+# Default penalty: the largest eigenvalue of ρ AᵀA is this multiple of that of M, the smallest one at least the second.
+STIFFNESS, WEAKEST = 1e8, 1e2
 
 
 def augmented_lagrangian(
@@ -80,15 +83,13 @@ def augmented_lagrangian(
             raise ArgumentError(f"{name} must be positive, got {value}", element=name)
     if motion_root(problem.M, problem.basis) is None:
         return refused_motion(problem, "augmented_lagrangian", throw=throw)
-    M, A, force = problem.M, problem.A, problem.tau - problem.h
+    M, A = problem.M, problem.A
     sigma = problem.svd[1][: problem.rank]
     stretch = sigma[0] / sigma[-1] if len(sigma) else 1.0
     mass, length = float(np.linalg.norm(M, 2)), float(sigma[0]) if len(sigma) else 1.0
     if penalty is None:
-        penalty = STIFFNESS * (mass or 1.0) / length**2
-    stiff = M + penalty * A.T @ A
-    condition = float(np.linalg.cond(stiff))
-    root = definite_root(stiff)
+        penalty = (mass or 1.0) * max(STIFFNESS, WEAKEST * stretch**2) / length**2
+    root, condition = _stiff_root(M, A, penalty)
     if root is None:
         return refused(
             problem,
@@ -97,22 +98,33 @@ def augmented_lagrangian(
             "Choose another penalty, or use null_space",
             throw=throw,
             condition=condition,
+            status=Status.ILL_CONDITIONED,
         )
     enough = max(accuracy, 10.0 * problem.n * EPSILON * stretch)
-    particular = -problem.inverse @ problem.gamma
-    gamma = -A @ particular
-    scale = float(np.linalg.norm(particular) + np.linalg.norm(problem.gamma) / length)
-    scale += float(np.linalg.norm(force)) / mass if mass else 0.0
-    a, reaction, steps, converged = np.zeros(problem.n), np.zeros(problem.n), 0, False
-    while not converged and steps < iterations:
-        steps += 1
-        change = definite_solve(root, force + reaction - M @ a - penalty * A.T @ (A @ a + gamma))
-        a = a + change
-        offence = A @ a + gamma
-        reaction = reaction - penalty * A.T @ offence
-        size = max(float(np.linalg.norm(a)) + scale, 1e-300)
-        residual = float(np.linalg.norm(problem.inverse @ offence)) / size
-        converged = residual <= enough and float(np.linalg.norm(change)) <= enough * size
+    history: list[tuple[int, float, bool]] = []
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        particular = -problem.inverse @ gamma
+        scale = float(np.linalg.norm(particular) + np.linalg.norm(gamma) / length)
+        scale += float(np.linalg.norm(force)) / mass if mass else 0.0
+        met = -A @ particular
+        a, reaction, steps, converged = np.zeros(problem.n), np.zeros(problem.n), 0, False
+        while not converged and steps < iterations:
+            steps += 1
+            change = definite_solve(root, force + reaction - M @ a - penalty * A.T @ (A @ a + met))
+            a = a + change
+            offence = A @ a + met
+            reaction = reaction - penalty * A.T @ offence
+            size = max(float(np.linalg.norm(a)) + scale, 1e-300)
+            residual = float(np.linalg.norm(problem.inverse @ offence)) / size
+            converged = residual <= enough and float(np.linalg.norm(change)) <= enough * size
+        history.append((steps, residual, converged))
+        multipliers = problem.inverse.T @ (M @ a - force)
+        return a, A.T @ multipliers, multipliers
+
+    details: dict[str, Array | float] = {"penalty": float(penalty)}
+    found = answered(problem, "augmented_lagrangian", solve, condition, throw=throw, details=details)
+    steps, residual, converged = history[0]
     if not converged:
         return refused(
             problem,
@@ -121,10 +133,25 @@ def augmented_lagrangian(
             "Raise penalty or iterations, or use null_space, which does not iterate",
             throw=throw,
             condition=condition,
+            status=Status.NOT_CONVERGED,
         )
-    return problem.result(
-        a,
-        problem.inverse.T @ (M @ a - force),
-        condition,
-        details={"iterations": float(steps), "penalty": float(penalty), "residual": residual},
-    )
+    details |= {"iterations": float(steps), "residual": residual}
+    return found
+
+
+def _stiff_root(M: Array, A: Array, penalty: float) -> tuple[Array | None, float]:
+    """Return L of L Lᵀ = M + ρ AᵀA and its condition number; None where it is singular to working precision.
+
+    With M = Gᵀ G, Lᵀ is the triangle of [G; √ρ A] (QR), so that the mass is not drowned by a stiff AᵀA.
+    """
+    values, vectors = np.linalg.eigh(M)
+    if values[0] < -len(M) * NOISE * values[-1]:
+        stiff = M + penalty * A.T @ A
+        return definite_root(stiff), float(np.linalg.cond(stiff))
+    stack = np.vstack([np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.sqrt(penalty) * A])
+    if not np.isfinite(stack).all():
+        return None, float("inf")
+    triangle: Array = np.asarray(np.linalg.qr(stack, mode="r"))
+    pivots = np.abs(np.diagonal(triangle))
+    condition = float(np.linalg.cond(triangle)) ** 2
+    return (triangle.T if (pivots > len(M) * NOISE * pivots.max()).all() else None), condition

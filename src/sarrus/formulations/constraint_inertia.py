@@ -29,12 +29,13 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lu_factor, lu_solve
 from scipy.optimize import minimize_scalar
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.metric import WeightedProblem
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import refused
+from sarrus.formulations.requirements import answered, refused
 from sarrus.status import Status
 
 # An eigenvalue of a block of M below this multiple of the norm of M is zero: rounding of the products that make it.
@@ -90,11 +91,14 @@ def projection(
         M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
         tolerance=tolerance, absolute_tolerance=absolute_tolerance,
     )  # fmt: skip
-    w, normal = p.image, p.normal
+    w = p.image
     inertia = w.M + w.projector @ w.M - w.M @ w.projector
-    drive = w.projector @ (w.tau - w.h) + w.M @ normal
+
+    def drive(force: Array, normal: Array) -> Array:
+        return w.projector @ force + w.M @ normal
+
     result = solve_inertia(p, "projection", inertia, drive, throw, across=True)
-    if result.status is not Status.ILL_POSED:
+    if np.isfinite(result.a).all():
         across = w.M @ (np.eye(w.n) - w.projector)
         result.details["mu"] = np.asarray(np.linalg.solve(inertia.T, across).T)
     return result
@@ -123,10 +127,13 @@ def symmetric_projection(
         M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
         tolerance=tolerance, absolute_tolerance=absolute_tolerance,
     )  # fmt: skip
-    w, normal = p.image, p.normal
+    w = p.image
     along, across = w.projector, np.eye(w.n) - w.projector
     inertia = along @ w.M @ along + across @ w.M @ across
-    drive = along @ (w.tau - w.h) + (across - along) @ w.M @ normal
+
+    def drive(force: Array, normal: Array) -> Array:
+        return along @ force + (across - along) @ w.M @ normal
+
     return solve_inertia(p, "symmetric_projection", inertia, drive, throw, across=True)
 
 
@@ -161,10 +168,13 @@ def parameterized_projection(
         M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
         tolerance=tolerance, absolute_tolerance=absolute_tolerance,
     )  # fmt: skip
-    w, normal = p.image, p.normal
+    w = p.image
     g = parameter(g, "g", p, _best_g)
     inertia = w.projector @ w.M + g * (np.eye(w.n) - w.projector)
-    drive = w.projector @ (w.tau - w.h) + g * normal
+
+    def drive(force: Array, normal: Array) -> Array:
+        return w.projector @ force + g * normal
+
     return solve_inertia(p, "parameterized_projection", inertia, drive, throw, details={"g": g})
 
 
@@ -172,15 +182,16 @@ def solve_inertia(
     p: WeightedProblem,
     name: str,
     inertia: Array,
-    drive: Array,
+    drive: Callable[[Array, Array], Array],
     throw: bool,
     *,
     across: bool = False,
     details: dict[str, Array | float] | None = None,
 ) -> Formulation:
-    """Return the answer of inertia · a_W = drive, in the units of the data.
+    """Return the answer of inertia · a_W = drive(f_W, −A_W⁺γ_W), in the units of the data.
 
-    ``across`` says that the matrix needs the mass across the constraints, D, to be positive definite too.
+    ``drive`` is linear in the applied force and the acceleration across the constraints. ``across`` says that the
+    matrix needs the mass across the constraints, D, to be positive definite too.
     """
     w, rows = p.image, p.rows
     if not _definite(w, w.basis):
@@ -200,13 +211,20 @@ def solve_inertia(
             "positive definite on the null space of A alone",
             throw=throw,
         )
-    a = np.linalg.solve(inertia, drive)
-    force = rows @ (rows.T @ (w.M @ a + w.h - w.tau))
-    return p.result(
-        p.inverse_root @ a,
-        p.row_root @ (w.inverse.T @ force),
+    factor = lu_factor(inertia)
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        applied = p.inverse_root @ force
+        a = lu_solve(factor, drive(applied, -w.inverse @ (p.row_root @ gamma)))
+        reaction = rows @ (rows.T @ (w.M @ a - applied))
+        return p.inverse_root @ a, p.root @ reaction, p.row_root @ (w.inverse.T @ reaction)
+
+    return answered(
+        p,
+        name,
+        solve,
         float(np.linalg.cond(inertia)),
-        constraint_force=p.root @ force,
+        throw=throw,
         details={"P": w.projector, "inertia": inertia, **(details or {})},
     )
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lu_factor, lu_solve
 
-from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
+    answered,
     motion_root,
     refused,
     refused_motion,
     refused_rank,
 )
+from sarrus.status import Status
 
 # Diagonal entries of M below this multiple of the largest one are not used as a scale.
 MASSLESS = 1e-12
@@ -75,7 +78,12 @@ def kkt(
             "Use null_space or udwadia_kalaba, which do not square the condition number of A",
             throw=throw,
             condition=condition,
+            status=Status.ILL_CONDITIONED,
         )
-    right = np.concatenate([problem.tau - problem.h, -problem.gamma])
-    solution = scale * np.linalg.solve(scaled, scale * right)
-    return problem.result(solution[:n], solution[n:], condition, details={"matrix": matrix})
+    factor = lu_factor(scaled)
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        solution = scale * lu_solve(factor, scale * np.concatenate([force, -gamma]))
+        return solution[:n], problem.A.T @ solution[n:], solution[n:]
+
+    return answered(problem, "kkt", solve, condition, throw=throw, details={"matrix": matrix})

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lu_factor, lu_solve
 
-from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
+    answered,
     definite_root,
     definite_solve,
     refused,
     refused_mass,
     refused_rank,
 )
+from sarrus.status import Status
 
 
 def lagrange(
@@ -57,7 +60,6 @@ def lagrange(
         return refused_mass(problem, "lagrange", throw=throw)
     if problem.rank < len(problem.gamma):
         return refused_rank(problem, "lagrange", "A M⁻¹ Aᵀ", throw=throw)
-    free = definite_solve(root, problem.tau - problem.h)
     response = definite_solve(root, problem.A.T)
     delassus = problem.A @ response
     scale = np.sqrt(np.diagonal(delassus))
@@ -71,8 +73,15 @@ def lagrange(
             "Use null_space or udwadia_kalaba, which do not square the condition number of A",
             throw=throw,
             condition=condition,
+            status=Status.ILL_CONDITIONED,
         )
-    multipliers = np.linalg.solve(scaled, (-problem.gamma - problem.A @ free) / scale) / scale
-    return problem.result(
-        free + response @ multipliers, multipliers, condition, details={"delassus": delassus}
-    )
+    factor = lu_factor(scaled) if len(scale) else None
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        free = definite_solve(root, force)
+        if factor is None:
+            return free, np.zeros_like(free), gamma
+        multipliers = lu_solve(factor, (-gamma - problem.A @ free) / scale) / scale
+        return free + response @ multipliers, problem.A.T @ multipliers, multipliers
+
+    return answered(problem, "lagrange", solve, condition, throw=throw, details={"delassus": delassus})

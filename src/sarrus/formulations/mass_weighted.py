@@ -8,7 +8,7 @@ from scipy.linalg import solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import definite_root, definite_solve, refused_mass
+from sarrus.formulations.requirements import answered, definite_root, definite_solve, refused_mass
 
 
 def mass_weighted(
@@ -76,16 +76,21 @@ def mass_weighted(
 
     def at_the_constraints(acceleration: Array) -> Array:
         """Return H times an acceleration of the rows, with rounding that stays in its direction."""
-        force: Array = left @ ((left.T @ acceleration) / sigma**2)
+        force: Array = left @ ((left.T @ acceleration) / sigma / sigma)
         return force
 
-    velocity, weight, free = (
-        problem.A @ definite_solve(root, force) for force in (problem.h - g, g, problem.tau - problem.h)
-    )
-    return problem.result(
-        theta @ definite_solve(root, problem.tau - problem.h) - inverse @ problem.gamma,
-        at_the_constraints(-problem.gamma - free),
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        free = definite_solve(root, force)
+        multipliers = at_the_constraints(-gamma - problem.A @ free)
+        return theta @ free - inverse @ gamma, problem.A.T @ multipliers, multipliers
+
+    velocity, weight = (problem.A @ definite_solve(root, force) for force in (problem.h - g, g))
+    return answered(
+        problem,
+        "mass_weighted",
+        solve,
         sigma[0] / sigma[-1] if r else 1.0,
+        throw=throw,
         details={
             "H": H,
             "consistent_inverse": inverse,

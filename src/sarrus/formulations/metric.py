@@ -197,10 +197,6 @@ class WeightedProblem(Problem):
         """Norm of the part of γ_W outside the range of A_W."""
         return self.image.contradiction
 
-    def is_inconsistent(self, a: Array) -> bool:
-        """Tell whether the contradiction is more than rounding, in the metrics."""
-        return self.image.is_inconsistent(self.root @ a)
-
     @cached_property
     def rows(self) -> Array:
         """Orthonormal basis of the range of A_Wᵀ (n, rank), across the constraints."""

@@ -10,7 +10,7 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import definite_solve, motion_root, refused_motion
+from sarrus.formulations.requirements import answered, definite_solve, motion_root, refused_motion
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8
@@ -76,19 +76,28 @@ def null_space(
     root = motion_root(problem.M, K)
     if root is None:
         return refused_motion(problem, "null_space", throw=throw)
+
+    def independent(force: Array, particular: Array) -> Array:
+        return definite_solve(root, K.T @ (force - problem.M @ particular))
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        particular = -inverse @ gamma
+        a = K @ independent(force, particular) + particular
+        multipliers = inverse.T @ (problem.M @ a - force)
+        return a, problem.A.T @ multipliers, multipliers
+
     particular = -inverse @ problem.gamma
-    force = problem.tau - problem.h
-    independent = definite_solve(root, K.T @ (force - problem.M @ particular))
-    a = K @ independent + particular
     spike = _spike(problem, problem.rank, problem.gamma)
     sigma = problem.svd[1]
-    return problem.result(
-        a,
-        inverse.T @ (problem.M @ a - force),
+    return answered(
+        problem,
+        "null_space",
+        solve,
         float(np.linalg.cond(reduced)) if reduced.size else 1.0,
+        throw=throw,
         details={
             "basis": K,
-            "independent_acceleration": independent,
+            "independent_acceleration": independent(problem.tau - problem.h, particular),
             "particular": particular,
             "reduced_mass": reduced,
             "constraint_condition": float(sigma[0] / sigma[problem.rank - 1]) if problem.rank else 1.0,

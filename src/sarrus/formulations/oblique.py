@@ -15,7 +15,6 @@ from sarrus.formulations.constraint_inertia import parameter, solve_inertia
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation
 from sarrus.formulations.tangent_space import rate_of_projector
-from sarrus.status import Status
 
 
 def oblique_projection(
@@ -78,10 +77,13 @@ def oblique_projection(
     w, P = p.image, p.image.projector
     nu = parameter(nu, "nu", p, _best_nu)
     inertia = P @ w.M @ P + nu * (np.eye(w.n) - P)
-    drive = P @ (w.tau - w.h - w.M @ p.normal) + nu * p.normal
+
+    def drive(force: Array, normal: Array) -> Array:
+        return P @ (force - w.M @ normal) + nu * normal
+
     details: dict[str, Array | float] = {"nu": nu, **_rates(p, nu, Adot, C)}
     result = solve_inertia(p, "oblique_projection", inertia, drive, throw, details=details)
-    if result.status is not Status.ILL_POSED:
+    if np.isfinite(result.a).all():
         result.details["S"] = np.eye(w.n) - w.M @ np.linalg.solve(inertia, P)
     return result
 

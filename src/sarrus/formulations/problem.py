@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError
+from sarrus.formulations.checked import NOTHING, Balance, Residuals
 from sarrus.solves import determined_rows
 from sarrus.status import Status
 
@@ -21,8 +22,6 @@ Array = NDArray[np.float64]
 
 # A singular value of A below this multiple of the largest one counts as zero, unless `tolerance` says otherwise.
 TOLERANCE = 1e-10
-# A γ whose part outside the range of A is above this multiple of |γ| + |A| |a| makes a problem inconsistent.
-INCONSISTENT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,35 +122,39 @@ class Problem:
         """Norm of the part of γ outside the range of A, |γ − A A⁺γ|: zero where the constraints agree."""
         return float(np.linalg.norm(self.svd[0][:, self.rank :].T @ self.gamma))
 
-    def is_inconsistent(self, a: Array) -> bool:
-        """Tell whether the contradiction is more than rounding of γ and A a."""
-        size = float(np.linalg.norm(self.gamma)) + float(self.svd[1].max(initial=0.0)) * float(
-            np.linalg.norm(a)
-        )
-        return self.contradiction > INCONSISTENT * size
+    @cached_property
+    def determined(self) -> NDArray[np.bool_]:
+        """Which multipliers are unique (m,): those of rows that no dependency of the rows involves."""
+        if self.rank == len(self.gamma):
+            return np.ones(len(self.gamma), dtype=bool)
+        return determined_rows(self.A, self.rank)
+
+    @cached_property
+    def balance(self) -> Balance:
+        """The problem in balanced units, in which answers are checked."""
+        return Balance(self)
 
     def result(
         self,
         a: Array,
         multipliers: Array,
+        constraint_force: Array,
         condition: float,
-        *,
-        status: Status | None = None,
-        constraint_force: Array | None = None,
+        status: Status,
+        residuals: Residuals = NOTHING,
         details: dict[str, Array | float] | None = None,
     ) -> Formulation:
-        """Return the result; without ``status`` it is OK or INCONSISTENT. Force Aᵀλ unless it is given."""
-        if status is None:
-            status = Status.INCONSISTENT if self.is_inconsistent(a) else Status.OK
+        """Return the result with the rank and the determined rows of the problem."""
         return Formulation(
             a=a,
-            constraint_force=self.A.T @ multipliers if constraint_force is None else constraint_force,
+            constraint_force=constraint_force,
             multipliers=multipliers,
-            determined=determined_rows(self.A, self.rank) if len(self.gamma) else np.ones(0, dtype=bool),
+            determined=self.determined,
             rank=self.rank,
             condition=float(condition),
             status=status,
             problem=self,
+            residuals=residuals,
             details=details or {},
         )
 
@@ -169,8 +172,12 @@ class Formulation:
     determined : (m,) bool, which multipliers are unique.
     rank : numerical rank of A, by ``problem.tolerance``.
     condition : 2-norm condition number of the matrix that this formulation had to invert.
-    status : OK; INCONSISTENT (A a = −γ in the least-squares sense); ILL_POSED (no answer: NaN everywhere).
+    status : OK, once ``residuals`` have been found small. INCONSISTENT: rows contradict each other, A a = −γ in the
+        least-squares sense. ALMOST: a residual is above 1e-9, below 1e-6. ILL_CONDITIONED: one is above, or fewer than
+        four digits of a are sure, or a row was dropped for its size. No answer, NaN everywhere: ILL_POSED, NOT_FINITE,
+        ILL_CONDITIONED or NOT_CONVERGED, as the error says that ``throw`` raises.
     problem : the matrices, for the self-checks.
+    residuals : what the status was judged by, NaN where there is no answer.
     details : by-products of the formulation by name, such as projectors; its function lists them.
     """
 
@@ -182,6 +189,7 @@ class Formulation:
     condition: float
     status: Status
     problem: Problem = field(repr=False)
+    residuals: Residuals = NOTHING
     details: dict[str, Array | float] = field(default_factory=dict, repr=False)
 
     @property

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError, SolveError
+from sarrus.formulations.checked import INCONSISTENT
 from sarrus.formulations.metric import WeightedProblem, as_array
-from sarrus.formulations.problem import INCONSISTENT, TOLERANCE, Array, matrix_rank
-from sarrus.solves import determined_rows
+from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
 from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
 # Missing force above this multiple of the needed one means that the actuators cannot produce the motion.
@@ -121,7 +121,7 @@ def projected_inverse_dynamics(
         u=u,
         constraint_force=p.root @ (p.rows @ (p.rows.T @ missing)),
         multipliers=p.row_root @ multipliers,
-        determined=determined_rows(p.A, p.rank) if len(p.gamma) else np.ones(0, dtype=bool),
+        determined=p.determined,
         residual=residual,
         acceleration_residual=violation,
         rank=p.rank,

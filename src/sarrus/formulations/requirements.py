@@ -1,4 +1,4 @@
-"""What a formulation needs of a problem, and how it refuses one that lacks it."""
+"""What a formulation needs of a problem, how it refuses one that lacks it, and how it answers: checked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from sarrus.errors import SolveError
+from sarrus.formulations.checked import Solve, refine
 from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.status import Status
 
@@ -13,8 +14,8 @@ from sarrus.status import Status
 NOISE = 4.0 * float(np.finfo(float).eps)
 # A mass on the motions left below this multiple of the norm of M is the rounding of the products that make it.
 MASSLESS = 1e-13
-# Above this condition number of a scaled matrix a solve keeps less than three or four correct digits.
-NUMERICALLY_SINGULAR = 1e12
+# Above this condition number of a scaled matrix a correction gains nothing: no digit of a solve is sure.
+NUMERICALLY_SINGULAR = 1e15
 
 
 def definite_root(matrix: Array, floor: float | None = None) -> Array | None:
@@ -48,17 +49,54 @@ def definite_solve(root: Array, right: Array) -> Array:
     return solution
 
 
-def refused(
-    problem: Problem, method: str, reason: str, remedy: str, *, throw: bool, condition: float = float("inf")
+def answered(
+    problem: Problem,
+    method: str,
+    solve: Solve,
+    condition: float,
+    *,
+    throw: bool,
+    non_ideal: Array | None = None,
+    details: dict[str, Array | float] | None = None,
 ) -> Formulation:
-    """Raise `SolveError` with the reason and the remedy, or return NaN with status ILL_POSED."""
-    result = problem.result(
-        np.full(problem.n, np.nan),
-        np.full(len(problem.gamma), np.nan),
-        condition,
-        status=Status.ILL_POSED,
-        constraint_force=np.full(problem.n, np.nan),
+    """Return the answer of ``solve``, refined, with the status that its residuals deserve.
+
+    ``solve`` takes a force (n,) and γ (m,) and returns a, the ideal constraint force and λ; it must be linear in both.
+    ``non_ideal`` (n,) is a force of the constraints that is known before. An answer that is not finite is refused.
+    """
+    other = np.zeros(problem.n) if non_ideal is None else non_ideal
+    with np.errstate(all="ignore"):
+        applied = problem.tau - problem.h + other
+    answer = refine(problem, solve, applied)
+    status = answer.residuals.status
+    if status is Status.NOT_FINITE:
+        return refused(
+            problem,
+            method,
+            f"{status.diagnosis} on the way to the answer",
+            "Scale rows and coordinates: entries of M, A, gamma or forces are too many decades apart",
+            throw=throw,
+            condition=condition,
+            status=status,
+        )
+    return problem.result(
+        answer.a, answer.multipliers, answer.force + other, condition, status, answer.residuals, details
     )
+
+
+def refused(
+    problem: Problem,
+    method: str,
+    reason: str,
+    remedy: str,
+    *,
+    throw: bool,
+    condition: float = float("inf"),
+    status: Status = Status.ILL_POSED,
+) -> Formulation:
+    """Raise `SolveError` with the reason and the remedy, or return NaN with a status that says there is no answer."""
+    nothing = np.full(problem.n, np.nan)
+    result = problem.result(nothing, np.full(len(problem.gamma), np.nan), nothing, condition, status)
     if throw:
         raise SolveError(f"{method}: {reason}. {remedy}", result=result, element=method)
     return result

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
-from sarrus.formulations.problem import TOLERANCE, Formulation, Problem
-from sarrus.formulations.requirements import definite_root, refused_mass
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.formulations.requirements import answered, definite_root, refused_mass
 
 
 def udwadia_kalaba(
@@ -69,21 +69,31 @@ def udwadia_kalaba(
     inverse_root = (vectors / np.sqrt(values)) @ vectors.T
     left, sigma, right = np.linalg.svd(problem.A @ inverse_root)
     r = problem.rank
-    left, sigma, tangent, right = left[:, :r], sigma[:r], right[r:].T, right[:r]
-    free = inverse_root @ (inverse_root @ (problem.tau - problem.h))
-    shortfall = left.T @ (-problem.gamma - problem.A @ free) / sigma
-    ideal = root @ (right.T @ shortfall)
-    friction = root @ (tangent @ (tangent.T @ (inverse_root @ c)))
-    return problem.result(
-        free + inverse_root @ (inverse_root @ (ideal + friction)),
-        left @ (shortfall / sigma),
+    left, sigma, right = left[:, :r], sigma[:r], right[:r]
+    # I − B⁺B as it acts on c, less a force along Aᵀ: the work of c on admissible velocities is kept to the last digit.
+    friction = c - problem.A.T @ (left @ ((right @ (inverse_root @ c)) / sigma))
+
+    def free(force: Array) -> Array:
+        return inverse_root @ (inverse_root @ force)
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        shortfall = left.T @ (-gamma - problem.A @ free(force)) / sigma
+        ideal = root @ (right.T @ shortfall)
+        return free(force + ideal), ideal, left @ (shortfall / sigma)
+
+    found = answered(
+        problem,
+        "udwadia_kalaba",
+        solve,
         sigma[0] / sigma[-1] if r else 1.0,
-        constraint_force=ideal + friction,
+        throw=throw,
+        non_ideal=friction,
         details={
-            "ideal": ideal,
             "non_ideal": friction,
             "root": root,
-            "free_acceleration": free,
+            "free_acceleration": free(problem.tau - problem.h),
             "contradiction": problem.contradiction,
         },
     )
+    found.details["ideal"] = found.constraint_force - friction
+    return found
