@@ -16,11 +16,17 @@ from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 
 
+# Part of a definite metric that is added to a singular M: it leaves half of the digits to either.
+RIDGE = 2.0**-26
+
+
 class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: Equations, ridge: Array | None = None) -> None:
+        """``ridge`` (nv,): the diagonal of a metric in the units of M, for where M is singular; see `metric`."""
         self.equations = equations
+        self.ridge = ridge
         self._functions: dict[str, NativeFunction] = {}
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -98,6 +104,9 @@ class CompiledEquations:
                 return {"residual": e.velocity_residual, "jacobian": e.jacobian}
             case "energy":
                 return {"energy": e.kinetic_energy + e.potential_energy}
+            case "metric":
+                traced = self.mode == la.TRACED
+                return {"metric": self.weighted.factor if traced else self.metric}
             case "invariants":
                 return self._invariants()
             case _:
@@ -108,6 +117,20 @@ class CompiledEquations:
         """Expression of f in M a = f + Aᵀλ."""
         e = self.equations
         return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
+
+    @property
+    def metric(self) -> ca.SX:
+        """Expression of the metric of projections: M, or where M is singular M with a small part of a definite one.
+
+        A motion without kinetic energy has no length in M. Where M is definite on the motions that the constraints
+        leave, as the dynamics demand, the least correction is unique all the same, and is found to `RIDGE`.
+        """
+        e = self.equations
+        if self.mode != la.NULL_SPACE:
+            return e.mass_matrix
+        if self.ridge is None:
+            return e.mass_matrix + RIDGE * ca.trace(e.mass_matrix) / e.nv * ca.SX.eye(e.nv)
+        return e.mass_matrix + RIDGE * ca.diag(ca.SX(self.ridge.tolist()))
 
     @cached_property
     def weighted(self) -> Weighted:

@@ -17,7 +17,8 @@ class Options:
     near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
         the Runge–Kutta stages too, where steps are fixed; adaptive methods always do.
     inconsistent : relative residual of A a + γ above which a solve is INCONSISTENT.
-    position_tolerance : closure residual at which a projection stops [m, rad].
+    position_tolerance : closure residual at which a projection stops, in radians and multiples of the characteristic
+        length of the mechanism; see `sarrus.characteristic`.
     """
 
     singular_cut: float = 1e-10

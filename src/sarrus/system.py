@@ -91,7 +91,7 @@ class System(Evaluations):
         self._generic_known, self._switched = self.nc == 0, 0
         self._surveyed: tuple[Any, assembly.Neighbourhood] | None = None
         self._non_ideal = not e.non_ideal.is_zero()
-        self._scales, self.typical_pivot = (0.0, 0.0), 0.0
+        self._scales, self.typical_pivot = (0.0, 0.0, 0.0), 0.0
         self.table = self.compiled.table()
         self._settings = self.settings()
         self._no_force = np.zeros(self.nv)
@@ -163,7 +163,7 @@ class System(Evaluations):
             near = self._survey(q, t, v)
             self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
             self.table[la.GENERIC_RANK] = near.rank
-            self._scales = near.scale, near.weighted_scale
+            self._scales = near.scale, near.weighted_scale, near.even_scale
             self.typical_pivot = near.smallest
             self._renew_settings()
             self._generic_known, self._switched = True, self.parameters.switched
@@ -306,7 +306,8 @@ class System(Evaluations):
     def load_functions(self, *names: str) -> None:
         """Compile the named functions that the kernels call and put their addresses in the table."""
         direct = ("direct",) if "dynamics" in names and self.compiled.direct is not None else ()
-        for name in (*names, *direct):
+        metric = ("metric",) if "position" in names and self.nc else ()
+        for name in (*names, *direct, *metric):
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
@@ -319,12 +320,15 @@ class System(Evaluations):
 
     def settings(self) -> Array:
         """Return the tolerances for the kernels, from ``options``."""
-        settings = np.zeros(la.N_SETTINGS)
+        size = self.characteristic
+        settings = np.concatenate([np.zeros(la.N_SETTINGS), size.rows, size.columns])
         settings[la.SINGULAR_CUT] = self.options.singular_cut
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
         settings[la.INCONSISTENT] = self.options.inconsistent
         settings[la.NEAR] = self.options.near_singular
-        settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = self._scales
+        settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = self._scales[:2]
+        settings[la.SCALE_OF_EVEN_ROWS] = self._scales[2]
+        settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
         return settings
@@ -335,6 +339,7 @@ class System(Evaluations):
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
         self.mechanism, self.joint_names = other.mechanism, other.joint_names
+        self.characteristic, self.compiled.ridge = other.characteristic, other.compiled.ridge
         self.driven, self.parameters = other.driven, other.parameters
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.analysis.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from sarrus.system import System
 
 TOLERANCE = 1e-12
-# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
-DATA_TOLERANCE = 1e-6
-MAX_ITERATIONS = 300
 RESTARTS = 4
 # Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
 _TURN, _TURNS = 2.0, 24
@@ -44,26 +42,26 @@ def assemble(
     """
     free = free_velocities(system, locked)
     start = system.normalized(q)
-    if not np.isfinite(_residual(system, start, t)):
+    if not np.isfinite(gap(system, start, t)):
         raise ArgumentError(
             f"{system.name}: q lies where the constraints are not finite numbers", element="q"
         )
     rng = np.random.default_rng(1)
     best, iterations = descend(system, start, t, free)
-    error = _residual(system, best, t)
+    error = gap(system, best, t)
     for attempt in range(RESTARTS):
         if error <= DATA_TOLERANCE:
             break
-        kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free
+        kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free / system.characteristic.columns
         trial, more = descend(system, system.move(start, kick), t, free)
         iterations += more
-        left = _residual(system, trial, t)
+        left = gap(system, trial, t)
         if left < error:
             best, error = trial, left
     opposite: tuple[str, ...] = ()
     if error <= DATA_TOLERANCE:
         best, opposite, more = _turn_round(system, best, t, free)
-        error, iterations = _residual(system, best, t), iterations + more
+        error, iterations = gap(system, best, t), iterations + more
     near = survey(system, best, t)
     if error > DATA_TOLERANCE or opposite:
         status = Status.NOT_CLOSED
@@ -77,7 +75,8 @@ def assemble(
         for name, rows in system.closure_rows.items()
         if rows.stop <= system.nh
     }
-    result = Assembly(read_only(best), error, iterations, near.here, status, gaps, opposite)
+    residual = float(np.abs(phi).max(initial=0.0))
+    result = Assembly(read_only(best), residual, iterations, near.here, status, gaps, opposite)
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
     return result
@@ -97,7 +96,8 @@ class Neighbourhood:
 
     ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
     itself. ``scale`` is the largest singular value of A nearby or at a random configuration and
-    ``weighted_scale`` that of A M^(−1/2): pivots count as singular against these. ``smallest`` is the largest
+    ``weighted_scale`` that of A M^(−1/2), ``even_scale`` the same with rows in characteristic units: pivots count as
+    singular against these. ``smallest`` is the largest
     value nearby of the smallest singular value of A M^(−1/2) at the generic rank.
     """
 
@@ -106,6 +106,7 @@ class Neighbourhood:
     here: int
     scale: float
     weighted_scale: float
+    even_scale: float
     smallest: float
 
 
@@ -120,15 +121,17 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
-        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0)
-    if _residual(system, q, t) > TOLERANCE:
+        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    if gap(system, q, t) > TOLERANCE:
         closed, _ = descend(system, q, t, everything)
-        q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
+        q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     anywhere = random_coordinates(system.equations, np.random.default_rng(4))
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
+    in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
+    even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
     rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
     even = max(_largest(rows * jacobian) for jacobian in (*jacobians, elsewhere))
@@ -136,7 +139,9 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
     rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
     smallest = max(np.linalg.svd(w, compute_uv=False)[rank - 1] for w in weighted) if rank else 0.0
-    return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
+    return Neighbourhood(
+        max(holonomic), rank, holonomic[0], scale, weighted_scale, even_scale, float(smallest)
+    )
 
 
 def _row_scales(system: System, jacobians: list[Array]) -> Array:
@@ -156,28 +161,37 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
 
     Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
-    back to q; such samples say nothing and are drawn anew.
+    back to q; then they are closed without motion along the step, and what still falls back is drawn anew.
     """
     rng = np.random.default_rng(2)
     everything = np.ones(system.nv)
-    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv))
-    scale = _largest(finite_jacobian(system, beside, t, v))
-    tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
-    directions = [v] if np.linalg.norm(v) > 1e-12 else []
+    size = system.characteristic
+    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
+
+    def even(place: Array) -> Array:
+        return np.asarray(size.rows[:, None] * finite_jacobian(system, place, t, v) / size.columns)
+
+    tangent = _tangent(even(q)[: system.nh], _largest(even(beside))) / size.columns
+    directions = [v] if np.linalg.norm(size.columns * v) > 1e-12 else []
     directions += [tangent.T @ rng.standard_normal(len(tangent)) for _ in range(_DRAWS) if len(tangent)]
-    found = []
+    found, speed = [], float(np.linalg.norm(size.columns * v))
     for direction in directions:
-        kick = 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv)
-        step = _NEAR * direction / np.linalg.norm(direction)
+        kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
+        step = _NEAR * direction / np.linalg.norm(size.columns * direction)
         away = system.move(q, step)
-        near, iterations = descend(system, away, t, everything)
-        fallen = np.linalg.norm(near - q) < 0.5 * np.linalg.norm(away - q) or iterations > _QUICK
-        if _residual(system, near, t) <= DATA_TOLERANCE and not fallen:
-            found.append((near, v + kick))
+        _, _, right = np.linalg.svd((size.columns * step)[None])
+        beside_it = right[1:].T / size.columns[:, None]
+        for ways in (everything, beside_it):
+            near, iterations = descend(system, away, t, ways)
+            came, went = (np.linalg.norm(size.coordinates * (place - q)) for place in (near, away))
+            fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
+            if gap(system, near, t) <= DATA_TOLERANCE and not fallen:
+                found.append((near, v + kick))
+                break
         if len(found) == 3:
             break
     if not found and system.nc > system.nh:
-        found = [(q, v + 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv))]
+        found = [(q, v + 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns)]
     return found
 
 
@@ -204,6 +218,13 @@ def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     return np.linalg.solve(np.linalg.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 
+def _in_metric(system: System, q: Array, jacobian: Array, t: float) -> Array:
+    """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
+    size = system.characteristic
+    rows = size.rows[:, None] * jacobian
+    return np.linalg.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
+
+
 def _tangent(jacobian: Array, scale: float) -> Array:
     """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
     _, values, right = np.linalg.svd(jacobian)
@@ -215,47 +236,6 @@ def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None
     return survey(system, q, t, v).rank
 
 
-def _residual(system: System, q: Array, t: float) -> float:
-    phi = system.constraint_residual(q, t)
-    return float(np.abs(phi).max()) if phi.size else 0.0
-
-
-def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
-    """Run Levenberg–Marquardt steps of at most one radian or metre until nothing improves."""
-    phi = system.constraint_residual(q, t)
-    size = float(np.linalg.norm(phi))
-    scale = 1.0
-    for iteration in range(MAX_ITERATIONS):
-        if size <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
-            return q, iteration
-        left, values, right = np.linalg.svd(
-            system.constraint_jacobian(q, t)[: system.nh] * free, full_matrices=False
-        )
-        keep = values > 1e-9 * max(values[0], 1e-300)
-        left, values, right = left[:, keep], values[keep], right[keep]
-        slope = left.T @ phi
-        improved = False
-        for _ in range(12):
-            step = -free * (right.T @ (values * slope / (values**2 + scale * size**2)))
-            step /= max(1.0, float(np.abs(step).max(initial=0.0)))
-            trial = system.move(q, step)
-            value = system.constraint_residual(trial, t)
-            if np.linalg.norm(value) < size:
-                improved = True
-                break
-            scale = 10.0 * scale
-            if float(np.abs(step).max(initial=0.0)) < 1e-16:
-                break
-        if not improved:
-            return q, iteration
-        stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
-        q, phi, size = trial, value, float(np.linalg.norm(value))
-        scale = max(0.1 * scale, 1e-4)
-        if stalled:
-            return q, iteration
-    return q, MAX_ITERATIONS
-
-
 def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
     """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
@@ -263,10 +243,10 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
     for _ in range(_TURNS):
         if not names:
             break
-        kick = _TURN * rng.standard_normal(system.nv) * free
+        kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
         trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
-        left = flipped(system, trial) if _residual(system, trial, t) <= DATA_TOLERANCE else names
+        left = flipped(system, trial) if gap(system, trial, t) <= DATA_TOLERANCE else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations
