@@ -16,17 +16,17 @@ from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 
 
-# Part of a definite metric that is added to a singular M: it leaves half of the digits to either.
-RIDGE = 2.0**-26
+# Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
+RIDGE = 2.0**-40
 
 
 class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
 
-    def __init__(self, equations: Equations, ridge: Array | None = None) -> None:
-        """``ridge`` (nv,): the diagonal of a metric in the units of M, for where M is singular; see `metric`."""
+    def __init__(self, equations: Equations, ridge: Array | None = None, stiff: Array | None = None) -> None:
+        """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`."""
         self.equations = equations
-        self.ridge = ridge
+        self.ridge, self.stiff = ridge, stiff
         self._functions: dict[str, NativeFunction] = {}
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -120,17 +120,19 @@ class CompiledEquations:
 
     @property
     def metric(self) -> ca.SX:
-        """Expression of the metric of projections: M, or where M is singular M with a small part of a definite one.
+        """Expression of the metric of projections: M, or where M is singular M + AᵀD A + a small ridge.
 
-        A motion without kinetic energy has no length in M. Where M is definite on the motions that the constraints
-        leave, as the dynamics demand, the least correction is unique all the same, and is found to `RIDGE`.
+        A motion without kinetic energy has no length in M. The shortest δ with given A δ is unique all the same where
+        M is definite on the motions that the constraints leave, as the dynamics demand; then M + AᵀD A is definite for
+        any D > 0, and the same δ is the shortest in it (δᵀAᵀD A δ is given).
         """
         e = self.equations
         if self.mode != la.NULL_SPACE:
             return e.mass_matrix
-        if self.ridge is None:
-            return e.mass_matrix + RIDGE * ca.trace(e.mass_matrix) / e.nv * ca.SX.eye(e.nv)
-        return e.mass_matrix + RIDGE * ca.diag(ca.SX(self.ridge.tolist()))
+        size = ca.trace(e.mass_matrix) / e.nv
+        ridge = size * ca.SX.ones(e.nv) if self.ridge is None else ca.SX(self.ridge.tolist())
+        stiff = size * ca.SX.ones(e.nc) if self.stiff is None else ca.SX(self.stiff.tolist())
+        return e.mass_matrix + e.jacobian.T @ ca.diag(stiff) @ e.jacobian + RIDGE * ca.diag(ridge)
 
     @cached_property
     def weighted(self) -> Weighted:

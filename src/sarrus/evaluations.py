@@ -31,7 +31,9 @@ class Evaluations:
         joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
         self.joint_names: tuple[str, ...] = joints
         self.characteristic = characteristic(self)
-        self.compiled = CompiledEquations(e, self.characteristic.metric if mechanism else None)
+        size = self.characteristic
+        parts = (size.metric, size.mass * (size.length * size.rows) ** 2) if mechanism else ()
+        self.compiled = CompiledEquations(e, *parts)
         self._quaternions = np.array(e.quaternions, dtype=np.int64)
         n = self.nq + self.nv
         self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)

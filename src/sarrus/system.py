@@ -339,7 +339,8 @@ class System(Evaluations):
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
         self.mechanism, self.joint_names = other.mechanism, other.joint_names
-        self.characteristic, self.compiled.ridge = other.characteristic, other.compiled.ridge
+        self.characteristic = other.characteristic
+        self.compiled.ridge, self.compiled.stiff = other.compiled.ridge, other.compiled.stiff
         self.driven, self.parameters = other.driven, other.parameters
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()

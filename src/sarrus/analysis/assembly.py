@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.analysis.closing import NEWTON, flow, turned_over
 from sarrus.analysis.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
@@ -30,14 +31,18 @@ _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 def assemble(
     system: System, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
 ) -> Assembly:
-    """Close the loops from the guess q, moving as little as possible.
+    """Close the loops from the guess q without leaving its branch, moving as little as possible.
 
-    Levenberg–Marquardt on φ(q, t) with damping ‖φ‖², which converges fast even where A loses rank (Fan and
-    Yuan, Computing 74, 2005). Coordinates in ``locked`` (joint or coordinate names) keep their values.
-    Where the descent gets stuck, it starts again from four small seeded perturbations before giving up.
-    Revolute, cylindrical, screw and planar closures may end up with opposite instead of parallel axes; then
-    it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and ``flipped``
-    names them.
+    Coordinates in ``locked`` (joint or coordinate names) keep their values. Where the guess is a closed configuration
+    but for these, they are moved to their values from there and the mechanism comes along, as it would by continuous
+    motion; ``limits`` says how far they came where the way is blocked. Any other guess is closed by a continuous
+    descent. Lengths are measured in the kinetic metric, so that units do not matter.
+
+    Where that does not close the loops, Levenberg–Marquardt steps are tried from the guess and from four seeded
+    perturbations before giving up. Revolute, cylindrical, screw and planar closures may end up with opposite instead
+    of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
+    ``flipped`` names them. ``left_branch`` names the closures of which the answer may be on another branch than the
+    guess: all after such a jump, after a descent those whose orientation changed.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
     free = free_velocities(system, locked)
@@ -46,24 +51,10 @@ def assemble(
         raise ArgumentError(
             f"{system.name}: q lies where the constraints are not finite numbers", element="q"
         )
-    rng = np.random.default_rng(1)
-    best, iterations = descend(system, start, t, free)
-    error = gap(system, best, t)
-    for attempt in range(RESTARTS):
-        if error <= DATA_TOLERANCE:
-            break
-        kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free / system.characteristic.columns
-        trial, more = descend(system, system.move(start, kick), t, free)
-        iterations += more
-        left = gap(system, trial, t)
-        if left < error:
-            best, error = trial, left
-    opposite: tuple[str, ...] = ()
-    if error <= DATA_TOLERANCE:
-        best, opposite, more = _turn_round(system, best, t, free)
-        error, iterations = gap(system, best, t), iterations + more
+    found = _close(system, start, t, free)
+    best, error = found.q, gap(system, found.q, t)
     near = survey(system, best, t)
-    if error > DATA_TOLERANCE or opposite:
+    if error > DATA_TOLERANCE or found.opposite:
         status = Status.NOT_CLOSED
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
@@ -75,11 +66,81 @@ def assemble(
         for name, rows in system.closure_rows.items()
         if rows.stop <= system.nh
     }
-    residual = float(np.abs(phi).max(initial=0.0))
-    result = Assembly(read_only(best), residual, iterations, near.here, status, gaps, opposite)
+    result = Assembly(
+        read_only(best),
+        float(np.abs(phi).max(initial=0.0)),
+        found.iterations,
+        near.here,
+        status,
+        gaps,
+        found.opposite,
+        found.left_branch,
+        found.limits,
+    )
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Closed:
+    """Where closing the loops ended; the fields are those of `Assembly`."""
+
+    q: Array
+    iterations: int
+    opposite: tuple[str, ...] = ()
+    left_branch: tuple[str, ...] = ()
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
+    """Close the loops: by continuation, else by a continuous descent, else by jumps."""
+    from sarrus.analysis.continuation import closed_origin, follow
+
+    error = gap(system, start, t)
+    limits: dict[str, float] = {}
+    names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
+    if error > TOLERANCE and not free.all():
+        origin = closed_origin(system, start, t, free)
+        if origin is not None:
+            way = follow(system, origin, start, t, free)
+            if way.arrived:
+                best, iterations = descend(system, way.q, t, free)
+                return _Closed(best, iterations)
+            limits = {
+                name: float(way.q[i])
+                for i, name in enumerate(system.coordinate_names)
+                if way.q[i] != start[i] and name in _locked_names(system, free)
+            }
+    best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
+    best, iterations = descend(system, best, t, free)
+    iterations += steps
+    jumped = bool(limits)
+    rng = np.random.default_rng(1)
+    attempts = [np.zeros(system.nv)]
+    attempts += [
+        0.1 * (1 + k) * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        for k in range(RESTARTS)
+    ]
+    error = gap(system, best, t)
+    for kick in attempts:
+        if error <= DATA_TOLERANCE:
+            break
+        trial, more = descend(system, system.move(start, kick), t, free)
+        iterations += more
+        left = gap(system, trial, t)
+        if left < error:
+            best, error, jumped = trial, left, True
+    if error > DATA_TOLERANCE:
+        return _Closed(best, iterations, limits=limits)
+    turned, opposite, more = _turn_round(system, best, t, free)
+    jumped = jumped or turned is not best
+    changed = names if jumped else turned_over(system, start, turned, t, free)
+    return _Closed(turned, iterations + more, opposite, changed, limits)
+
+
+def _locked_names(system: System, free: Array) -> set[str]:
+    return {name for name, value in zip(system.velocity_names, free) if value == 0.0}
 
 
 def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:
