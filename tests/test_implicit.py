@@ -241,7 +241,7 @@ def test_number_of_steps_does_not_depend_on_the_stiffness(method):
     assert max(count for count, _ in runs) == runs[0][0] < 300  # 1e4 swings, and is followed
     assert runs[-1][0] < 1.1 * runs[-2][0]
     explicit = [steps(k, "dop853") for k in stiffnesses[:4]]
-    assert explicit[-1][0] > 8 * explicit[-2][0]
+    assert explicit[-1][0] > 4 * explicit[-2][0]  # projections move the light bob, which 1e6 N/m throw back
     assert explicit[-1][0] > 20 * runs[-2][0]
     for (_, run), (_, reference) in zip(runs, explicit):
         assert_allclose(run.q[-1], reference.q[-1], atol=5e-6)

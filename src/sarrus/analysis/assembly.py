@@ -188,7 +188,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
         q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
-    anywhere = random_coordinates(system.equations, np.random.default_rng(4))
+    anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
