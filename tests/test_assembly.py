@@ -193,13 +193,17 @@ def test_half_turn_is_not_closed(kind: str, axis: tuple[float, float, float]) ->
     "kinds", [("revolute", "distance"), ("weld", "weld", "point"), ("planar", "universal")]
 )
 def test_velocity_projection_is_the_nearest(seed: int, kinds: tuple[str, ...]) -> None:
-    """v − A⁺A v: admissible, idempotent, and orthogonal to every admissible velocity, for any rank."""
+    """Admissible, idempotent, and orthogonal in M to every admissible velocity, for any rank."""
     plan = random_tree(seed)
     q = random_coordinates(plan)
     system = System(close_loops(plan, q, kinds))
     _, wish = random_state(system, seed)
     jacobian = system.constraint_jacobian(q)
-    expected: Array = wish - np.linalg.pinv(jacobian, rcond=1e-9) @ jacobian @ wish
+    lower = np.linalg.cholesky(system.mass_matrix(q))
+    weighted = np.linalg.solve(lower, jacobian.T).T  # A L⁻ᵀ with M = L Lᵀ
+    expected: Array = wish - np.linalg.solve(
+        lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wish
+    )
     v = system.project_velocity(q, wish)
     np.testing.assert_allclose(v, expected, atol=1e-9)
     np.testing.assert_allclose(jacobian @ v, 0.0, atol=1e-11)

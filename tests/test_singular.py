@@ -160,7 +160,7 @@ def test_velocities_are_projected_without_blowing_up(case, distance):
     for _ in range(5):
         guess = v + 0.1 * rng.standard_normal(system.nv)
         projected = system.project_velocity(q, guess)
-        assert np.linalg.norm(projected) <= np.linalg.norm(guess) * (1 + 1e-12)
+        assert system.kinetic_energy(q, projected) <= system.kinetic_energy(q, guess) * (1 + 1e-12)
         slip = np.abs(system.constraint_jacobian(q) @ projected).max()
         assert slip < 1e-8 * min(1.0, 1e-2 + distance)
     assert np.abs(system.project_velocity(q, v) - v).max() < 1e-8

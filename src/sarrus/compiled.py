@@ -17,11 +17,17 @@ from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 
 
+# Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
+RIDGE = 2.0**-40
+
+
 class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: Equations, ridge: Array | None = None, stiff: Array | None = None) -> None:
+        """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`."""
         self.equations = equations
+        self.ridge, self.stiff = ridge, stiff
         self._functions: dict[str, NativeFunction] = {}
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -100,6 +106,9 @@ class CompiledEquations:
                 return {"residual": e.velocity_residual, "jacobian": e.jacobian}
             case "energy":
                 return {"energy": e.kinetic_energy + e.potential_energy}
+            case "metric":
+                traced = self.mode == la.TRACED
+                return {"metric": self.weighted.factor if traced else self.metric}
             case "invariants":
                 return self._invariants()
             case _:
@@ -110,6 +119,22 @@ class CompiledEquations:
         """Expression of f in M a = f + Aᵀλ."""
         e = self.equations
         return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
+
+    @property
+    def metric(self) -> ca.SX:
+        """Expression of the metric of projections: M, or where M is singular M + AᵀD A + a small ridge.
+
+        A motion without kinetic energy has no length in M. The shortest δ with given A δ is unique all the same where
+        M is definite on the motions that the constraints leave, as the dynamics demand; then M + AᵀD A is definite for
+        any D > 0, and the same δ is the shortest in it (δᵀAᵀD A δ is given).
+        """
+        e = self.equations
+        if self.mode != la.NULL_SPACE:
+            return e.mass_matrix
+        size = ca.trace(e.mass_matrix) / e.nv
+        ridge = size * ca.SX.ones(e.nv) if self.ridge is None else ca.SX(self.ridge.tolist())
+        stiff = size * ca.SX.ones(e.nc) if self.stiff is None else ca.SX(self.stiff.tolist())
+        return e.mass_matrix + e.jacobian.T @ ca.diag(stiff) @ e.jacobian + RIDGE * ca.diag(ridge)
 
     @cached_property
     def weighted(self) -> Weighted:

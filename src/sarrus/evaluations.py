@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.characteristic import characteristic
 from sarrus.compiled import CompiledEquations
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, unknown_name
@@ -23,13 +24,16 @@ class Evaluations:
     def _describe(self, e: Equations, mechanism: Mechanism | None, driven: MechanismParameters) -> None:
         self.mechanism, self.driven = mechanism, driven
         self.equations = e
-        self.compiled = CompiledEquations(e)
         self.parameters = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, driven.check)
         self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
         self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
         self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
         joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
         self.joint_names: tuple[str, ...] = joints
+        self.characteristic = characteristic(self)
+        size = self.characteristic
+        parts = (size.metric, size.mass * (size.length * size.rows) ** 2) if mechanism else ()
+        self.compiled = CompiledEquations(e, *parts)
         self._quaternions = np.array(e.quaternions, dtype=np.int64)
         n = self.nq + self.nv
         self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sarrus.formulated import FormulatedAcceleration, Method
     from sarrus.local_model import LocalModel
 
-# A start farther from the constraints than this is an error rather than projected silently.
+# A start farther from the constraints than this is an error rather than projected silently [characteristic lengths].
 START_TOLERANCE = 1e-5
 # A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
 _CALL_SECONDS = 0.1
@@ -117,13 +117,16 @@ class Integration:
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
         gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
-        if gap > START_TOLERANCE:
+        size = s.characteristic
+        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > START_TOLERANCE:
             raise ArgumentError(
                 f"{s.name}: the initial q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
                 element="q",
             )
         slip = np.abs(s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(initial=0.0)
-        if slip > START_TOLERANCE * (1.0 + np.abs(x[s.nq : s.nq + s.nv]).max(initial=0.0)):
+        if np.abs(size.rows * s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(
+            initial=0.0
+        ) > START_TOLERANCE * (1.0 + np.abs(size.columns * x[s.nq : s.nq + s.nv]).max(initial=0.0)):
             raise ArgumentError(
                 f"{s.name}: the initial v violates the constraints by {slip:.3g}; "
                 "make it admissible with system.project_velocity(q, v)",
@@ -343,7 +346,7 @@ class Integration:
         self.table[ranks] = s.table[ranks]
         self._begin_stretch()
         fresh = s.settings()
-        scales = [la.SCALE_OF_ROWS, la.SCALE_OF_WEIGHTED_ROWS]
+        scales = [la.SCALE_OF_ROWS, la.SCALE_OF_WEIGHTED_ROWS, la.SCALE_OF_EVEN_ROWS]
         self.settings[scales] = fresh[scales]
         self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):

@@ -18,7 +18,8 @@ class Options:
         the Runge–Kutta stages too, where steps are fixed; adaptive methods always do.
     inconsistent : a solve is INCONSISTENT where dependent rows contradict each other by more than this: where row
         j of A is Σ c_k (row k), |γ_j − Σ c_k γ_k| over the sum of the magnitudes of these terms.
-    position_tolerance : closure residual at which a projection stops [m, rad].
+    position_tolerance : closure residual at which a projection stops, in radians and multiples of the characteristic
+        length of the mechanism; see `sarrus.characteristic`.
     """
 
     singular_cut: float = 1e-10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -149,7 +149,10 @@ class InverseDynamics:
 class Assembly:
     """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
 
-    ``flipped`` names the closures that hold with opposite instead of parallel axes. ``status``: OK; SINGULAR
+    ``flipped`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which the
+    answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
+    coordinates could not be moved to their values from the closed configuration that the guess came from, how far
+    they came; an answer is then one that no such motion reaches. ``status``: OK; SINGULAR
     (closed, where the rank drops); INCONSISTENT (closed to the accuracy of the data: redundant rows
     contradict each other below 1e-6); NOT_CLOSED (stuck at a local minimum, or flipped).
     """
@@ -161,10 +164,22 @@ class Assembly:
     status: Status
     gaps: dict[str, float]
     flipped: tuple[str, ...] = ()
+    left_branch: tuple[str, ...] = ()
+    limits: dict[str, float] = field(default_factory=dict)
 
     @property
     def message(self) -> str:
-        """The diagnosis in words, with the worst closure."""
+        """The diagnosis in words, with the worst closure, limits and the branch."""
+        limits = ", ".join(f"{name!r} at {value:.6g}" for name, value in self.limits.items())
+        text = self._diagnosis()
+        if limits:
+            text += f"; moved from where the loops were closed, it stops with {limits}"
+        if self.left_branch:
+            names = ", ".join(map(repr, self.left_branch))
+            text += f"; perhaps on another branch than the guess, by closure {names}"
+        return text
+
+    def _diagnosis(self) -> str:
         if self.flipped:
             names = ", ".join(repr(name) for name in self.flipped)
             return (

@@ -94,7 +94,7 @@ class System(Evaluations):
         self._non_ideal = not e.non_ideal.is_zero()
         rows = self.closure_rows.values()
         self._first_rows = [row.start for row in rows for _ in range(row.start, row.stop)]
-        self._scales, self.typical_pivot = (0.0, 0.0), 0.0
+        self._scales, self.typical_pivot = (0.0, 0.0, 0.0), 0.0
         self.table = self.compiled.table()
         self._settings = self.settings()
         self._no_force = np.zeros(self.nv)
@@ -166,7 +166,7 @@ class System(Evaluations):
             near = self._survey(q, t, v)
             self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
             self.table[la.GENERIC_RANK] = near.rank
-            self._scales = near.scale, near.weighted_scale
+            self._scales = near.scale, near.weighted_scale, near.even_scale
             self.typical_pivot = near.smallest
             self._renew_settings()
             self._generic_known, self._switched = True, self.parameters.switched
@@ -339,7 +339,8 @@ class System(Evaluations):
         """Compile the named functions that the kernels call and put their addresses in the table."""
         if self.compiled.direct is None:
             names = tuple(name for name in names if name not in ("direct", "checked"))
-        for name in names:
+        metric = ("metric",) if "position" in names and self.nc else ()
+        for name in (*names, *metric):
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
@@ -352,13 +353,15 @@ class System(Evaluations):
 
     def settings(self) -> Array:
         """Return the tolerances for the kernels, from ``options``."""
-        settings = np.zeros(la.N_SETTINGS + self.nc)
-        settings[la.FIRST_ROWS :] = self._first_rows
+        size = self.characteristic
+        settings = np.concatenate([np.zeros(la.N_SETTINGS), size.rows, size.columns, self._first_rows])
         settings[la.SINGULAR_CUT] = self.options.singular_cut
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
         settings[la.INCONSISTENT] = self.options.inconsistent
         settings[la.NEAR] = self.options.near_singular
-        settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = self._scales
+        settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = self._scales[:2]
+        settings[la.SCALE_OF_EVEN_ROWS] = self._scales[2]
+        settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
         return settings
@@ -369,6 +372,8 @@ class System(Evaluations):
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
         self.mechanism, self.joint_names = other.mechanism, other.joint_names
+        self.characteristic = other.characteristic
+        self.compiled.ridge, self.compiled.stiff = other.compiled.ridge, other.compiled.stiff
         self.driven, self.parameters = other.driven, other.parameters
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()

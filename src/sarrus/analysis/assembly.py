@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus import dense
+from sarrus.analysis.closing import NEWTON, flow, turned_over
+from sarrus.analysis.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from sarrus.system import System
 
 TOLERANCE = 1e-12
-# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
-DATA_TOLERANCE = 1e-6
-MAX_ITERATIONS = 300
 RESTARTS = 4
 # Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
 _TURN, _TURNS = 2.0, 24
@@ -33,40 +32,30 @@ _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 def assemble(
     system: System, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
 ) -> Assembly:
-    """Close the loops from the guess q, moving as little as possible.
+    """Close the loops from the guess q without leaving its branch, moving as little as possible.
 
-    Levenberg–Marquardt on φ(q, t) with damping ‖φ‖², which converges fast even where A loses rank (Fan and
-    Yuan, Computing 74, 2005). Coordinates in ``locked`` (joint or coordinate names) keep their values.
-    Where the descent gets stuck, it starts again from four small seeded perturbations before giving up.
-    Revolute, cylindrical, screw and planar closures may end up with opposite instead of parallel axes; then
-    it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and ``flipped``
-    names them.
+    Coordinates in ``locked`` (joint or coordinate names) keep their values. Where the guess is a closed configuration
+    but for these, they are moved to their values from there and the mechanism comes along, as it would by continuous
+    motion; ``limits`` says how far they came where the way is blocked. Any other guess is closed by a continuous
+    descent. Lengths are measured in the kinetic metric, so that units do not matter.
+
+    Where that does not close the loops, Levenberg–Marquardt steps are tried from the guess and from four seeded
+    perturbations before giving up. Revolute, cylindrical, screw and planar closures may end up with opposite instead
+    of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
+    ``flipped`` names them. ``left_branch`` names the closures of which the answer may be on another branch than the
+    guess: all after such a jump, after a descent those whose orientation changed.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
     free = free_velocities(system, locked)
     start = system.normalized(q)
-    if not np.isfinite(_residual(system, start, t)):
+    if not np.isfinite(gap(system, start, t)):
         raise ArgumentError(
             f"{system.name}: q lies where the constraints are not finite numbers", element="q"
         )
-    rng = np.random.default_rng(1)
-    best, iterations = descend(system, start, t, free)
-    error = _residual(system, best, t)
-    for attempt in range(RESTARTS):
-        if error <= DATA_TOLERANCE:
-            break
-        kick = 0.1 * (1 + attempt) * rng.standard_normal(system.nv) * free
-        trial, more = descend(system, system.move(start, kick), t, free)
-        iterations += more
-        left = _residual(system, trial, t)
-        if left < error:
-            best, error = trial, left
-    opposite: tuple[str, ...] = ()
-    if error <= DATA_TOLERANCE:
-        best, opposite, more = _turn_round(system, best, t, free)
-        error, iterations = _residual(system, best, t), iterations + more
+    found = _close(system, start, t, free)
+    best, error = found.q, gap(system, found.q, t)
     near = survey(system, best, t)
-    if error > DATA_TOLERANCE or opposite:
+    if error > DATA_TOLERANCE or found.opposite:
         status = Status.NOT_CLOSED
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
@@ -78,10 +67,81 @@ def assemble(
         for name, rows in system.closure_rows.items()
         if rows.stop <= system.nh
     }
-    result = Assembly(read_only(best), error, iterations, near.here, status, gaps, opposite)
+    result = Assembly(
+        read_only(best),
+        float(np.abs(phi).max(initial=0.0)),
+        found.iterations,
+        near.here,
+        status,
+        gaps,
+        found.opposite,
+        found.left_branch,
+        found.limits,
+    )
     if throw and status is Status.NOT_CLOSED:
         raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Closed:
+    """Where closing the loops ended; the fields are those of `Assembly`."""
+
+    q: Array
+    iterations: int
+    opposite: tuple[str, ...] = ()
+    left_branch: tuple[str, ...] = ()
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
+    """Close the loops: by continuation, else by a continuous descent, else by jumps."""
+    from sarrus.analysis.continuation import closed_origin, follow
+
+    error = gap(system, start, t)
+    limits: dict[str, float] = {}
+    names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
+    if error > TOLERANCE and not free.all():
+        origin = closed_origin(system, start, t, free)
+        if origin is not None:
+            way = follow(system, origin, start, t, free)
+            if way.arrived:
+                best, iterations = descend(system, way.q, t, free)
+                return _Closed(best, iterations)
+            limits = {
+                name: float(way.q[i])
+                for i, name in enumerate(system.coordinate_names)
+                if way.q[i] != start[i] and name in _locked_names(system, free)
+            }
+    best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
+    best, iterations = descend(system, best, t, free)
+    iterations += steps
+    jumped = bool(limits)
+    rng = np.random.default_rng(1)
+    attempts = [np.zeros(system.nv)]
+    attempts += [
+        0.1 * (1 + k) * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        for k in range(RESTARTS)
+    ]
+    error = gap(system, best, t)
+    for kick in attempts:
+        if error <= DATA_TOLERANCE:
+            break
+        trial, more = descend(system, system.move(start, kick), t, free)
+        iterations += more
+        left = gap(system, trial, t)
+        if left < error:
+            best, error, jumped = trial, left, True
+    if error > DATA_TOLERANCE:
+        return _Closed(best, iterations, limits=limits)
+    turned, opposite, more = _turn_round(system, best, t, free)
+    jumped = jumped or turned is not best
+    changed = names if jumped else turned_over(system, start, turned, t, free)
+    return _Closed(turned, iterations + more, opposite, changed, limits)
+
+
+def _locked_names(system: System, free: Array) -> set[str]:
+    return {name for name, value in zip(system.velocity_names, free) if value == 0.0}
 
 
 def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:
@@ -98,7 +158,8 @@ class Neighbourhood:
 
     ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
     itself. ``scale`` is the largest singular value of A nearby or at a random configuration and
-    ``weighted_scale`` that of A M^(−1/2): pivots count as singular against these. ``smallest`` is the largest
+    ``weighted_scale`` that of A M^(−1/2), ``even_scale`` the same with rows in characteristic units: pivots count as
+    singular against these. ``smallest`` is the largest
     value nearby of the smallest singular value of A M^(−1/2) at the generic rank.
     """
 
@@ -107,6 +168,7 @@ class Neighbourhood:
     here: int
     scale: float
     weighted_scale: float
+    even_scale: float
     smallest: float
 
 
@@ -121,15 +183,17 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
-        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0)
-    if _residual(system, q, t) > TOLERANCE:
+        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+    if gap(system, q, t) > TOLERANCE:
         closed, _ = descend(system, q, t, everything)
-        q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
+        q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
-    anywhere = random_coordinates(system.equations, np.random.default_rng(4))
+    anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
+    in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
+    even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
     rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
     even = max(_largest(rows * jacobian) for jacobian in (*jacobians, elsewhere))
@@ -137,7 +201,9 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
     rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
     smallest = max(dense.singular_values(w)[rank - 1] for w in weighted) if rank else 0.0
-    return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
+    return Neighbourhood(
+        max(holonomic), rank, holonomic[0], scale, weighted_scale, even_scale, float(smallest)
+    )
 
 
 def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
@@ -165,30 +231,38 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
 
     Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
-    back to q; such samples say nothing and are drawn anew.
+    back to q; then they are closed without motion along the step, and what still falls back is drawn anew.
     """
     rng = np.random.default_rng(2)
     everything = np.ones(system.nv)
-    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv))
-    scale = _largest(finite_jacobian(system, beside, t, v))
-    tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
-    directions = [v] if dense.norm(v) > 1e-12 else []
+    size = system.characteristic
+    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
+
+    def even(place: Array) -> Array:
+        return np.asarray(size.rows[:, None] * finite_jacobian(system, place, t, v) / size.columns)
+
+    tangent = _tangent(even(q)[: system.nh], _largest(even(beside))) / size.columns
+    directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
     directions += [
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
     ]
-    found = []
+    found, speed = [], dense.norm(size.columns * v)
     for direction in directions:
-        kick = 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv)
-        step = _NEAR * direction / dense.norm(direction)
+        kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
+        step = _NEAR * direction / dense.norm(size.columns * direction)
         away = system.move(q, step)
-        near, iterations = descend(system, away, t, everything)
-        fallen = dense.norm(near - q) < 0.5 * dense.norm(away - q) or iterations > _QUICK
-        if _residual(system, near, t) <= DATA_TOLERANCE and not fallen:
-            found.append((near, v + kick))
+        beside_it = dense.svd((size.columns * step)[None], 1).right[1:].T / size.columns[:, None]
+        for ways in (everything, beside_it):
+            near, iterations = descend(system, away, t, ways)
+            came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
+            fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
+            if gap(system, near, t) <= DATA_TOLERANCE and not fallen:
+                found.append((near, v + kick))
+                break
         if len(found) == 3:
             break
     if not found and system.nc > system.nh:
-        found = [(q, v + 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv))]
+        found = [(q, v + 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns)]
     return found
 
 
@@ -215,6 +289,13 @@ def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 
+def _in_metric(system: System, q: Array, jacobian: Array, t: float) -> Array:
+    """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
+    size = system.characteristic
+    rows = size.rows[:, None] * jacobian
+    return np.linalg.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
+
+
 def _tangent(jacobian: Array, scale: float) -> Array:
     """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
     rank = int(np.count_nonzero(dense.singular_values(jacobian) > 1e-6 * scale))
@@ -226,45 +307,6 @@ def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None
     return survey(system, q, t, v).rank
 
 
-def _residual(system: System, q: Array, t: float) -> float:
-    phi = system.constraint_residual(q, t)
-    return float(np.abs(phi).max()) if phi.size else 0.0
-
-
-def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
-    """Run Levenberg–Marquardt steps of at most one radian or metre until nothing improves."""
-    phi = system.constraint_residual(q, t)
-    size = dense.norm(phi)
-    scale = 1.0
-    for iteration in range(MAX_ITERATIONS):
-        if size <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
-            return q, iteration
-        left, values, right = dense.svd(system.constraint_jacobian(q, t)[: system.nh] * free)
-        keep = int(np.count_nonzero(values > 1e-9 * max(values[0], 1e-300)))
-        left, values, right = left[:, :keep], values[:keep], right[:keep]
-        slope = dense.product(left.T, phi)
-        improved = False
-        for _ in range(12):
-            step = -free * dense.product(right.T, values * slope / (values**2 + scale * size**2))
-            step /= max(1.0, float(np.abs(step).max(initial=0.0)))
-            trial = system.move(q, step)
-            value = system.constraint_residual(trial, t)
-            if dense.norm(value) < size:
-                improved = True
-                break
-            scale = 10.0 * scale
-            if float(np.abs(step).max(initial=0.0)) < 1e-16:
-                break
-        if not improved:
-            return q, iteration
-        stalled = dense.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
-        q, phi, size = trial, value, dense.norm(value)
-        scale = max(0.1 * scale, 1e-4)
-        if stalled:
-            return q, iteration
-    return q, MAX_ITERATIONS
-
-
 def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
     """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
@@ -272,10 +314,10 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
     for _ in range(_TURNS):
         if not names:
             break
-        kick = _TURN * rng.standard_normal(system.nv) * free
+        kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
         trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
-        left = flipped(system, trial) if _residual(system, trial, t) <= DATA_TOLERANCE else names
+        left = flipped(system, trial) if gap(system, trial, t) <= DATA_TOLERANCE else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from sarrus import dense
-from sarrus.analysis.assembly import descend, finite_jacobian
+from sarrus.analysis.assembly import finite_jacobian
+from sarrus.analysis.descent import descend, gap
 from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
 
@@ -167,7 +168,7 @@ def solve_rows(rows: Rows, q: Array, free: Array) -> Array:
 
     ``free`` (nv,) is one where q may move and zero elsewhere.
     """
-    return descend(cast("System", rows), q, 0.0, free)[0]
+    return descend(rows, q, 0.0, free)[0]
 
 
 def close(system: System, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
@@ -177,19 +178,13 @@ def close(system: System, q: Array, t: float = 0.0, across: Array | None = None)
     """
     if across is None or across.size == 0:
         return descend(system, q, t, np.ones(system.nv))[0]
-    keep = np.eye(system.nv) - across @ across.T
-    rows = Rows(
-        system,
-        system.nh,
-        lambda q: system.constraint_residual(q, t),
-        lambda q: system.constraint_jacobian(q, t)[: system.nh] @ keep,
-    )
-    return solve_rows(rows, q, np.ones(system.nv))
+    whole, _ = np.linalg.qr(across, mode="complete")
+    return descend(system, q, t, whole[:, across.shape[1] :])[0]
 
 
 def open_by(system: System, q: Array, t: float = 0.0) -> float:
-    """Return the largest entry of φ in absolute value [m, rad]."""
-    return float(np.abs(system.constraint_residual(q, t)).max(initial=0.0))
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
+    return gap(system, q, t)
 
 
 def closed_start(system: System, q: Array, t: float) -> Array:

@@ -11,7 +11,7 @@ import casadi as ca
 
 from sarrus.codegen import NativeFunction
 from sarrus.compiled import CompiledEquations
-from sarrus.elimination import direct_solution, factor_symmetric, solve_symmetric
+from sarrus.elimination import direct_solution, factor_symmetric, solve_lower, solve_symmetric
 from sarrus.inputs import InputFunction, trace_function
 from sarrus.quaternions import normalized_expression
 from sarrus.system import System
@@ -36,13 +36,13 @@ def lane_slope(compiled: CompiledEquations, lanes: int) -> NativeFunction:
 
 
 def lane_newton(compiled: CompiledEquations, lanes: int) -> NativeFunction:
-    """Return x → q ⊕ (−A⁺φ), one Newton step on the positions, with unit quaternions before and after."""
+    """Return x → q ⊕ δ, one Newton step on the positions in the kinetic metric, with unit quaternions before and after."""
     e = compiled.equations
 
     def outputs() -> dict[str, ca.SX]:
         q = normalized_expression(e.q, e.quaternions)
         if e.nh and compiled.direct:
-            step = -_least_norm(e.jacobian, e.position_residual, compiled.direct)
+            step = -_least_norm(compiled, e.position_residual)
             moved = e.q + ca.substitute(e.rate, e.v, step)
             q = ca.substitute(normalized_expression(moved, e.quaternions), e.q, q)
         return {"q": q}
@@ -51,13 +51,13 @@ def lane_newton(compiled: CompiledEquations, lanes: int) -> NativeFunction:
 
 
 def lane_velocity(compiled: CompiledEquations, lanes: int) -> NativeFunction:
-    """Return x → (φ, v − A⁺ψ)."""
+    """Return x → (φ, v projected on ψ = 0 in the kinetic metric)."""
     e = compiled.equations
 
     def outputs() -> dict[str, ca.SX]:
         v = e.v
         if e.nc and compiled.direct:
-            v = v - _least_norm(e.jacobian, e.velocity_residual, compiled.direct)
+            v = v - _least_norm(compiled, e.velocity_residual)
         return {"residual": e.position_residual, "v": v}
 
     return compiled.named(f"velocity in {lanes} lanes", outputs, lanes=lanes)
@@ -69,11 +69,13 @@ def lane_control(system: System, control: InputFunction, lanes: int) -> NativeFu
     return system.compiled.compile("lane_control", {"u": u}, lanes=lanes)
 
 
-def _least_norm(jacobian: ca.SX, residual: ca.SX, live: list[int]) -> ca.SX:
-    """Return A⁺r for independent rows, Aᵀ (A Aᵀ)⁻¹ r."""
-    rows = jacobian[live, :]
+def _least_norm(compiled: CompiledEquations, residual: ca.SX) -> ca.SX:
+    """Return the shortest δ in the metric of M with A δ = r for independent rows: L⁻¹ Âᵀ (Â Âᵀ)⁻¹ r."""
+    live = compiled.direct
+    assert live is not None
+    factor, rows = compiled.weighted.factor, compiled.weighted.rows[live, :]
     gram = rows @ rows.T
-    count = len(live)
-    lower = [[gram[i, j] for j in range(i + 1)] for i in range(count)]
+    lower = [[gram[i, j] for j in range(i + 1)] for i in range(len(live))]
     multipliers = solve_symmetric(*factor_symmetric(lower), [residual[j] for j in live])
-    return rows.T @ ca.vertcat(*multipliers)
+    step = rows.T @ ca.vertcat(*multipliers)
+    return ca.vertcat(*solve_lower(factor, [step[i] for i in range(step.numel())]))

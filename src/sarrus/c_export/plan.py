@@ -84,7 +84,7 @@ class SystemPlan:
             la.GENERIC_RANK: Term("W->rank", INT, counts=True),
             la.HOLONOMIC_RANK: Term("W->holonomic_rank", INT, counts=True),
         }
-        for name in ("dynamics", "position", "velocity", "rate", "non_ideal"):
+        for name in ("dynamics", "position", "velocity", "rate", "metric", "non_ideal"):
             self._native(natives, name)
         if system.compiled.direct is not None:  # one function serves steps and single answers
             self._native(natives, "checked")
@@ -117,7 +117,7 @@ class SystemPlan:
         work = la.run_storage(table) if stepping else la.workspace(table).size
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
-            Member("double", "settings", la.N_SETTINGS + system.nc, "tolerances", system.settings()),
+            Member("double", "settings", len(system.settings()), "tolerances", system.settings()),
             Member(
                 "int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]
             ),

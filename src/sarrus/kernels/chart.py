@@ -30,6 +30,7 @@ def chart_projection(table_pointer, x_pointer, what):
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     rank, bound = table[la.GENERIC_RANK], table[la.HOLONOMIC_RANK]
     work = la.CHART_ROWS + (2 * nv - bound - rank) * nv
+    factors = la.FACTORS + nc
     chart[la.CHART_GAUGE] = 1.0
     if what != la.VELOCITIES and nh > 0:
         small = settings[la.POSITION_TOLERANCE]
@@ -38,7 +39,7 @@ def chart_projection(table_pointer, x_pointer, what):
             call_native(table[la.POSITION], x, 0, s, ws.native)
             residual = 0.0
             for j in range(nh):
-                residual += abs(s[ws.native + j])
+                residual += abs(s[ws.native + j]) * settings[la.FACTORS + j]
             if residual <= 0.1 * small:
                 converged = True
                 break
@@ -59,7 +60,7 @@ def chart_projection(table_pointer, x_pointer, what):
             )
             longest = 0.0
             for i in range(nv):
-                longest = max(longest, abs(chart[step + i]))
+                longest = max(longest, abs(chart[step + i]) * settings[factors + i])
                 s[ws.step + i] = chart[step + i]
             if not np.isfinite(longest):
                 return -1
@@ -90,7 +91,7 @@ def chart_projection(table_pointer, x_pointer, what):
         longest = 0.0
         for i in range(nv):
             x[nq + i] += chart[step + i]
-            longest = max(longest, abs(chart[step + i]))
+            longest = max(longest, abs(chart[step + i]) * settings[factors + i])
         if not np.isfinite(longest):
             return -1
         if longest < 1e-13:

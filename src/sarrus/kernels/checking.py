@@ -51,7 +51,7 @@ def contradiction(s, ws, nv, nc, used, perm, reach, whole, settings):
                 length += s[ws.copy + own * nv + c] ** 2
             rounding = _alone(s, ws, nv, own) if whole else reach * np.sqrt(length)
             if abs(value) > 10.0 * ROUNDING * rounding:
-                worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, own, settings)))
+                worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, nv, own, settings)))
     return worst
 
 
@@ -71,11 +71,11 @@ def _alone(s, ws, nv, j):
 
 
 @fast
-def _largest_beside(s, values, nc, j, settings):
+def _largest_beside(s, values, nc, nv, j, settings):
     """Return the largest of the values that belong to the closure of row j."""
-    largest = 0.0
+    first, largest = la.FACTORS + nc + nv, 0.0
     for i in range(nc):
-        if settings[la.FIRST_ROWS + i] == settings[la.FIRST_ROWS + j]:
+        if settings[first + i] == settings[first + j]:
             largest = max(largest, abs(s[values + i]))
     return largest
 
@@ -117,7 +117,7 @@ def unmet(s, ws, nv, nc, used, whole, settings):
     if missed:
         for j in range(nc):
             if s[ws.norms + j] > 0.0:
-                size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, j, settings)
+                size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, nv, j, settings)
                 worst = max(worst, abs(s[ws.rhs + j]) / size)
     left = 0.0
     for c in range(nv):
@@ -210,7 +210,7 @@ def unmet_whole(s, ws, nv, nc, used, reach, settings):
     for j in range(nc):
         value = abs(s[ws.rhs + j])
         if value > 0.0:
-            size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, j, settings)
+            size = s[ws.norms + j] if used == nc else _largest_beside(s, ws.norms, nc, nv, j, settings)
             worst = max(worst, value / size)
     for i in range(nv):
         value = -s[ws.force + i]

@@ -204,7 +204,8 @@ def _close(table, todo, after, answer, lane):
     A lane that is closed stays as it is while others are corrected once more: none depends on another.
     """
     nq, nv, nh = table[la.NQ], table[la.NV], table[la.NH]
-    tolerance = flat_at(table[la.SETTINGS])[la.POSITION_TOLERANCE]
+    settings = flat_at(table[la.SETTINGS])
+    tolerance = settings[la.POSITION_TOLERANCE]
     for k in range(W):
         lane[W * bl.OPEN + k] = np.inf
     for correction in range(CORRECTIONS):
@@ -218,7 +219,7 @@ def _close(table, todo, after, answer, lane):
         for k in range(W):
             gap = wrong = 0.0
             for j in range(nh):
-                gap = max(gap, abs(answer[W * j + k]))
+                gap = max(gap, abs(answer[W * j + k]) * settings[la.FACTORS + j])
             for i in range(nq):
                 wrong += 0.0 * after[W * i + k]
             for i in range(nv):

@@ -24,6 +24,7 @@ EVENTS = 6  # event functions
 INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
 DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where table[DIRECT_RANK] ≥ 0
 CHECKED = 58  # what DIRECT writes, and two numbers more that say how good it is; for single answers
+METRIC = 59  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
 # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
 ACCELERATION = 9
 PROJECTION = 10
@@ -39,6 +40,7 @@ FUNCTIONS = {
     "rate": RATE,
     "energy": ENERGY,
     "invariants": INVARIANTS,
+    "metric": METRIC,
 }
 
 # dimensions and modes
@@ -66,8 +68,8 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 # the noise of every sample (0: none)
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
-N_QUATERNIONS = 59  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 60
+N_QUATERNIONS = 60  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 61
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -85,7 +87,7 @@ NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
 
 # settings
 SINGULAR_CUT = 0  # relative pivot below which a direction is singular
-POSITION_TOLERANCE = 1  # closure residual at which the projection stops [m, rad]
+POSITION_TOLERANCE = 1  # closure residual at which the projection stops [characteristic length, rad]
 ALPHA = 2  # Baumgarte: γ + 2α ψ + β² φ
 BETA = 3
 EVENT_TOLERANCE = 4  # [s]
@@ -96,8 +98,12 @@ SCALE_OF_ROWS = 8  # largest singular value of A nearby, and of A M^(−1/2)
 SCALE_OF_WEIGHTED_ROWS = 9
 TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
 CHART_LIMIT = 11  # gauge below which a chart is to be renewed
-FIRST_ROWS = 12  # from here on, for every row: the first one of its closure
-N_SETTINGS = 12  # and nc more
+SCALE_OF_EVEN_ROWS = 12  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
+SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)² [J]
+N_SETTINGS = 14
+# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; and, for every
+# row, the first one of its closure.
+FACTORS = N_SETTINGS
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
 MET = 1e-9
@@ -110,10 +116,10 @@ class Workspace(NamedTuple):
     """Offsets of the vectors in the flat workspace of one thread.
 
     ``native`` receives the output of native functions; the dynamics lie at mass (nv²), force (nv), rows
-    (nc × nv), bias (nc) and velocity (nq), which start there. ``copy`` (nc × nv) is for factoring; the vectors of
-    length max(nv, nc) + 1 follow. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the
-    other, hold its results and facts the numbers below. ``x`` serves the projection, ``spare`` what needs more
-    room: Baumgarte's terms, and Newton's method for the energy.
+    (nc × nv), bias (nc) and velocity (nq), which start there. ``copy`` (nc × nv) is for factoring, ``metric`` (nv × nv)
+    the factor of the metric of a projection; the vectors of length max(nv, nc) + 1 follow. After an acceleration, a,
+    lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its results and facts the numbers below. ``x``
+    serves the projection, ``spare`` what needs more room: Baumgarte's terms, and Newton's method for the energy.
     """
 
     native: int
@@ -123,6 +129,7 @@ class Workspace(NamedTuple):
     bias: int
     velocity: int
     copy: int
+    metric: int
     y: int
     step: int
     rhs: int
@@ -163,7 +170,8 @@ def workspace(table):
     bias = rows + nc * nv
     velocity = bias + nc
     copy = max(velocity + nq, nh * (nv + 2), nc * (nv + 1), nq) + 1
-    y = copy + max(nc * nv, nv * nv)
+    metric = copy + max(nc * nv, nv * nv)
+    y = metric + nv * nv
     a = y + 8 * big
     rate = a + 2 * nv + nc
     gauge = rate + nq
@@ -173,7 +181,7 @@ def workspace(table):
     m, n = nh + nc + 1, 2 * nv
     room = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
     return Workspace(
-        0, 0, force, rows, bias, velocity, copy,
+        0, 0, force, rows, bias, velocity, copy, metric,
         y, y + big, y + 2 * big, y + 3 * big, y + 4 * big, y + 5 * big, y + 6 * big, y + 7 * big,
         a, a + nv, a + nv + nc, rate, gauge, facts, x, spare, spare + room,
     )  # fmt: skip

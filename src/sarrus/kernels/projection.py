@@ -1,7 +1,13 @@
-"""Projection of a state on the constraints: positions by Newton with A⁺, then velocities.
+"""Projection of a state on the constraints: positions by Newton's method, then velocities.
 
-Both corrections have minimum norm in the velocity space, q ← q ⊕ (−A⁺φ), v ← v − A⁺ψ, for any rank of A
-(Aghili and Piedboeuf, J. Dyn. Syst. Meas. Control 125, 2003; Spencer's singularity-robust form).
+Both corrections are the shortest in the kinetic metric: of all δ with A δ = −φ the one with the least δᵀM δ,
+
+    q ← q ⊕ (−L⁻¹ Â⁺ φ),    v ← v − L⁻¹ Â⁺ ψ,    M = LᵀL,  Â = R A L⁻¹  (and R φ, R ψ),
+
+for any rank of A; R brings rows in metres and in radians to one scale (`sarrus.characteristic`). So neither depends on
+units of measurement. (The decomposition: Aghili and Piedboeuf, Multibody System Dynamics 10, 2003; metric tensors:
+Aghili, IEEE Trans. Robotics 21, 2005, section II-A; the form that is robust in singular configurations is Spencer's.)
+M is that of the configuration where the projection begins.
 """
 
 from __future__ import annotations
@@ -14,6 +20,10 @@ from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, inter
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
+# Velocities are projected in the metric of where the projection began, unless a position step was longer than this.
+FAR = 1e-6
+# Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
+QUICK, ROUNDING = 3e-8, 1e-12
 
 
 def projection(table_pointer, x_pointer, what):
@@ -32,10 +42,15 @@ def project(table, x, positions):
     perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     ws = la.workspace(table)
     fresh = False
+    if table[la.NC] > 0:
+        load_metric(table, settings, x, s, ws)
     if positions and table[la.NH] > 0:
-        fresh = project_position(table, settings, x, s, perm, ws)
-        if not fresh:
+        far = project_position(table, settings, x, s, perm, ws)
+        if far < 0.0:
             return -1
+        fresh = True
+        if far > FAR:
+            load_metric(table, settings, x, s, ws)
     if table[la.NC] == 0:
         return 0
     return project_velocity(table, settings, x, s, perm, ws, fresh)
@@ -73,9 +88,38 @@ def move(table, x, s, step, scratch):
     normalize(table, x)
 
 
+@internal
+def load_metric(table, settings, x, s, ws):
+    """Write L to ws.metric, LᵀL = M at x; where M is not definite or no number, that of the characteristic metric."""
+    nv = table[la.NV]
+    call_native(table[la.METRIC], x, 0, s, ws.metric)
+    good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.metric, nv)
+    wrong = 0.0
+    for k in range(ws.metric, ws.metric + nv * nv):
+        wrong += 0.0 * s[k]
+    for i in range(nv):
+        good = good and s[ws.metric + i * (nv + 1)] > 0.0
+    if not (good and wrong == 0.0):
+        factors = la.FACTORS + table[la.NC]
+        for k in range(nv * nv):
+            s[ws.metric + k] = 0.0
+        for i in range(nv):
+            s[ws.metric + i * (nv + 1)] = settings[factors + i]
+
+
+@internal
+def longest_entry(table, settings, s, step):
+    """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
+    factors = la.FACTORS + table[la.NC]
+    longest = 0.0
+    for i in range(table[la.NV]):
+        longest = max(longest, abs(s[step + i]) * settings[factors + i])
+    return longest
+
+
 @inlined
 def project_position(table, settings, x, s, perm, ws):
-    """Project q in x on φ(q, t) = 0. Returns whether it converged.
+    """Project q in x on φ(q, t) = 0, in the metric at ws.metric. Returns the longest step, −1 where it fails.
 
     On return φ, A and b at the final q lie at ws.native. Where redundant rows contradict each other by
     rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
@@ -84,19 +128,22 @@ def project_position(table, settings, x, s, perm, ws):
     nv, nh = table[la.NV], table[la.NH]
     limit = table[la.HOLONOMIC_RANK]
     residual = np.inf
-    stagnant = False
+    far = 0.0
+    quick = stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
         call_native(table[la.POSITION], x, 0, s, ws.native)
         residual = 0.0
         for j in range(nh):
-            value = abs(s[ws.native + j])
+            value = abs(s[ws.native + j]) * settings[la.FACTORS + j]
             if not value <= residual:
                 residual = value
         tolerance = settings[la.POSITION_TOLERANCE]
         if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
-            return True
+            return far
+        if quick and residual <= ROUNDING:
+            return far
         if not np.isfinite(residual):
-            return False
+            return -1.0
         if stagnant or iteration == MAX_ITERATIONS:
             break
         rows = ws.native + nh
@@ -105,21 +152,29 @@ def project_position(table, settings, x, s, perm, ws):
         for j in range(nh):
             s[ws.rhs + j] = -s[ws.native + j]
         correct(nh, nv, limit, settings, s, perm, ws)
-        longest = 0.0
-        for i in range(nv):
-            longest = max(longest, abs(s[ws.step + i]))
+        longest = longest_entry(table, settings, s, ws.step)
+        far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13
         move(table, x, s, ws.step, ws.x)
-        stagnant = longest < 1e-13
-    return residual <= settings[la.ACCEPTED_RESIDUAL]
+    return far if residual <= settings[la.ACCEPTED_RESIDUAL] else -1.0
 
 
 @inlined
 def correct(m, n, limit, settings, s, perm, ws):
-    """Write to ws.step the A⁺ rhs of the m × n matrix at ws.copy; return the rank, −1 where it is not finite."""
+    """Write to ws.step the shortest δ with A δ = rhs, in the metric at ws.metric; A is m × n at ws.copy.
+
+    Returns the rank, −1 where something is not finite; then the step is NaN.
+    """
+    for j in range(m):
+        factor, row = settings[la.FACTORS + j], ws.copy + j * n
+        s[ws.rhs + j] *= factor
+        for c in range(n):
+            s[row + c] *= factor
+        fa.solve_l_transposed(s, ws.metric, n, row)
     rank, _ = fa.solve(
-        s, ws.copy, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS], perm,
+        s, ws.copy, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_EVEN_ROWS], perm,
         ws.diagonal, ws.beta, ws.beta2, ws.norms, ws.rhs, ws.y, ws.step,
     )  # fmt: skip
+    fa.solve_l(s, ws.metric, n, ws.step)
     if rank < 0:
         for i in range(n):
             s[ws.step + i] = np.nan
@@ -128,7 +183,7 @@ def correct(m, n, limit, settings, s, perm, ws):
 
 @inlined
 def project_velocity(table, settings, x, s, perm, ws, fresh):
-    """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
+    """Project v in x on ψ(q, v, t) = 0, in the metric at ws.metric. Returns the rank of A.
 
     ``fresh`` says that φ, A and b at this q lie at ws.native, as `project_position` leaves them.
     Nonholonomic rows may be nonlinear in v; Newton then iterates.
@@ -152,7 +207,7 @@ def project_velocity(table, settings, x, s, perm, ws, fresh):
                 for c in range(nv):
                     value += s[rows + j * nv + c] * x[nq + c]
             s[ws.rhs + j] = -value
-            largest = max(largest, abs(value))
+            largest = max(largest, abs(value) * settings[la.FACTORS + j])
         rank = correct(nc, nv, table[la.GENERIC_RANK], settings, s, perm, ws)
         for i in range(nv):
             x[nq + i] += s[ws.step + i]

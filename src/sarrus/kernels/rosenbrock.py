@@ -138,7 +138,7 @@ def _settle(table, local, at, time, s, ws, perm):
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     bound, rank = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK]
     ny, dof, simple = nv - bound, nv - rank, table[la.SIMPLE_RATE] == 1
-    clock = nq + nv + table[la.NU]
+    clock, factors = nq + nv + table[la.NU], la.FACTORS + nc
     for i in range(la.input_size(table)):
         state[i] = local[at.start + i]
     state[clock] += time
@@ -161,7 +161,7 @@ def _settle(table, local, at, time, s, ws, perm):
         if nh > 0:
             call_native(table[la.POSITION], state, 0, s, ws.native)
             for j in range(nh):
-                residual += abs(s[ws.native + j])
+                residual += abs(s[ws.native + j]) * settings[la.FACTORS + j]
         if not simple:
             residual += _turn(table, local, at, state, nq, nv, ny)
         if residual <= 0.1 * small:
@@ -173,7 +173,7 @@ def _settle(table, local, at, time, s, ws, perm):
         )  # fmt: skip
         longest = 0.0
         for i in range(nv):
-            longest = max(longest, abs(local[step + i]))
+            longest = max(longest, abs(local[step + i]) * settings[factors + i])
             s[ws.step + i] = local[step + i]
         if not np.isfinite(longest):
             return False
@@ -197,7 +197,7 @@ def _settle(table, local, at, time, s, ws, perm):
         longest = 0.0
         for i in range(nv):
             state[nq + i] += local[step + i]
-            longest = max(longest, abs(local[step + i]))
+            longest = max(longest, abs(local[step + i]) * settings[factors + i])
         if not np.isfinite(longest):
             return False
         if longest < 1e-13:

@@ -134,14 +134,17 @@ class Flow:
         if not system.nc:
             return point
         x, along = point.x.copy(), point.along.copy()
-        nh = system.nh
-        if nh:  # the first correction; those that follow are as small as its square
-            rows = RankedRows(self._jacobian(x)[:nh], self.holonomic_rank)
-            s = -rows.inverse @ system.compiled.function("position_residual")(x)
+        nh, first = system.nh, None
+        if nh:  # the first correction; those that follow are as small as its square, in the same metric
+            rows, metric = RankedRows(self._jacobian(x)[:nh], self.holonomic_rank), self._rows(x).metric
+            first = metric
+            s = rows.correction(metric, system.compiled.function("position_residual")(x))
             mu = np.zeros(system.nc)
-            mu[:nh] = rows.inverse.T @ s
+            mu[:nh] = rows.inverse.T @ (metric @ s)
             d = row_terms(system, x, s, mu)
-            change = rows.correction_change(d.position @ along, d.forward[:nh] @ along, d.backward @ along)
+            change = rows.acceleration_change(
+                metric, (d.heavy - d.backward) @ along, (d.position + d.forward[:nh]) @ along
+            )
             along[c.q] += d.basis @ change + d.turning @ along
             x[c.q] += d.basis @ s
             point = self._normalized(Point(x, along))
@@ -150,25 +153,28 @@ class Flow:
         if system.project(x) < 0:
             raise SolveError(f"{system.name}: a stage ends too far from the constraints; take a smaller dt")
         before[c.q] = x[c.q]
-        along = self._tangent(Point(x, along), velocities=False).along
-        rows = RankedRows(self._jacobian(before), self.rank)
-        s = -rows.inverse @ system.compiled.function("velocity_residual")(before)
-        d = row_terms(system, before, s, rows.inverse.T @ s)
-        along[c.v] += rows.correction_change(d.velocity @ along, d.forward @ along, d.backward @ along)
+        along = self._tangent(Point(x, along), velocities=False, metric=first).along
+        rows, metric = RankedRows(self._jacobian(before), self.rank), self._rows(before).metric
+        s = rows.correction(metric, system.compiled.function("velocity_residual")(before))
+        d = row_terms(system, before, s, rows.inverse.T @ (metric @ s))
+        along[c.v] += rows.acceleration_change(
+            metric, (d.heavy - d.backward) @ along, (d.velocity + d.forward) @ along
+        )
         # Holonomic rows are linear in v, so that one correction is all; others may need more.
         return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
 
-    def _tangent(self, point: Point, velocities: bool = True) -> Point:
-        """Return a point on the constraints with its directions projected on them."""
+    def _tangent(self, point: Point, velocities: bool = True, metric: Array | None = None) -> Point:
+        """Return a point on the constraints with its directions projected on them, in the metric there or a given one."""
         system, c = self.system, self.columns
         along, nh = point.along.copy(), system.nh
         d = self._rows(point.x)
+        metric = d.metric if metric is None else metric
         if nh:
             rows = RankedRows(d.jacobian[:nh], self.holonomic_rank)
-            along[c.q] -= d.basis @ (rows.inverse @ (d.position @ along))
+            along[c.q] += d.basis @ rows.correction(metric, d.position @ along)
         if velocities and system.nc:
             rows = RankedRows(d.jacobian, self.rank)
-            along[c.v] -= rows.inverse @ (d.velocity @ along)
+            along[c.v] += rows.correction(metric, d.velocity @ along)
         return Point(point.x, along)
 
     def _rows(self, x: Array) -> RowTerms:

@@ -32,14 +32,13 @@ class RankedRows:
         pushed = product(z.T, force + product(mass, particular))
         return np.asarray(particular - product(z, dense.solve(reduced, pushed)))
 
-    def correction_change(self, residual: Array, forward: Array, backward: Array) -> Array:
-        """Return δs of s = −A⁺r for changes of r, of A s and of Aᵀμ (columns), with μ = A⁺ᵀs.
+    def correction(self, mass: Array, residual: Array) -> Array:
+        """Return the shortest s in the metric of M with A s = −r (a vector or columns), for an r in the range of A.
 
-        The derivative of a pseudoinverse of constant rank (Golub and Pereyra 1973) for an r that lies in the range of
-        A, which residuals of consistent constraints do.
+        Its change follows from M s = Aᵀμ, μ = A⁺ᵀM s: by `acceleration_change` for the changes of M s − Aᵀμ and
+        r + A s with s and μ held.
         """
-        closing = -product(self.inverse, residual + forward)
-        return np.asarray(closing + product(self.motions, product(self.motions.T, backward)))
+        return self.acceleration_change(mass, np.zeros((len(mass), *residual.shape[1:])), residual)
 
 
 def require_rank(name: str, rank: int, generic: int) -> None:

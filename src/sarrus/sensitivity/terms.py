@@ -51,14 +51,19 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class RowTerms:
-    """Derivatives by z of φ, of ψ, and of A w, Aᵀμ and N w with w and μ held; A and N themselves."""
+    """Derivatives by z of φ, of ψ, and of A w, Aᵀμ, M w and N w with w and μ held; A, N and the metric M themselves.
+
+    M is that of `CompiledEquations.metric`.
+    """
 
     jacobian: Array
     basis: Array
+    metric: Array
     position: Array
     velocity: Array
     forward: Array
     backward: Array
+    heavy: Array
     turning: Array
 
 
@@ -119,15 +124,16 @@ def _terms(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
 
 def _row_terms(system: System, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
-    basis = ca.jacobian(e.rate, e.v)
+    basis, metric = ca.jacobian(e.rate, e.v), system.compiled.metric
     parts = {
         "position": e.position_residual,
         "velocity": e.velocity_residual,
         "forward": e.jacobian @ w,
         "backward": e.jacobian.T @ mu,
+        "heavy": metric @ w,
         "turning": basis @ w,
     }
-    return {"jacobian": e.jacobian, "basis": basis} | _jacobians(parts, variables(system))
+    return {"jacobian": e.jacobian, "basis": basis, "metric": metric} | _jacobians(parts, variables(system))
 
 
 def _jacobians(parts: dict[str, ca.SX], z: ca.SX) -> dict[str, ca.SX]:

@@ -1,0 +1,105 @@
+"""Descent on the closures: Levenberg–Marquardt steps in the kinetic metric, from a guess to closed loops.
+
+Rows and steps are measured in radians and characteristic lengths (`sarrus.characteristic`) and a step δ has the length
+δᵀM δ / (mass × length²), so that a descent takes the same steps in metres and in millimetres.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.mechanism.pose import Array
+
+if TYPE_CHECKING:
+    from sarrus.analysis.manifold import Rows
+    from sarrus.system import System
+
+# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
+DATA_TOLERANCE = 1e-6
+MAX_ITERATIONS = 300
+# Tries of one iteration, each with ten times the damping.
+_TRIES = 40
+
+
+def gap(system: System, q: Array, t: float = 0.0) -> float:
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
+    phi = system.constraint_residual(q, t)
+    return float(np.abs(system.characteristic.rows[: system.nh] * phi).max(initial=0.0))
+
+
+def longest(system: System, step: Array) -> float:
+    """Return the largest entry of a step (nv,) in absolute value, in radians and characteristic lengths."""
+    return float(np.abs(system.characteristic.columns * step).max(initial=0.0))
+
+
+def directions(free: Array) -> Array:
+    """Return the columns of the identity (nv × k) where ``free`` (nv,) is not zero."""
+    return np.eye(len(free))[:, free != 0.0]
+
+
+def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
+    """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
+
+    M is that of `CompiledEquations.metric`; where it is not definite, or no number, it is the characteristic metric.
+    """
+    size = system.characteristic
+    name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
+    whole = system.compiled.function(name)(system.pack(q, t=t)).reshape(system.nv, system.nv)
+    for metric in (whole / (size.mass * size.length**2), np.diag(size.columns**2)):
+        part = metric if basis is None else basis.T @ metric @ basis
+        if np.isfinite(part).all():
+            try:
+                return np.asarray(np.linalg.cholesky(part))
+            except np.linalg.LinAlgError:
+                continue
+    raise AssertionError("the characteristic metric is definite")
+
+
+def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Array, int]:
+    """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
+
+    The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
+    ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
+    may move (nv × k). Returns q and the number of iterations.
+    """
+    plant = getattr(system, "system", system)
+    basis = directions(free) if free.ndim == 1 else free
+    factors = np.ones(system.nh)
+    factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
+    reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
+    phi = factors * system.constraint_residual(q, t)
+    size = float(np.linalg.norm(phi))
+    scale = 1.0
+    if basis.shape[1] == 0:
+        return q, 0
+    for iteration in range(MAX_ITERATIONS):
+        if size <= 1e-15 * reach:
+            return q, iteration
+        root = metric_root(plant, q, t, basis)
+        rows = factors[:, None] * (system.constraint_jacobian(q, t)[: system.nh] @ basis)
+        left, values, right = np.linalg.svd(np.linalg.solve(root, rows.T).T, full_matrices=False)
+        keep = values > 1e-9 * max(values[0], 1e-300)
+        left, values, right = left[:, keep], values[keep], right[keep]
+        slope = left.T @ phi
+        improved = False
+        for _ in range(_TRIES):
+            step = -basis @ np.linalg.solve(root.T, right.T @ (values * slope / (values**2 + scale * size**2)))
+            step /= max(1.0, longest(plant, step))
+            trial = system.move(q, step)
+            value = factors * system.constraint_residual(trial, t)
+            if np.linalg.norm(value) < size:
+                improved = True
+                break
+            scale = 10.0 * scale
+            if longest(plant, step) < 1e-16:
+                break
+        if not improved:
+            return q, iteration
+        stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
+        q, phi, size = trial, value, float(np.linalg.norm(value))
+        scale = max(0.1 * scale, 1e-4)
+        if stalled:
+            return q, iteration
+    return q, MAX_ITERATIONS

@@ -1,0 +1,78 @@
+"""Metres, millimetres, grams: assembly, projections and motion do not depend on the units of the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus as sr
+from linear_precision import SHIPPED, shipped
+from sarrus.activity import switch_on
+from sarrus.mechanism.pose import Array
+from scaled import scaled, scales
+
+# Numbers of lengths and masses are so many times larger: millimetres, kilometres, grams.
+UNITS = [(1e3, 1.0), (1e-3, 1.0), (1.0, 1e3), (1e3, 1e3)]
+MODELS = [name for name in SHIPPED if shipped(name)[0].mechanism is not None]
+
+
+def same(ours: Array, theirs: Array, factors: Array) -> None:
+    """Assert that numbers are the same in other units, to 1e-9 of the largest of each kind."""
+    ours = np.asarray(ours) / factors
+    for scale in set(factors.tolist()):
+        kind = factors == scale
+        size = np.abs(theirs[..., kind]).max(initial=0.0)
+        np.testing.assert_allclose(ours[..., kind], theirs[..., kind], rtol=0, atol=1e-9 * max(size, 1e-3))
+
+
+@pytest.mark.parametrize(("length", "mass"), UNITS)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_shipped_model_is_the_same_in_other_units(name: str, length: float, mass: float) -> None:
+    system, near = shipped(name)
+    other = sr.System(scaled(system, length, mass))
+    if name == "foot, on the ground":
+        switch_on(other, [c.name for c in other.equations.contacts], other.neutral())
+    places, speeds = scales(system, length)
+    rng = np.random.default_rng(1)
+    kick, wish = rng.standard_normal((2, system.nv))
+    guess = system.move(near, 0.1 * kick / scales(system, 2.0)[1])
+    first, second = (s.assemble(q, throw=False) for s, q in ((system, guess), (other, guess * places)))
+    assert (first.status, first.rank) == (second.status, second.rank)
+    same(second.q, first.q, places)
+    q = system.assemble(near, throw=False).q
+    v, w = system.project_velocity(q, wish), other.project_velocity(q * places, wish * speeds)
+    same(w, v, speeds)
+    v = v / max(1.0, np.abs(v).max())
+    options = {"duration": 0.05, "dt": 1e-3, "switching": False, "throw": False, "progress": False}
+    ours = sr.simulate(system, q, v, **options)
+    theirs = sr.simulate(other, q * places, v * speeds, **options)
+    assert ours.status == theirs.status
+    same(theirs.q, ours.q, places)
+    same(theirs.v, ours.v, speeds)
+    energy = mass * length**2
+    size = max(np.abs(ours.energy).max(), 1e-3)
+    np.testing.assert_allclose(theirs.energy / energy, ours.energy, rtol=0, atol=1e-9 * size)
+
+
+def crank_and_slider(unit: float) -> sr.System:
+    """A crank of 0.3 m that pushes a slide: the point at its end stays on the slide's line across."""
+    mechanism = sr.Mechanism("crank", gravity=(0, 0, 0))
+    mechanism.add_body("crank", 2.0, (0.15 * unit, 0, 0), np.array([0.01, 0.03, 0.03]) * unit**2)
+    mechanism.add_joint("crank", "revolute", "world", "crank")
+    mechanism.add_body("slide", 1.0, inertia=np.array([0.01, 0.01, 0.01]) * unit**2)
+    mechanism.add_joint("slide", "prismatic", "world", "slide", axis=(1, 0, 0))
+    mechanism.add_closure("pin", "point_on_plane", "slide", "crank", axis=(1, 0, 0), pose2=(0.3 * unit, 0, 0))
+    return sr.System(mechanism)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3])
+def test_a_wish_for_the_crank_is_granted_in_every_unit(unit: float) -> None:
+    """Of the velocities that the pin allows, the one nearest to 1 rad/s of the crank is that of a blow on it."""
+    system = crank_and_slider(unit)
+    q = np.array([1.0, 0.3 * unit * np.cos(1.0)])
+    assert np.abs(system.constraint_residual(q)).max() < 1e-13 * unit
+    v = system.project_velocity(q, [1.0, 0.0])
+    way = np.array([1.0, -0.3 * np.sin(1.0)])  # the slide's velocity in metres per radian
+    mass = np.diag([0.03 + 2.0 * 0.15**2, 1.0])
+    expected = way * (way @ mass @ [1.0, 0.0]) / (way @ mass @ way)
+    np.testing.assert_allclose(v / [1.0, unit], expected, rtol=1e-12)
