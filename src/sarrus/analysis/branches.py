@@ -125,6 +125,11 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
     """
     kernel, cut = here.split.kernel, here.split.cut
     rng = np.random.default_rng(8)
+    if len(here.forms) and not any(_candidates(*_outside(here), rng)):
+        # All motions keep to the space in which every form vanishes, if there are any.
+        x = here.space @ rng.standard_normal(here.space.shape[1])
+        only = _Group(x / max(float(np.linalg.norm(x)), 1e-300), here.space)
+        return (tuple(_try(system, q, t, only, cut, rng)) if here.space.size else ()), True
     groups: list[_Group] = []
     complete = curved = False
     for _ in range(_ROUNDS):
@@ -156,6 +161,13 @@ class _Group:
     def is_loose(self) -> bool:
         """Whether its tangents are those of one candidate alone, as on a cone, where every one has its own."""
         return self.hits == 1 and self.space.shape[1] > 1
+
+
+def _outside(here: Tangents) -> tuple[Array, int]:
+    """Return the forms on the part of the kernel normal to the space in which they vanish, and its dimension."""
+    k = here.split.kernel.shape[1]
+    across = split(here.forms.reshape(-1, k), 1e-6).right
+    return np.einsum("mij,ia,jb->mab", here.forms, across, across), across.shape[1]
 
 
 def _candidates(forms: Array, k: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities, survey
 from sarrus.analysis.flips import flipped
 from sarrus.analysis.kinematics import Problem, coordinate_limits
 from sarrus.analysis.manifold import (
@@ -59,10 +59,10 @@ class AssemblyModes:
 
     Attributes
     ----------
-    modes : by number of hits, most first. Their ``status`` is OK, or SINGULAR where the rank drops, as where
-        two modes meet.
+    modes : by number of hits, most first. Their ``status`` is OK, SINGULAR where the rank drops, as where two modes
+        meet, or RIGID where the mechanism is isolated: no coordinate moves on from there, a driven one neither.
     tried : number of starts. A mode with a single hit suggests that others are missing.
-    freedom : number of motions left in the modes. Where it is not 0 a mode is a whole family, shown by one of
+    freedom : number of motions left in the modes that are not RIGID. Where it is not 0 a mode is a whole family, shown by one of
         its configurations. A family of one motion is followed along its curve; with more, families count as
         different where no straight walk joins them.
     driven, values : the coordinates that were held, and where.
@@ -132,7 +132,8 @@ def assembly_modes(
     throw : raise `SolveError` where nothing closes; else ``modes`` is empty.
 
     Redundant rows are ordinary. Inconsistent rows (to 1e-6, as of printed digits) close as well as they can.
-    Singular modes, in which two coincide, are found once, with status SINGULAR. Assemblies with opposite
+    Singular modes, in which two coincide, are found once, with status SINGULAR, isolated ones with status RIGID.
+    Assemblies with opposite
     instead of parallel axes do not count (see `System.assemble`).
     """
     names = (driven,) if isinstance(driven, str) else tuple(driven)
@@ -166,11 +167,13 @@ def assembly_modes(
             f"{system.name}: none of {tried} starts closed; nothing assembles with these values, or only from "
             "starts that are rare"
         )
-    generic = max((search.rank_nearby(q) for q in found), default=0)
-    modes = [
-        Mode(read_only(q), n, Status.OK if search.rank(q) == generic else Status.SINGULAR)
-        for q, n in zip(found, hits)
-    ]
+    rigid = [_is_isolated(system, q, t) for q in found]
+    moving = [search.rank_nearby(q) for q, alone in zip(found, rigid) if not alone]
+    generic = max(moving, default=int(search.free.sum()))
+    modes = []
+    for q, n, alone in zip(found, hits, rigid):
+        status = Status.OK if search.rank(q) == generic else Status.SINGULAR
+        modes.append(Mode(read_only(q), n, Status.RIGID if alone else status))
     modes.sort(key=lambda mode: -mode.hits)
     freedom = int(search.free.sum()) - generic
     return AssemblyModes(tuple(modes), tried, freedom, names, values, system, t)
@@ -294,6 +297,11 @@ class _Search:
         """Return positions and rotations of the bodies that modes are told apart by."""
         positions, rotations = self.system.body_placements(q)
         return np.concatenate([np.append(positions[k], rotations[k]) for k in self.bodies])
+
+
+def _is_isolated(system: System, q: Array, t: float) -> bool:
+    motions = survey(system, q, t).motions
+    return motions is not None and motions.shape[1] == 0
 
 
 def _body_index(system: System, name: str) -> int:
