@@ -107,7 +107,13 @@ def hinges(name: str, axes: Sequence[Array], places: Sequence[Array]) -> Case:
         body = f"link{k}"
         mechanism.add_body(body, 1.0, com=place, inertia=(0.1, 0.1, 0.1))
         mechanism.add_joint(
-            f"hinge{k}", "revolute", parent, body, axis=axis, parent_pose=tuple(place), child_pose=tuple(place)
+            f"hinge{k}",
+            "revolute",
+            parent,
+            body,
+            axis=axis,
+            parent_pose=tuple(place),
+            child_pose=tuple(place),
         )
         parent = body
     mechanism.add_closure(
@@ -146,12 +152,18 @@ def bipartite_on_a_conic() -> Case:
 def concurrent_legs() -> Case:
     """A plate in the plane on three rods of different lengths whose lines meet in one point."""
     mechanism = sr.Mechanism("concurrent_legs", gravity=(0, -G, 0))
-    mechanism.add_body("plate", 1.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_body("plate", 1.0, com=(0.2, 0.1, 0), inertia=(0.1, 0.1, 0.1))
     mechanism.add_joint("plate", "planar", "world", "plate")
     for name, angle, near, far in (("a", 0.3, 0.5, 1.4), ("b", 2.2, 0.4, 1.1), ("c", 4.4, 0.6, 1.9)):
         way = np.array([np.cos(angle), np.sin(angle), 0.0])
         mechanism.add_closure(
-            name, "distance", "world", "plate", pose1=tuple(far * way), pose2=tuple(near * way), length=far - near
+            name,
+            "distance",
+            "world",
+            "plate",
+            pose1=tuple(far * way),
+            pose2=tuple(near * way),
+            length=far - near,
         )
     for name in mechanism.velocity_names():
         mechanism.add_actuator(f"push.{name}", name)
@@ -205,7 +217,13 @@ def gough_platform_with_legs() -> Case:
         along = pose.apply(head) - foot
         mechanism.add_body(f"leg{k}", 1.0, com=(0, 0, 0.5 * rod.length), inertia=(0.1, 0.1, 0.01))
         mechanism.add_joint(
-            f"hip{k}", "universal", "world", f"leg{k}", axis=(1, 0, 0), axis2=(0, 1, 0), parent_pose=tuple(foot)
+            f"hip{k}",
+            "universal",
+            "world",
+            f"leg{k}",
+            axis=(1, 0, 0),
+            axis2=(0, 1, 0),
+            parent_pose=tuple(foot),
         )
         mechanism.add_closure(
             f"ball{k}", "point", f"leg{k}", "platform", pose1=(0, 0, rod.length), pose2=tuple(head)

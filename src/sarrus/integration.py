@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.activity import active, restore, unchanged
-from sarrus.analysis.rigidity import held, is_closed
+from sarrus.analysis.manifold import close
+from sarrus.analysis.rigidity import held, is_blocked
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError, SarrusError
@@ -250,7 +251,7 @@ class Integration:
         _, self.filled = self._advance(self.time, self.blocks[-1])
         row = self.blocks[-1][0]
         v, a = row[1 + s.nq : 1 + s.nq + 2 * s.nv].reshape(2, s.nv)
-        if is_closed(s, self.x[: s.nq], v, self.time, a, s.motions_left):
+        if is_blocked(s, self.x[: s.nq], v, self.time, a, s.motions_left):
             self.status = Status.RIGID
             n = 1 + s.nq + 2 * s.nv + s.nu
             x = self.x.copy()
@@ -260,11 +261,12 @@ class Integration:
 
     def _has_left(self) -> bool:
         """Tell whether the run failed because it left the motions that a rigid mechanism has."""
-        s, x = self.system, self.x
-        if self.status not in _LOST or not np.isfinite(x).all():
+        s, x = self.system, self.x.copy()
+        if s.nc == 0 or self.status not in _LOST or not np.isfinite(x).all():
             return False
         q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
         try:
+            q[:] = close(s, q, self.time)
             s.ensure_generic_rank(q, self.time, v, renew=True)
         except SarrusError:
             return False
@@ -272,7 +274,7 @@ class Integration:
         return bool(
             s.motions_left is not None
             and rank >= 0
-            and is_closed(s, q, v, self.time, answer[: s.nv], s.motions_left)
+            and is_blocked(s, q, v, self.time, answer[: s.nv], s.motions_left)
         )
 
     @property

@@ -119,8 +119,8 @@ _TEXT: dict[Status, tuple[str, str]] = {
     ),
     Status.STEP_LIMIT: (
         "the run came to the limit of its steps or of the memory for its records",
-        "Give max_steps= or max_bytes=, record less with every= or dt=, or see why the steps are so small: loosen rtol, "
-        "take an implicit method for stiff forces; the motion up to then is kept",
+        "Give max_steps= or max_bytes=, record less with every= or dt=, or see why the steps are so small: loosen "
+        "rtol, or take an implicit method for stiff forces; the motion up to then is kept",
     ),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",

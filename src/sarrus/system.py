@@ -200,8 +200,8 @@ class System(Evaluations):
         Full rank: the unique solution. Redundant and consistent: unique a and Aᵀλ, minimum-norm λ.
         Inconsistent: least squares, status INCONSISTENT. Singular: status SINGULAR, the lost direction
         unconstrained. Rigid (velocities that A allows and no motion has): status RIGID, nothing accelerates there,
-        and ``unbalanced`` is the force that no finite multipliers hold. Massless bodies: solved in the null space of A; ILL_POSED raises `SolveError` (or
-        is the status with ``throw=False``) where M is not positive definite on it.
+        and ``unbalanced`` is the force that no finite multipliers hold. Massless bodies: solved in the null space of
+        A; ILL_POSED raises `SolveError` (or is the status with ``throw=False``) where M is not positive definite on it.
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
@@ -269,9 +269,9 @@ class System(Evaluations):
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
         if outcome >= 0 and self.motions_left is not None:
-            from sarrus.analysis.rigidity import held, is_closed
+            from sarrus.analysis.rigidity import held, is_blocked
 
-            if is_closed(self, q, v, t, out[: self.nv], self.motions_left):
+            if is_blocked(self, q, v, t, out[: self.nv], self.motions_left):
                 x[self._tau_part] = tau
                 answer = held(self, x, self.motions_left)
                 force = out[self.nv + self.nc : 2 * self.nv + self.nc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,9 +24,12 @@ DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 RESTARTS = 4
 # Dampings tried in one step of the descent, each ten times the one before: the last is next to nothing even against the
-# square of a residual of 1e-12, which is what it takes beside an isolated configuration. And steps in a row that gain
-# less than a tenth of a residual below the tolerance of data, after which it ends: beside a zero of high order.
-_DAMPINGS, _CRAWL = 40, 10
+# square of a residual of 1e-12, which is what it takes beside an isolated configuration.
+_DAMPINGS = 40
+# Of a residual below the tolerance of data a step that leaves more than this part gains little. So many in a row end
+# the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
+# that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
+_LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 # Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
 _TURN, _TURNS = 2.0, 24
 # Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
@@ -137,12 +140,24 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     if _residual(system, q, t) > TOLERANCE:
         closed, _ = descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
-    near = _neighbours(system, q, t, start)
-    ways = look(system, q, t, [p for p, _ in near if p is not q])
-    samples = [(q, start), *near, *((p, start) for p in ways.places)]
+    samples = [(q, start), *_neighbours(system, q, t, start)]
+    found = _compared(system, samples, t)
+    if found.here < found.holonomic_rank or found.here in (system.nh, system.nv):
+        return found
+    ways = look(system, q, t, alone=all(p is q for p, _ in samples))
+    if ways.places:
+        found = _compared(system, [*samples, *((p, start) for p in ways.places)], t)
+    motions = ways.motions
+    if motions is not None and system.nc > system.nh:
+        motions = motions @ split(finite_jacobian(system, q, t, start) @ motions, 1e-6 * found.scale).kernel
+    return replace(found, motions=motions)
+
+
+def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
+    """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     anywhere = random_coordinates(system.equations, np.random.default_rng(4))
-    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
@@ -151,10 +166,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
     rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
     smallest = max(np.linalg.svd(w, compute_uv=False)[rank - 1] for w in weighted) if rank else 0.0
-    motions = ways.motions
-    if motions is not None and system.nc > system.nh:
-        motions = motions @ split(jacobians[0] @ motions, 1e-6 * scale).kernel
-    return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest), motions)
+    return Neighbourhood(max(holonomic), rank, holonomic[0], scale, weighted_scale, float(smallest))
 
 
 def _row_scales(system: System, jacobians: list[Array]) -> Array:
@@ -258,16 +270,18 @@ def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int
             step /= max(1.0, float(np.abs(step).max(initial=0.0)))
             trial = system.move(q, step)
             value = system.constraint_residual(trial, t)
-            if np.linalg.norm(value) < size:
+            length = float(np.abs(step).max(initial=0.0))
+            little = size < DATA_TOLERANCE and np.linalg.norm(value) > _LITTLE * size
+            if np.linalg.norm(value) < size and not (little and length > _FAR * size):
                 improved = True
                 break
             scale = 10.0 * scale
-            if float(np.abs(step).max(initial=0.0)) < 1e-16:
+            if length < 1e-16:
                 break
         if not improved:
             return q, iteration
         stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
-        crawling = crawling + 1 if np.linalg.norm(value) > 0.9 * size and size < DATA_TOLERANCE else 0
+        crawling = crawling + 1 if little else 0
         q, phi, size = trial, value, float(np.linalg.norm(value))
         scale = max(0.1 * scale, 1e-4)
         if stalled or crawling > _CRAWL:

@@ -126,10 +126,13 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
     kernel, cut = here.split.kernel, here.split.cut
     rng = np.random.default_rng(8)
     if len(here.forms) and not any(_candidates(*_outside(here), rng)):
-        # All motions keep to the space in which every form vanishes, if there are any.
+        # All motions keep to the space in which every form vanishes.
+        if here.space.shape[1] == 0:
+            return (), True
         x = here.space @ rng.standard_normal(here.space.shape[1])
-        only = _Group(x / max(float(np.linalg.norm(x)), 1e-300), here.space)
-        return (tuple(_try(system, q, t, only, cut, rng)) if here.space.size else ()), True
+        found = _try(system, q, t, _Group(x / np.linalg.norm(x), here.space), cut, rng, trials=0)
+        if found and found[0].sides == 2:
+            return tuple(found), True
     groups: list[_Group] = []
     complete = curved = False
     for _ in range(_ROUNDS):
@@ -226,7 +229,13 @@ def _land(
 
 
 def _try(
-    system: System, q: Array, t: float, group: _Group, cut: float, rng: np.random.Generator
+    system: System,
+    q: Array,
+    t: float,
+    group: _Group,
+    cut: float,
+    rng: np.random.Generator,
+    trials: int = _TRIALS,
 ) -> list[Branch]:
     """Return the branches that steps along a candidate find: one where the forms are decisive, or any number."""
     x, space = group.direction, group.space
@@ -236,7 +245,7 @@ def _try(
     if decisive:
         return [Branch(space, size, decisive[0].near.split.rank, decisive[0].q, len(decisive), exact=True)]
     found: list[Branch] = []
-    for _ in range(_TRIALS):
+    for _ in range(trials):
         guess = space @ rng.standard_normal(size)
         far = _land(system, q, t, guess / np.linalg.norm(guess), STEP, cut, aside=3.0)
         landing = far and _land(system, q, t, far.direction, STEP / 4, cut)

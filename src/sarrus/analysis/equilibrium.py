@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
-from sarrus.analysis.assembly import survey
 from sarrus.analysis.branches import goes_on, tangents
 from sarrus.analysis.derivatives import stiffness_times
 from sarrus.analysis.manifold import (
@@ -22,6 +21,7 @@ from sarrus.analysis.manifold import (
     split,
     typical_size,
 )
+from sarrus.analysis.rigidity import look
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
@@ -111,10 +111,10 @@ def equilibrium(
     throw : raise `SolveError` for NOT_ACHIEVABLE; its ``result`` holds the best answer found.
 
     Redundant rows are ordinary; λ is of minimum norm. Rigid: force is balanced along the motions that there are; where
-    some is left along other velocities of A the status is RIGID, and at an isolated q, which rests there. Singular: the force must vanish along every motion that A
-    allows here; status SINGULAR, ``stable`` None. Constraints that move at rest (ψ ≠ 0 at v = 0) allow no rest:
-    `SolveError`. With nonholonomic rows the places of rest form surfaces, of which the nearest point is
-    found, and the stiffness is that along the allowed velocities.
+    some is left along other velocities of A the status is RIGID, and at an isolated q, which rests there. Singular:
+    the force must vanish along every motion that A allows here; status SINGULAR, ``stable`` None. Constraints that
+    move at rest (ψ ≠ 0 at v = 0) allow no rest: `SolveError`. With nonholonomic rows the places of rest form
+    surfaces, of which the nearest point is found, and the stiffness is that along the allowed velocities.
     """
     if hold and (u is not None or stable):
         raise ArgumentError(
@@ -124,7 +124,7 @@ def equilibrium(
         raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
     place = closed_start(system, np.asarray(q, dtype=float), t)
     rest = _Rest(system, u, tau, t, place)
-    rest.motions = survey(system, place, t).motions
+    rest.motions = look(system, place, t).motions
     drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))
     if drift > 1e-9:
         raise SolveError(

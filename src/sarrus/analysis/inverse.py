@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.assembly import numerical_rank
-from sarrus.analysis.rigidity import is_closed
+from sarrus.analysis.rigidity import is_blocked
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
@@ -73,7 +73,8 @@ def inverse_dynamics(
     else:
         status = Status.OK
     motions = system.motions_left
-    if motions is not None and is_closed(system, q, v, t, acceleration, motions):
+    speed = np.asarray(v, dtype=float)
+    if motions is not None and is_blocked(system, q, speed, t, acceleration, motions):
         status = Status.RIGID
     elif motions is not None and status is Status.NOT_ACHIEVABLE:
         along = float(np.linalg.norm(motions.T @ missing))

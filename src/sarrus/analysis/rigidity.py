@@ -10,7 +10,6 @@ multipliers that grow without bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.analysis.branches import find_branches, goes_on, tangents
-from sarrus.analysis.manifold import CUT, close, holonomic_jacobian, split, typical_size
+from sarrus.analysis.manifold import CUT, OPEN, Split, close, holonomic_jacobian, open_by, split, typical_size
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 # Step of the central difference that finds how tangents turn along a motion [rad, m].
 _STEP = 1e-3
+# Directions that are probed for curvature, and what counts as none, relatively.
+_PROBES, _FLAT = 3, 1e-7
 # What an acceleration may have in a direction that is closed: error of that difference, relatively; and a velocity.
 _BESIDE, _SLOW = 1e-4, 1e-6
 
@@ -42,51 +43,61 @@ class Ways:
     places: tuple[Array, ...] = ()
 
 
-def look(system: System, q: Array, t: float, near: Sequence[Array]) -> Ways:
-    """Return the ways out of a closed configuration q, of whose neighbours ``near`` are known to be closed.
+def look(system: System, q: Array, t: float, *, alone: bool = True) -> Ways:
+    """Return the ways out of a closed configuration q where the rank of A is known not to be higher nearby.
 
-    It costs nothing but a rank where the holonomic rows are independent, and stops where the rank is higher nearby:
-    then there is motion. Constraints that depend on time may open what is closed at t: nothing is said of them.
+    ``alone``: no closed configuration beside q is known. Little is done where the second order lets all velocities of
+    A pass at seeded directions. Constraints that depend on time may open what is closed at t: nothing is said of them.
     """
-    if not system.nh:
+    e = system.equations
+    if not system.nh or ca.depends_on(e.position_residual, e.t):
         return Ways()
     cut = CUT * typical_size(system, q, t)
-    rank = split(holonomic_jacobian(system, q, t), cut).rank
-    if rank in (system.nh, system.nv) or _depends_on_time(system):
-        return Ways()
-    if any(split(holonomic_jacobian(system, p, t), cut).rank > rank for p in near):
+    parts = split(holonomic_jacobian(system, q, t), cut)
+    if parts.rank in (system.nh, system.nv) or (not alone and _bends_nowhere(system, q, t, parts)):
         return Ways()
     here = tangents(system, q, t, cut)
-    if here.flat and (near or goes_on(system, q, t, here)):
+    if here.flat and (not alone or goes_on(system, q, t, here)):
         return Ways()
     branches, complete = find_branches(system, q, t, here)
     if not branches and complete:
         return Ways(np.zeros((system.nv, 0)))
-    if len(branches) == 1 and branches[0].rank == rank and branches[0].dof == here.space.shape[1]:
-        return Ways(here.space if here.space.shape[1] < here.split.kernel.shape[1] else None)
+    if len(branches) == 1 and branches[0].rank == parts.rank and branches[0].dof == here.space.shape[1]:
+        return Ways(here.space if here.space.shape[1] < parts.kernel.shape[1] else None)
     return Ways(places=tuple(branch.q for branch in branches))
 
 
-def _depends_on_time(system: System) -> bool:
-    return bool(ca.depends_on(system.equations.position_residual, system.equations.t))
+def _bends_nowhere(system: System, q: Array, t: float, parts: Split) -> bool:
+    """Tell whether all forms uᵀ∂²φ(x, x) vanish on the kernel of A, by their values at a few seeded x."""
+    rng = np.random.default_rng(12)
+    still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
+    for _ in range(_PROBES):
+        x = parts.kernel @ rng.standard_normal(parts.kernel.shape[1])
+        bending = system.constraint_bias(q, x / np.linalg.norm(x), t)[: system.nh] - still
+        scale = max(float(np.abs(bending).max()), float(parts.values[0]))
+        if float(np.abs(parts.left_null.T @ bending).max()) > _FLAT * scale:
+            return False
+    return True
 
 
-def closed_part(system: System, q: Array, v: Array, t: float, a: Array, motions: Array) -> tuple[Array, Array]:
-    """Return what v and a (nv,) have in directions that no motion takes, where only ``motions`` (nv × d) go on.
+def leaves(motions: Array, v: Array) -> bool:
+    """Tell whether a velocity that A allows is none of the motions."""
+    return float(np.linalg.norm(v - motions @ (motions.T @ v))) > _SLOW * float(np.linalg.norm(v))
 
-    Both vanish where the state moves on along the closed configurations.
+
+def is_blocked(system: System, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
+    """Tell whether v or a point where no motion goes on, of those that there are; always at an isolated q.
+
+    Never where the loops are open: there the rows are those of another mechanism.
     """
-    across = _across(system, q, t, motions)
-    bent = _bending(system, q, t, motions.T @ v, motions)
-    return across @ (across.T @ v), across @ (across.T @ (a - bent))
-
-
-def is_closed(system: System, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
-    """Tell whether v or a leave the motions that there are; always where there are none, at an isolated q."""
+    if open_by(system, q, t) > OPEN:
+        return False
     if motions.shape[1] == 0:
         return True
-    slip, push = (float(np.linalg.norm(x)) for x in closed_part(system, q, v, t, a, motions))
-    speed = float(np.linalg.norm(v))
+    across, speed = _across(system, q, t, motions), float(np.linalg.norm(v))
+    bent = _bending(system, q, t, motions.T @ v, motions)
+    push = float(np.linalg.norm(across.T @ (a - bent)))
+    slip = float(np.linalg.norm(across.T @ v))
     return slip > _SLOW * speed or push > _BESIDE * (float(np.linalg.norm(a)) + speed**2)
 
 
@@ -145,6 +156,4 @@ def held(system: System, x: Array, motions: Array) -> Held:
     a = given + motions @ along
     wanted = mass @ a - force
     multipliers = parts.left @ ((parts.right.T @ wanted) / values)
-    return Held(
-        a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias))
-    )
+    return Held(a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias)))
