@@ -51,6 +51,8 @@ class Motion:
     events: Sequence[Event]
     switching: Switching | bool
     every: int
+    max_steps: int | None
+    max_bytes: float
 
     @property
     def called(self) -> list[tuple[InputFunction, str]]:
@@ -64,6 +66,8 @@ class Motion:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
         loop, switcher = self._begin()
         loop.warm_up()
+        if switcher is None:
+            loop.stop_where_rigid()
         began = perf_counter()
         failure: Exception | None = None
         with progress_bar(self.duration, progress) as bar:
@@ -135,6 +139,7 @@ class Motion:
         if self.control is not None and (self.sample_time is None or isinstance(self.control, Law)):
             loop.compile_control(self.control, self.sampling, self.duration)
         loop.set_method(self.scheme, self.max_step, self.duration)
+        loop.set_limits(self.max_steps, self.max_bytes, self.duration)
         return loop, switcher
 
 

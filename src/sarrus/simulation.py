@@ -18,7 +18,7 @@ from sarrus.inputs import Event, InputFunction
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.motion import Motion
-from sarrus.run_options import check_stabilization, check_steps, check_times, choose_scheme
+from sarrus.run_options import check_limits, check_stabilization, check_steps, check_times, choose_scheme
 from sarrus.status import Status
 from sarrus.switching import Switching
 from sarrus.system import System
@@ -53,6 +53,8 @@ def simulate(
     switching: Switching | bool = True,
     every: int = 1,
     max_step: float = np.inf,
+    max_steps: int | None = None,
+    max_bytes: float = 2e9,
     error_estimate: bool = True,
     progress: bool | None = None,
     throw: bool = True,
@@ -103,13 +105,16 @@ def simulate(
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
         part in (sampled functions, formulations) and laws of `sarrus.control`, which have a state, are not repeated.
+    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
+        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Inconsistent constraints are met in
-    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
+    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out
+    of which there is no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
     A complete motion whose estimated error is above 3e-4 is INACCURATE, which is a warning (`AccuracyWarning`), not an
     error; fixed steps of RK4 that leave its region of stability are an UNSTABLE_STEP, which is one.
 
@@ -132,6 +137,7 @@ def simulate(
     sample_time, sampling = _sampling(sample_time, control)
     check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     check_steps(every, project_every, baumgarte, events)
+    check_limits(max_steps, max_bytes)
     check_stabilization(system, stabilization, control, force)
     free_form = coordinates is not None or stabilization in ("baumgarte", "none") or formulation is not None
     scheme = choose_scheme(system, method, rtol, atol, dt, explicit_only=free_form)
@@ -154,7 +160,7 @@ def simulate(
         )
     motion = Motion(
         system, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates, formulation,
-        stabilization, project_every, baumgarte, events, switching, every,
+        stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
     )  # fmt: skip
     with unchanged(system):
         trajectory, reached, failure = motion.run(progress)

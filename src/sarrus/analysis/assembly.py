@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +57,8 @@ def assemble(
     near = survey(system, best, t)
     if error > DATA_TOLERANCE or found.opposite:
         status = Status.NOT_CLOSED
+    elif near.motions is not None and near.motions.shape[1] == 0:
+        status = Status.RIGID
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
     else:
@@ -159,8 +161,9 @@ class Neighbourhood:
     ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
     itself. ``scale`` is the largest singular value of A nearby or at a random configuration and
     ``weighted_scale`` that of A M^(−1/2), ``even_scale`` the same with rows in characteristic units: pivots count as
-    singular against these. ``smallest`` is the largest
-    value nearby of the smallest singular value of A M^(−1/2) at the generic rank.
+    singular against these. ``smallest`` is the largest value nearby of the smallest singular value of A M^(−1/2) at the
+    generic rank. ``motions`` (nv × d): basis of the motions out of the configuration where A allows velocities besides
+    that no motion has; d = 0 where it is isolated; else None (see `sarrus.analysis.rigidity`).
     """
 
     holonomic_rank: int
@@ -170,6 +173,7 @@ class Neighbourhood:
     weighted_scale: float
     even_scale: float
     smallest: float
+    motions: Array | None = None
 
 
 def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
@@ -178,8 +182,12 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
     Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular
     configuration the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the
-    neighbours' velocities are seeded steps too.
+    neighbours' velocities are seeded steps too. Where holonomic rows are dependent and no neighbour has a higher
+    rank, the second order says whether the configuration is rigid, and on which branches else to look.
     """
+    from sarrus.analysis.manifold import split
+    from sarrus.analysis.rigidity import look
+
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
@@ -188,9 +196,23 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
         closed, _ = descend(system, q, t, everything)
         q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
+    found = _compared(system, samples, t)
+    if found.here < found.holonomic_rank or found.here in (system.nh, system.nv):
+        return found
+    ways = look(system, q, t, alone=all(p is q for p, _ in samples))
+    if ways.places:
+        found = _compared(system, [*samples, *((p, start) for p in ways.places)], t)
+    motions = ways.motions
+    if motions is not None and system.nc > system.nh:
+        motions = motions @ split(finite_jacobian(system, q, t, start) @ motions, 1e-6 * found.scale).kernel
+    return replace(found, motions=motions)
+
+
+def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
+    """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
-    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
     even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
@@ -247,6 +269,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
     ]
     found, speed = [], dense.norm(size.columns * v)
+    closed = min(DATA_TOLERANCE, 1e-10 + 10 * gap(system, q, t))
     for direction in directions:
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
         step = _NEAR * direction / dense.norm(size.columns * direction)
@@ -256,7 +279,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
             near, iterations = descend(system, away, t, ways)
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
             fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
-            if gap(system, near, t) <= DATA_TOLERANCE and not fallen:
+            if gap(system, near, t) <= closed and not fallen:
                 found.append((near, v + kick))
                 break
         if len(found) == 3:

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 # Contradictions of redundant rows below this are rounding of the data, as robot files have it.
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
-# Tries of one iteration, each with ten times the damping.
-_TRIES = 40
+# Dampings tried in one step, each ten times the one before: the last is next to nothing even against the square of a
+# residual of 1e-12, which is what it takes beside an isolated configuration.
+_DAMPINGS = 40
+# Of a residual below the tolerance of data a step that leaves more than this part gains little. So many in a row end
+# the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
+# that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
+_LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 
 
 def gap(system: System, q: Array, t: float = 0.0) -> float:
@@ -71,7 +76,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = float(np.linalg.norm(phi))
-    scale = 1.0
+    scale, crawling = 1.0, 0
     if basis.shape[1] == 0:
         return q, 0
     for iteration in range(MAX_ITERATIONS):
@@ -84,22 +89,25 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         left, values, right = left[:, keep], values[keep], right[keep]
         slope = left.T @ phi
         improved = False
-        for _ in range(_TRIES):
+        for _ in range(_DAMPINGS):
             step = -basis @ np.linalg.solve(root.T, right.T @ (values * slope / (values**2 + scale * size**2)))
             step /= max(1.0, longest(plant, step))
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)
-            if np.linalg.norm(value) < size:
+            length, left_over = longest(plant, step), float(np.linalg.norm(value))
+            little = size < DATA_TOLERANCE and left_over > _LITTLE * size
+            if left_over < size and not (little and length > _FAR * size):
                 improved = True
                 break
             scale = 10.0 * scale
-            if longest(plant, step) < 1e-16:
+            if length < 1e-16:
                 break
         if not improved:
             return q, iteration
-        stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
-        q, phi, size = trial, value, float(np.linalg.norm(value))
+        stalled = left_over > size * (1 - 1e-9) and size > DATA_TOLERANCE
+        crawling = crawling + 1 if little else 0
+        q, phi, size = trial, value, left_over
         scale = max(0.1 * scale, 1e-4)
-        if stalled:
+        if stalled or crawling > _CRAWL:
             return q, iteration
     return q, MAX_ITERATIONS

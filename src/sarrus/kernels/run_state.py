@@ -4,15 +4,8 @@ from __future__ import annotations
 
 # How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
 RUNNING, RENEW_CHART, OTHER_METHOD, DONE = -1, -2, -3, 0
-ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED, UNSTABLE_STEP = (
-    5,
-    6,
-    7,
-    8,
-    10,
-    11,
-    22,
-)
+ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
+STEP_LIMIT, UNSTABLE_STEP = 20, 22
 
 # Columns of a record after t, q, v, a, u, λ.
 ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
@@ -36,7 +29,9 @@ PERIOD, SAMPLES, FIRST_SAMPLE, DELAY = 28, 29, 30, 31
 # are fixed: how many in a row were unstable, the error of the last one; when that was noticed (infinite: never) and
 # h |λ| then.
 THRESHOLD, HINTS, DOUBTS = 32, 33, 34
-UNSTABLE, UNSTABLE_ERROR, UNSTABLE_SINCE, UNSTABLE_SIZE, N_STATE = 35, 36, 37, 38, 39
+UNSTABLE, UNSTABLE_ERROR, UNSTABLE_SINCE, UNSTABLE_SIZE = 35, 36, 37, 38
+# The number of steps, accepted and rejected, at which to stop.
+MOST_STEPS, N_STATE = 39, 40
 
 # h |λ| from which on the explicit method of order 8 is held back by stability, not by accuracy (Hairer and Wanner,
 # Solving Ordinary Differential Equations II, 2nd ed., IV.2).
