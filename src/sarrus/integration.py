@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import restore, unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError, SarrusError
@@ -20,8 +19,8 @@ from sarrus.kernels.c_function import advance, projection, projection_with_energ
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
 from sarrus.kernels.tableau import Tableau
 from sarrus.mechanism.pose import Array
-from sarrus.passages import find_limit_crossings, find_passages
-from sarrus.records import EventRecord, Passage
+from sarrus.passages import PassageLog, find_limit_crossings
+from sarrus.records import EventRecord
 from sarrus.status import Status
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
@@ -102,6 +101,7 @@ class Integration:
         self.rows, self.filled = 256, 0
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
+        self.most_steps = np.inf
 
     def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
         """Check the initial state and begin there."""
@@ -140,6 +140,7 @@ class Integration:
         for entry, array in arrays.items():
             self.table[entry] = array.ctypes.data
         self.table[la.LOG_ROOM] = len(self.log)
+        self.passages = PassageLog(self.table)
         self.table[la.PROJECT], self.table[la.PROJECT_EVERY] = self.project, self.project_every
         self.settings = s.settings()
         if self.stabilization == "baumgarte":
@@ -268,7 +269,7 @@ class Integration:
             self.filled += rows
             if self.solver is not None and self.solver.interrupted:
                 raise KeyboardInterrupt
-            self._collect_events()
+            self._collect()
             if rows >= len(room) - 2 and elapsed < 0.5 * _CALL_SECONDS:
                 self.rows = min(4 * self.rows, 65536)
             elif elapsed > 2 * _CALL_SECONDS:
@@ -278,7 +279,9 @@ class Integration:
                 return None
             if code == run.EVENT and self.switched_by is not None:
                 return self.switched_by
-            if code == run.RUNNING:
+            if code == run.RUNNING and self.state[run.STEPS] + self.state[run.REJECTED] > self.most_steps:
+                self.status = Status.STEP_TOO_SMALL
+            elif code == run.RUNNING:
                 if rows == 0:
                     self._new_block()
             elif self.chart is not None and (
@@ -331,6 +334,7 @@ class Integration:
 
     def _begin_stretch(self) -> None:
         """Note that from now on the constraints have this rank and these parameters."""
+        self.passages.forget()
         self.stretches.append((self.time, int(self.table[la.GENERIC_RANK]), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
@@ -362,18 +366,8 @@ class Integration:
             ranks[start:end] = rank
         return ranks
 
-    def _passages(self, t: Array, q: Array, v: Array, pivots: Array) -> tuple[Passage, ...]:
-        """Return the singular passages, stretch by stretch with the constraints that held there."""
-        found: list[Passage] = []
-        starts = self._starts(t)
-        with unchanged(self.system):
-            for (_, rank, parameters), start, end in zip(self.stretches, starts, starts[1:]):
-                restore(self.system, parameters)
-                part = slice(start, end)
-                found += find_passages(self.system, t[part], q[part], v[part], pivots[part], rank)
-        return tuple(found)
-
-    def _collect_events(self) -> None:
+    def _collect(self) -> None:
+        """Take the events and the singular passages that the kernel logged."""
         logged = int(self.state[run.LOGGED])
         for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
             if k < len(self.events):
@@ -382,6 +376,7 @@ class Integration:
             else:
                 self.switched_by = int(k) - len(self.events)
         self.state[run.LOGGED] = 0.0
+        self.passages.collect(len(self.stretches) - 1)
 
     def _refusal(self, status: Status) -> SarrusError | None:
         """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
@@ -396,9 +391,9 @@ class Integration:
         return None
 
     def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
-        """Return what was recorded, with passages and limit crossings found."""
+        """Return what was recorded, with limit crossings found."""
         s = system
-        self._collect_events()
+        self._collect()
         for time, what in self.chart.changes if self.chart is not None else ():
             self.records.append(EventRecord(what, time))
         self.records.sort(key=lambda record: record.time)
@@ -439,7 +434,7 @@ class Integration:
             residual=facts[:, run.RESIDUAL],
             status=status,
             message=message,
-            passages=self._passages(t, q, v, pivots),
+            passages=self.passages.passages(s, self.stretches),
             limit_crossings=find_limit_crossings(s, t, q),
             events=tuple(self.records),
             **labels(s),

@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.determinacy import compared_times, determined_until, neighbour, other_steps
 from sarrus.errors import ArgumentError, SarrusError, SimulationError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
 from sarrus.kernels.tableau import tableau
+from sarrus.mechanism.pose import Array
 from sarrus.progress import progress_bar
 from sarrus.run_options import check_stabilization, check_steps, check_times, is_adaptive
 from sarrus.status import Status
@@ -104,13 +106,58 @@ def simulate(
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
-    continuity of velocity selects; ``trajectory.passages`` lists these. Inconsistent constraints are met in
-    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
+    continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the run is repeated with
+    somewhat other steps, from a start that differs by as much as the passages make of rounding (see
+    `sarrus.determinacy`), and ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints are
+    met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
 
     Returns
     -------
     Trajectory
     """
+    options = {
+        k: value for k, value in locals().items() if k not in ("system", "q", "v", "progress", "throw")
+    }
+    motion = _run(system, q, v, **options, progress=progress, throw=throw)
+    if not motion.passages:
+        return motion
+    if sample_time and any(f is not None and not isinstance(f, Law) for f in (control, force)):
+        return replace(motion, determined_until=np.nan)
+    options |= other_steps(motion, is_adaptive(method, rtol, atol), dt, rtol, atol)
+    options |= {"times": compared_times(motion), "most_steps": 4 * (motion.steps + motion.rejected) + 1000}
+    again = _run(system, *neighbour(motion, system.nv, q, v), **options, progress=False, throw=False)
+    return replace(motion, determined_until=determined_until(motion, again, rtol))
+
+
+def _run(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    *,
+    duration: float,
+    dt: float | None,
+    t0: float,
+    method: str | None,
+    rtol: float | None,
+    atol: float | None,
+    control: InputFunction | None,
+    force: InputFunction | None,
+    sample_time: float | Sampling | None,
+    coordinates: Coordinates | Relation | None,
+    formulation: str | Method | None,
+    stabilization: str,
+    project_every: int,
+    baumgarte: tuple[float, float],
+    events: Sequence[Event],
+    switching: Switching | bool,
+    every: int,
+    max_step: float,
+    progress: bool | None,
+    throw: bool,
+    times: Array | None = None,
+    most_steps: float = np.inf,
+) -> Trajectory:
+    """Do the work of `simulate` without a neighbour; ``times`` are stops at which a record is wanted."""
     if not isinstance(system, System):
         raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
     if coordinates is not None and not isinstance(coordinates, str | Sequence):
@@ -173,13 +220,14 @@ def simulate(
             for f, name in ((control, "control"), (force, "force"))
             if f is not None and sample_time and not isinstance(f, Law)
         ]
+        loop.most_steps = most_steps
         loop.warm_up()
         began = perf_counter()
         failure: Exception | None = None
         with progress_bar(duration, progress) as bar:
             try:
                 due = True
-                for end, resample, keep in _stops(t0, duration, sample_time if called else None):
+                for end, resample, keep in _stops(t0, duration, sample_time if called else None, times):
                     try:
                         for function, name in called if due else ():
                             loop.sample(function, name)
@@ -226,8 +274,12 @@ def _sampling(
     return sample_time, Sampling(sample_time)
 
 
-def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:
+def _stops(
+    t0: float, duration: float, sample_time: float | None, times: Array | None
+) -> list[tuple[float, bool, bool]]:
     """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
+    if times is not None:
+        return [(float(time), False, True) for time in times]
     end = t0 + duration
     if sample_time is None:
         return [(end, False, True)]
