@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from conftest import load_example
-from sarrus.analysis.manifold import difference, rate_matrix, turning
+from sarrus.analysis.manifold import difference, turning
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status

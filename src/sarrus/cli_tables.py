@@ -55,6 +55,10 @@ def run_table(trajectory: Trajectory) -> Table:
     if trajectory.constraint_names:
         table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g}")
         table.add_row("passages", _passages(trajectory))
+    if trajectory.determined_until < np.inf:
+        table.add_row(
+            "determined", f"[yellow]until {trajectory.determined_until:.4g} s[/]: then rounding decides"
+        )
     colour = "green" if trajectory.status.ok else "red"
     table.add_row("status", f"[{colour}]{trajectory.status}[/]")
     return table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import active, restore, unchanged
+from sarrus.activity import active
 from sarrus.analysis.manifold import close
 from sarrus.analysis.rigidity import held, is_blocked
 from sarrus.control.law import Law
@@ -24,8 +24,8 @@ from sarrus.kernels.run_state import EASY, LIMIT_OF_RK4, STIFF_8
 from sarrus.kernels.tableau import Tableau, tableau
 from sarrus.limits import find_limit_crossings
 from sarrus.mechanism.pose import Array
-from sarrus.passages import find_passages
-from sarrus.records import EventRecord, Passage
+from sarrus.passages import PassageLog
+from sarrus.records import EventRecord
 from sarrus.run_options import Scheme
 from sarrus.status import Status
 from sarrus.system import System
@@ -157,6 +157,7 @@ class Integration:
         for entry, array in arrays.items():
             self.table[entry] = array.ctypes.data
         self.table[la.LOG_ROOM] = len(self.log)
+        self.passages = PassageLog(self.table)
         self.table[la.PROJECT], self.table[la.PROJECT_EVERY] = self.project, self.project_every
         self.settings = s.settings()
         if self.stabilization == "baumgarte":
@@ -349,7 +350,7 @@ class Integration:
             self.filled += rows
             if self.solver is not None and self.solver.interrupted:
                 raise KeyboardInterrupt
-            self._collect_events()
+            self._collect()
             if rows >= len(room) - 2 and elapsed < 0.5 * _CALL_SECONDS:
                 self.rows = min(4 * self.rows, 65536)
             elif elapsed > 2 * _CALL_SECONDS:
@@ -418,6 +419,7 @@ class Integration:
 
     def _begin_stretch(self) -> None:
         """Note that from now on the constraints have this rank and these parameters."""
+        self.passages.forget()
         self.stretches.append((self.time, int(self.table[la.GENERIC_RANK]), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
@@ -449,18 +451,8 @@ class Integration:
             ranks[start:end] = rank
         return ranks
 
-    def _passages(self, t: Array, q: Array, v: Array, pivots: Array) -> tuple[Passage, ...]:
-        """Return the singular passages, stretch by stretch with the constraints that held there."""
-        found: list[Passage] = []
-        starts = self._starts(t)
-        with unchanged(self.system):
-            for (_, rank, parameters), start, end in zip(self.stretches, starts, starts[1:]):
-                restore(self.system, parameters)
-                part = slice(start, end)
-                found += find_passages(self.system, t[part], q[part], v[part], pivots[part], rank)
-        return tuple(found)
-
-    def _collect_events(self) -> None:
+    def _collect(self) -> None:
+        """Take the events and the singular passages that the kernel logged."""
         logged = int(self.state[run.LOGGED])
         for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
             if k < len(self.events):
@@ -469,6 +461,7 @@ class Integration:
             else:
                 self.switched_by = int(k) - len(self.events)
         self.state[run.LOGGED] = 0.0
+        self.passages.collect(len(self.stretches) - 1)
 
     def _refusal(self, status: Status) -> SarrusError | None:
         """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
@@ -483,9 +476,9 @@ class Integration:
         return None
 
     def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
-        """Return what was recorded, with passages and limit crossings found."""
+        """Return what was recorded, with limit crossings found."""
         s = system
-        self._collect_events()
+        self._collect()
         for time, what in self.chart.changes if self.chart is not None else ():
             self.records.append(EventRecord(what, time))
         self.records.sort(key=lambda record: record.time)
@@ -535,7 +528,7 @@ class Integration:
             residual=facts[:, run.RESIDUAL],
             status=status,
             message=message,
-            passages=self._passages(t, q, v, pivots),
+            passages=self.passages.passages(s, self.stretches),
             limit_crossings=find_limit_crossings(s, t, q, v, a),
             events=tuple(self.records),
             **labels(s),

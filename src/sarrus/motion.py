@@ -96,12 +96,12 @@ class Motion:
             trajectory = replace(trajectory, switches=tuple(switcher.records))
         return trajectory, loop.time, failure
 
-    def repeat(self, times: Array, factor: float) -> Array:
+    def repeat(self, times: Array, factor: float, **others: Any) -> Array:
         """Return the coordinates at ``times`` of the same motion with ``factor`` times the step, or the tolerances.
 
-        NaN from where that run fails.
+        ``others`` are arguments in which it differs too. NaN from where that run fails.
         """
-        again = replace(self, scheme=self.scheme.scaled(factor), events=())
+        again = replace(self, scheme=self.scheme.scaled(factor), events=(), **others)
         loop, switcher = again._begin()
         q = np.full((len(times), self.system.nq), np.nan)
         with progress_bar(self.duration, False) as bar:

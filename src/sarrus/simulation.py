@@ -13,6 +13,7 @@ from sarrus.accuracy import estimate_error, is_repeatable
 from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.determinacy import estimate_determinacy
 from sarrus.errors import AccuracyWarning, ArgumentError, SimulationError
 from sarrus.inputs import Event, InputFunction
 from sarrus.kernels.c_function import prefetch
@@ -112,11 +113,14 @@ def simulate(
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
-    continuity of velocity selects; ``trajectory.passages`` lists these. Inconsistent constraints are met in
-    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out
-    of which there is no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
-    A complete motion whose estimated error is above 3e-4 is INACCURATE, which is a warning (`AccuracyWarning`), not an
-    error; fixed steps of RK4 that leave its region of stability are an UNSTABLE_STEP, which is one.
+    continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the motion is also done
+    with somewhat other steps, from a start that differs by as much as the passages make of rounding (see
+    `sarrus.determinacy`), and ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints are
+    met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start
+    out of which there is no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
+    A complete motion whose estimated error is above 3e-4, or that is not determined to the end, is INACCURATE, which is
+    a warning (`AccuracyWarning`), not an error; fixed steps of RK4 that leave its region of stability are an
+    UNSTABLE_STEP, which is one.
 
     Returns
     -------
@@ -166,7 +170,7 @@ def simulate(
         trajectory, reached, failure = motion.run(progress)
     if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
         with unchanged(system):
-            trajectory = estimate_error(motion, trajectory)
+            trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status is Status.INACCURATE:

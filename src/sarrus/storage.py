@@ -48,7 +48,14 @@ RECORDS: dict[str, type] = {
     "events": EventRecord,
     "switches": SwitchRecord,
 }
-SCALARS: dict[str, type] = {"name": str, "message": str, "steps": int, "rejected": int, "wall_seconds": float}
+SCALARS: dict[str, type] = {
+    "name": str,
+    "message": str,
+    "steps": int,
+    "rejected": int,
+    "wall_seconds": float,
+    "determined_until": float,
+}
 
 
 def attributes(trajectory: Trajectory) -> dict[str, Any]:
@@ -148,7 +155,10 @@ def _read(file: Any) -> Trajectory:
         if f"{dimension}_unit" in file.variables:
             fields[f"{dimension}_units"] = _strings(file[f"{dimension}_unit"])
     attrs = file.attrs
-    fields |= {key: kind(attrs[key]) for key, kind in SCALARS.items()}
+    # Older files know nothing of determined_until.
+    fields |= {
+        key: kind(attrs[key]) for key, kind in SCALARS.items() if key in attrs or key != "determined_until"
+    }
     for key, kind in RECORDS.items():
         items = json.loads(attrs.get(key, "[]"))
         fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)

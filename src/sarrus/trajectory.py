@@ -59,6 +59,11 @@ class Trajectory:
         largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
+    determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
+        other steps and begins as far away as the passages amplify rounding, to 1e-6 relative to 1 + |q|, or the run's
+        rtol if that is more. What comes later is not determined: errors grow to that size. Infinity where the two
+        agree to the end or nothing was passed; NaN where control or force are sampled from Python, which may remember
+        what they were asked.
     coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
     coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
         are not known.
@@ -97,6 +102,7 @@ class Trajectory:
     steps: int = 0
     rejected: int = 0
     wall_seconds: float = 0.0
+    determined_until: float = np.inf
     system: System | None = field(default=None, compare=False)
     mechanism: Mechanism | None = field(default=None, compare=False)
 
@@ -189,7 +195,8 @@ class Trajectory:
     def plot(self, path: str | Path | None = None) -> Figure:
         """Plot coordinates, energy change, closure residual and condition number over time.
 
-        Passages are dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
+        Passages are dotted lines; what is behind ``determined_until`` is shaded. Returns the Matplotlib figure;
+        ``path`` also saves it (.png, .pdf, .svg).
         """
         from sarrus.plotting.history import plot_history
 
@@ -248,4 +255,6 @@ class Trajectory:
             parts.append(f"error about {self.error[-1]:.1g}")
         if self.passages:
             parts.append(f"{len(self.passages)} singular passages")
+        if self.determined_until < np.inf:
+            parts.append(f"determined until {self.determined_until:.4g} s")
         return f"Trajectory({self.name!r}: {end}, {', '.join(parts)})"

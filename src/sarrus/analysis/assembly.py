@@ -211,7 +211,9 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
 def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
     """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
-    anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
+    anywhere = (
+        random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
+    )
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]

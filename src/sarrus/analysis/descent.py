@@ -90,7 +90,9 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         slope = left.T @ phi
         improved = False
         for _ in range(_DAMPINGS):
-            step = -basis @ np.linalg.solve(root.T, right.T @ (values * slope / (values**2 + scale * size**2)))
+            step = -basis @ np.linalg.solve(
+                root.T, right.T @ (values * slope / (values**2 + scale * size**2))
+            )
             step /= max(1.0, longest(plant, step))
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)

@@ -144,7 +144,9 @@ def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
     s[ws.facts + la.CONTRADICTION] = 0.0
     if used < nc:
         if want > la.SLOPE:
-            s[ws.facts + la.CONTRADICTION] = ch.contradiction(s, ws, nv, nc, used, perm, reach, whole, settings)
+            s[ws.facts + la.CONTRADICTION] = ch.contradiction(
+                s, ws, nv, nc, used, perm, reach, whole, settings
+            )
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
     s[ws.facts + la.RESIDUAL] = fa.least_squares(
         s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step

@@ -15,13 +15,14 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
 
-from sarrus.kernels import batch_layout, cone_layout, contact_layout, law_layout, layout
+from sarrus.kernels import batch_layout, cone_layout, contact_layout, law_layout, layout, passage_layout
 
 # Functions that Python calls too.
 for _shared in (
     layout.workspace,
     layout.input_size,
     layout.local_array,
+    passage_layout.passage_array,
     batch_layout.record_width,
     batch_layout.lane_storage,
     law_layout.law_workspace,

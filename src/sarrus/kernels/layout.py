@@ -68,8 +68,9 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 # the noise of every sample (0: none)
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
-N_QUATERNIONS = 60  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 61
+PASSAGE = 60  # the array where singular passages are noted, see `sarrus.kernels.passage_layout` (0: none are)
+N_QUATERNIONS = 61  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 62
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2

@@ -7,6 +7,7 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, flat_pointer, internal
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.passage import enter, follow, is_full
 from sarrus.kernels.power import power
 from sarrus.kernels.run_state import (
     ABSOLUTE,
@@ -163,7 +164,15 @@ def _advance(table, x, state, room):
         state[UNRECORDED] = 0.0
         if n_events:
             _event_values(table, x, event_values, 0, work, ws)
-    while x[time] < end and rows < room and state[LOGGED] + n_events <= table[la.LOG_ROOM]:
+    watch = table[la.PASSAGE] != 0
+    if watch:
+        enter(table, x, size, slopes)
+    while (
+        x[time] < end
+        and rows < room
+        and state[LOGGED] + n_events <= table[la.LOG_ROOM]
+        and not (watch and is_full(table))
+    ):
         if state[STEPS] + state[REJECTED] >= state[MOST_STEPS]:
             return STEP_LIMIT, rows
         t, halt = x[time], next_sample(state, end)
@@ -315,6 +324,9 @@ def _advance(table, x, state, room):
             record(table, x, rank, rows, work, ws)
             rows += 1
             state[UNRECORDED] = 0.0
+        if watch:
+            ended = x[time] >= end and state[KEEP_LAST] != 0.0
+            follow(table, x, size, near, what, ended or stop, slopes, trial, work, ws)
         if stop:
             return EVENT, rows
         if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):

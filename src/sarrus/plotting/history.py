@@ -90,7 +90,13 @@ def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str, linewid
 
 
 def _mark_passages(trajectory: Trajectory, panels: np.ndarray) -> None:
-    """Draw a dotted line at every passage, and its time above the first panel where there is room."""
+    """Draw a dotted line at every passage, and its time above the first panel where there is room.
+
+    Times behind which the motion is not determined are shaded.
+    """
+    if trajectory.determined_until < trajectory.t.max(initial=-np.inf):
+        for panel in panels:
+            panel.axvspan(trajectory.determined_until, trajectory.t[-1], color=FAINT, alpha=0.15, linewidth=0)
     last = -np.inf
     for passage in trajectory.passages:
         for panel in panels:
