@@ -46,7 +46,7 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     error = np.maximum.accumulate(error)
     at_all = np.interp(trajectory.t, times, error, left=0.0)
     status, message = trajectory.status, trajectory.message
-    if error[-1] > INACCURATE and status in (Status.OK, Status.EVENT):
+    if error[-1] > INACCURATE:
         since = float(times[np.argmax(error > INACCURATE)])
         status = Status.INACCURATE
         message = (

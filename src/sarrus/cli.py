@@ -156,6 +156,7 @@ def simulate(
         raise typer.Exit(2)
     if not trajectory.status.ok:
         _complain(f"{trajectory.status}: {trajectory.message}")
+    if not trajectory.status.complete:
         raise typer.Exit(1)
 
 

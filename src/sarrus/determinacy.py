@@ -31,7 +31,7 @@ MOST = 200
 
 
 def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory with ``determined_until``; INACCURATE where no digit is determined at its end."""
+    """Return the trajectory with ``determined_until``; NOT_DETERMINED where no digit is at its end."""
     times = _compared_times(trajectory)
     if not trajectory.passages or len(times) == 0:
         return trajectory
@@ -46,11 +46,9 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     lost = _agree_until(trajectory, times, apart, LOST)
     if lost == np.inf:
         return replace(trajectory, determined_until=until)
-    message = (
-        f"{Status.INACCURATE.diagnosis}: after t = {lost:.6g} s it is not determined, a singular passage magnifies "
-        "rounding. Cut the loops elsewhere, take other coordinates or a tighter rtol, and see whether it stays"
-    )
-    return replace(trajectory, determined_until=until, status=Status.INACCURATE, message=message)
+    status = Status.NOT_DETERMINED
+    message = f"{status.diagnosis} after t = {lost:.6g} s. {status.remedy}"
+    return replace(trajectory, determined_until=until, status=status, message=message)
 
 
 def _neighbour(motion: Motion, trajectory: Trajectory) -> tuple[Array, Array]:

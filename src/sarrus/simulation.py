@@ -115,12 +115,12 @@ def simulate(
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the motion is also done
     with somewhat other steps, from a start that differs by as much as the passages make of rounding (see
-    `sarrus.determinacy`), and ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints are
-    met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start
-    out of which there is no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
-    A complete motion whose estimated error is above 3e-4, or that is not determined to the end, is INACCURATE, which is
-    a warning (`AccuracyWarning`), not an error; fixed steps of RK4 that leave its region of stability are an
-    UNSTABLE_STEP, which is one.
+    `sarrus.determinacy`), and ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints
+    are met in the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
+    A start out of which there is no motion, although A allows velocities there, ends with RIGID (see
+    `System.forward_dynamics`). A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular
+    passages leave open is NOT_DETERMINED: both are a warning (`AccuracyWarning`), not an error. Fixed steps of RK4 that
+    leave its region of stability are an UNSTABLE_STEP, which is one.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def simulate(
             trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
-    if trajectory.status is Status.INACCURATE:
+    if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):
         warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
     elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
         raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)

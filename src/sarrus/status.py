@@ -34,11 +34,17 @@ class Status(IntEnum):
     STEP_LIMIT = 20
     INACCURATE = 21
     UNSTABLE_STEP = 22
+    NOT_DETERMINED = 23
 
     @property
     def ok(self) -> bool:
         """True where the result is a full answer."""
         return self in (Status.OK, Status.SINGULAR, Status.EVENT)
+
+    @property
+    def complete(self) -> bool:
+        """True where nothing ended the run early; how far its numbers can be trusted is another question."""
+        return self.ok or self in (Status.INACCURATE, Status.NOT_DETERMINED)
 
     @property
     def diagnosis(self) -> str:
@@ -140,6 +146,11 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "the motion is there, but its estimated error is as large as the digits that count",
         "Give a tighter rtol or a smaller dt; where that changes nothing the motion magnifies rounding, and no step "
         "determines it further",
+    ),
+    Status.NOT_DETERMINED: (
+        "the motion is there, but singular passages magnify rounding: starts that differ by no more lead elsewhere",
+        "Believe it up to trajectory.determined_until; beyond that a tighter rtol, other coordinates or another place "
+        "to cut the loops may tell more, the equations alone do not",
     ),
     Status.UNSTABLE_STEP: (
         "the step is too long for the fastest forces of the mechanism: errors grow from step to step",

@@ -231,7 +231,7 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
 
 
 def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
-    """Return the rank of A at q with every velocity measured in 1/√M_kk and every row in its length then; no neighbours."""
+    """Return the rank of A at q alone, every velocity measured in 1/√M_kk and every row in its length then."""
     mass = np.diag(system.mass_matrix(q, t))
     jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
     length = np.linalg.norm(jacobian, axis=1, keepdims=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.factor import fast
 from sarrus.kernels.flat import internal
 
 # As much of what the forces would do alone is no residual: rounding, and rounding of rounding, which refinement leaves.
@@ -21,7 +20,7 @@ ROUNDING, FAINT = 1e-14, 1e-22
 NOISE = 1e-4
 
 
-@fast
+@internal
 def contradiction(s, ws, nv, nc, used, perm, reach, whole, settings):
     """Return how far the dependent rows contradict the independent ones, once the rows are factored.
 
@@ -55,7 +54,7 @@ def contradiction(s, ws, nv, nc, used, perm, reach, whole, settings):
     return worst
 
 
-@fast
+@internal
 def _alone(s, ws, nv, j):
     """Return Σ |A_ji f_i| / M_ii, what the forces would do in row j if M were diagonal; A = Â L and f = Lᵀ f̂."""
     total = 0.0
@@ -70,7 +69,7 @@ def _alone(s, ws, nv, j):
     return total
 
 
-@fast
+@internal
 def _largest_beside(s, values, nc, nv, j, settings):
     """Return the largest of the values that belong to the closure of row j."""
     first, largest = la.FACTORS + nc + nv, 0.0
@@ -80,7 +79,7 @@ def _largest_beside(s, values, nc, nv, j, settings):
     return largest
 
 
-@fast
+@internal
 def unmet(s, ws, nv, nc, used, whole, settings):
     """Return the largest relative residual of the answer, 0 where all are below `layout.MET`; Â lies at ws.copy.
 
@@ -127,7 +126,7 @@ def unmet(s, ws, nv, nc, used, whole, settings):
     return worst
 
 
-@fast
+@internal
 def _row_of_whole(s, ws, nv, j):
     """Return A a + γ of row j, from A = Â L, and the sum of the magnitudes of its terms."""
     row = ws.copy + j * nv
@@ -143,7 +142,7 @@ def _row_of_whole(s, ws, nv, j):
     return value, size
 
 
-@fast
+@internal
 def weakest(s, factor, n):
     """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal."""
     largest = 1.0
@@ -157,7 +156,7 @@ def weakest(s, factor, n):
     return largest
 
 
-@fast
+@internal
 def refine(s, ws, nv, nc, used, whole, perm):
     """Correct step and answer by the minimum-norm solution for the residuals that `unmet` left; λ follows from ws.y."""
     fa.least_squares(
@@ -187,7 +186,7 @@ def outcome(table, settings, s, ws, used):
     return la.SINGULAR_ANSWER if used < table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
 
 
-@fast
+@internal
 def unmet_whole(s, ws, nv, nc, used, reach, settings):
     """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a at ws.a.
 

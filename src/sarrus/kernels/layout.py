@@ -78,8 +78,8 @@ TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
 # factorisation knows.
 SLOPE, ANSWER, PIVOTS = 0, 1, 2
-# What became of a solve, numbers of `sarrus.status.Status`; `sarrus.kernels.forward` returns the rank plus `STRIDE` × one
-# of these. Negative: no answer.
+# What became of a solve, numbers of `sarrus.status.Status`; `sarrus.kernels.forward` returns the rank plus `STRIDE` ×
+# one of these. Negative: no answer.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
 NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
@@ -102,8 +102,8 @@ CHART_LIMIT = 11  # gauge below which a chart is to be renewed
 SCALE_OF_EVEN_ROWS = 12  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
 SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)² [J]
 N_SETTINGS = 14
-# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; and, for every
-# row, the first one of its closure.
+# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; and, for
+# every row, the first one of its closure.
 FACTORS = N_SETTINGS
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
