@@ -59,8 +59,8 @@ def _neighbour(motion: Motion, trajectory: Trajectory) -> tuple[Array, Array]:
     random = np.random.default_rng(0)
     digits = max((p.digits_lost for p in trajectory.passages if p.crossed), default=0.0)
     change = float(np.clip(ROUNDING * 10.0**digits, LEAST_CHANGE, LARGEST_CHANGE))
-    q, v = np.array(motion.q, dtype=float), np.zeros(motion.system.nv)
-    v += 0.0 if motion.v is None else motion.v
+    q = np.array(motion.q, dtype=float)
+    v = np.zeros(motion.system.nv) if motion.v is None else np.array(motion.v, dtype=float)
     q += change * (1.0 + np.abs(q)) * random.choice([-1.0, 1.0], q.shape)
     return q, v * (1.0 + change * random.choice([-1.0, 1.0], v.shape))
 

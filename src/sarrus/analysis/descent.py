@@ -6,7 +6,7 @@ Rows and steps are measured in radians and characteristic lengths (`sarrus.chara
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
     ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
     may move (nv × k). Returns q and the number of iterations.
     """
-    plant = getattr(system, "system", system)
+    plant = cast("System", getattr(system, "system", system))
     basis = directions(free) if free.ndim == 1 else free
     factors = np.ones(system.nh)
     factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
