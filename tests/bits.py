@@ -39,10 +39,21 @@ def digest(arrays: Iterable[Array]) -> str:
 def of_motion(motion: sr.Trajectory) -> str:
     """Return the digest of a run."""
     facts = [p.time for p in motion.passages]
-    return digest([
-        *(motion.t, motion.q, motion.v, motion.a, motion.u, motion.multipliers, motion.energy, motion.rank),
-        *(motion.condition, motion.residual, np.array(facts)),
-    ])
+    return digest(
+        [
+            *(
+                motion.t,
+                motion.q,
+                motion.v,
+                motion.a,
+                motion.u,
+                motion.multipliers,
+                motion.energy,
+                motion.rank,
+            ),
+            *(motion.condition, motion.residual, np.array(facts)),
+        ]
+    )
 
 
 def start_of(name: str) -> tuple[sr.System, Array, Array]:
@@ -65,7 +76,10 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
     dt = 1e-5 if name in STIFF else 1e-3
     yield "rk4", of_motion(sr.simulate(system, q, v, duration=40 * dt, dt=dt, **options))
     for method in ("dop853", "rodas5p"):
-        yield method, of_motion(sr.simulate(system, q, v, duration=40 * dt, method=method, rtol=1e-8, **options))
+        yield (
+            method,
+            of_motion(sr.simulate(system, q, v, duration=40 * dt, method=method, rtol=1e-8, **options)),
+        )
     runs = sr.rollout(
         system, np.tile(q, (9, 1)), np.linspace(0.5, 1.5, 9)[:, None] * v, duration=20 * dt, dt=dt, every=10,
         switching=False, threads=1,

@@ -27,7 +27,13 @@ def spread(rng: np.random.Generator, low: float, high: float) -> Array:
 
 def angles(rng: np.random.Generator) -> list[Array]:
     multiples = np.pi / 2 * np.arange(1, COUNT) * (1 + 1e-16 * rng.standard_normal(COUNT - 1))
-    return [rng.uniform(-4, 4, COUNT), spread(rng, -12, 5), spread(rng, 5, 308), multiples, np.array(NEAR_MULTIPLES)]
+    return [
+        rng.uniform(-4, 4, COUNT),
+        spread(rng, -12, 5),
+        spread(rng, 5, 308),
+        multiples,
+        np.array(NEAR_MULTIPLES),
+    ]
 
 
 def sines(rng: np.random.Generator) -> list[Array]:
@@ -36,7 +42,12 @@ def sines(rng: np.random.Generator) -> list[Array]:
 
 
 def exponents(rng: np.random.Generator) -> list[Array]:
-    return [rng.uniform(-4, 4, COUNT), rng.uniform(-746, 711, COUNT), rng.uniform(-60, 60, COUNT), spread(rng, -320, 0)]
+    return [
+        rng.uniform(-4, 4, COUNT),
+        rng.uniform(-746, 711, COUNT),
+        rng.uniform(-60, 60, COUNT),
+        spread(rng, -320, 0),
+    ]
 
 
 def positive(rng: np.random.Generator) -> list[Array]:
@@ -44,7 +55,12 @@ def positive(rng: np.random.Generator) -> list[Array]:
 
 
 def above_minus_one(rng: np.random.Generator) -> list[Array]:
-    return [abs(spread(rng, -323, 308)), rng.uniform(-1, 1, COUNT), -1 + abs(spread(rng, -16, 0)), spread(rng, -16, -1)]
+    return [
+        abs(spread(rng, -323, 308)),
+        rng.uniform(-1, 1, COUNT),
+        -1 + abs(spread(rng, -16, 0)),
+        spread(rng, -16, -1),
+    ]
 
 
 def above_one(rng: np.random.Generator) -> list[Array]:
@@ -52,7 +68,12 @@ def above_one(rng: np.random.Generator) -> list[Array]:
 
 
 def any_number(rng: np.random.Generator) -> list[Array]:
-    return [rng.uniform(-4, 4, COUNT), spread(rng, -320, 300), rng.uniform(-30, 30, COUNT), spread(rng, -12, 2)]
+    return [
+        rng.uniform(-4, 4, COUNT),
+        spread(rng, -320, 300),
+        rng.uniform(-30, 30, COUNT),
+        spread(rng, -12, 2),
+    ]
 
 
 ONE: dict[str, tuple[Callable, Callable, Callable, int]] = {
@@ -133,7 +154,9 @@ def test_one_unit_in_the_last_place_of_two_arguments(name: str) -> None:
 @pytest.mark.parametrize("name", ["sin", "cos", "tan", "exp", "log", "atan", "tanh", "erf"])
 def test_every_size_of_argument_goes_with_every_other(name: str) -> None:
     """A lane that needs the long way leaves its neighbours what they are."""
-    special = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-8, 0.7, -1.0, 1e5, 2e6, -1e22, 1e308, np.inf, -np.inf, np.nan])
+    special = np.array(
+        [0.0, -0.0, 5e-324, -1e-310, 1e-8, 0.7, -1.0, 1e5, 2e6, -1e22, 1e308, np.inf, -np.inf, np.nan]
+    )
     rng = np.random.default_rng(2)
     points = rng.choice(special, (40 * LANES, 2))
     both(ONE[name][0](X[0]), points)
@@ -147,6 +170,8 @@ def test_only_exact_functions_of_the_c_library_can_be_called() -> None:
 def test_sums_and_products_are_rounded_one_by_one() -> None:
     """Whatever the instructions of the processor: as Python has it, which fuses nothing."""
     a, b = X[0], X[1]
-    function = compile_function("rounded", [X], {"y": ca.vertcat(a * b + 1, a * b - (a + 1) * (b - 1), 2 - a * b)})
+    function = compile_function(
+        "rounded", [X], {"y": ca.vertcat(a * b + 1, a * b - (a + 1) * (b - 1), 2 - a * b)}
+    )
     for x, y in np.random.default_rng(3).standard_normal((200, 2)):
         assert function([x, y]).tolist() == [x * y + 1, x * y - (x + 1) * (y - 1), 2 - x * y]

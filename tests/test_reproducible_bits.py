@@ -56,7 +56,11 @@ def digests(names: tuple[str, ...], changes: dict[str, str]) -> dict[str, dict[s
 
 def runs_here(changes: dict[str, str]) -> bool:
     """Tell whether this processor has what the one to compile for has."""
-    need = {"x86-64-v3": ("avx2", "fma"), "skylake-avx512": ("avx512f", "avx512bw"), "znver4": ("avx512_bf16",)}
+    need = {
+        "x86-64-v3": ("avx2", "fma"),
+        "skylake-avx512": ("avx512f", "avx512bw"),
+        "znver4": ("avx512_bf16",),
+    }
     cpu = Path("/proc/cpuinfo")
     if "SARRUS_CPU" not in changes:
         return True
@@ -86,7 +90,12 @@ def main() -> None:
             print(f"{name}: not on this processor")
             continue
         found = digests((), changes)
-        wrong = [f"{model}: {kind}" for model in usual for kind in usual[model] if usual[model][kind] != found[model].get(kind)]
+        wrong = [
+            f"{model}: {kind}"
+            for model in usual
+            for kind in usual[model]
+            if usual[model][kind] != found[model].get(kind)
+        ]
         print(f"{name}: {'the same' if not wrong else ', '.join(wrong)}", flush=True)
 
 

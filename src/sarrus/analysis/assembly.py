@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus import dense
 from sarrus.analysis.flips import flipped
+from sarrus.analysis.second_order import passable
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.mechanism.pose import Array
@@ -157,18 +158,30 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
 
     Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
-    back to q; such samples say nothing and are drawn anew.
+    back to q; such samples say nothing and are drawn anew, at last from the directions that go on to second order.
     """
     rng = np.random.default_rng(2)
-    everything = np.ones(system.nv)
     beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv))
     scale = _largest(finite_jacobian(system, beside, t, v))
-    tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
-    directions = [v] if dense.norm(v) > 1e-12 else []
-    directions += [
+    tangent, left_null = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
+    draws = [
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
     ]
-    found = []
+    found = _landings(system, q, t, v, [v] * (dense.norm(v) > 1e-12) + draws, rng)
+    if not found and left_null.size:
+        bent = (passable(system, q, t, tangent, left_null, draw) for draw in draws)
+        found = _landings(system, q, t, v, (x for x in bent if x is not None), rng)
+    if not found and system.nc > system.nh:
+        found = [(q, v + 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv))]
+    return found
+
+
+def _landings(
+    system: System, q: Array, t: float, v: Array, directions: Iterable[Array], rng: np.random.Generator
+) -> list[tuple[Array, Array]]:
+    """Return up to three closed configurations that steps in these directions lead to, with velocities near v."""
+    everything = np.ones(system.nv)
+    found: list[tuple[Array, Array]] = []
     for direction in directions:
         kick = 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv)
         step = _NEAR * direction / dense.norm(direction)
@@ -179,8 +192,6 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
             found.append((near, v + kick))
         if len(found) == 3:
             break
-    if not found and system.nc > system.nh:
-        found = [(q, v + 0.03 * (1.0 + dense.norm(v)) * rng.standard_normal(system.nv))]
     return found
 
 
@@ -207,10 +218,14 @@ def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 
-def _tangent(jacobian: Array, scale: float) -> Array:
-    """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
+def _tangent(jacobian: Array, scale: float) -> tuple[Array, Array]:
+    """Return orthonormal bases of the motions that the rows leave (by rows) and of the left null space (columns).
+
+    Values count as zero at the scale of A beside.
+    """
     rank = int(np.count_nonzero(dense.singular_values(jacobian) > 1e-6 * scale))
-    return dense.svd(jacobian, rank).right[rank:]
+    found = dense.svd(jacobian, rank)
+    return found.right[rank:], found.left[:, rank:]
 
 
 def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
