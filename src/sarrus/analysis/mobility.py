@@ -109,7 +109,11 @@ class Mobility:
             text = f"{kind}{end}, {branch.dof} of freedom, rank {branch.rank}"
             if branch.dof == 1:
                 tangent = branch.tangents[:, 0]
-                text += ": " + describe(self.velocity_names, tangent / tangent[np.abs(tangent).argmax()])
+                size = np.abs(tangent)
+                first = int(
+                    np.argmax(size > 0.99 * size.max())
+                )  # of equal ones the first, not the one rounding prefers
+                text += ": " + describe(self.velocity_names, tangent / tangent[first])
             elif not branch.cone:
                 independent = shared or independent_rows(branch.tangents, branch.dof)
                 text += ": " + relations(self.velocity_names, branch.tangents, independent)
@@ -173,9 +177,12 @@ def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) 
 
 
 def _shared_independent(branches: Sequence[Branch]) -> list[int]:
-    """Return velocities that determine the others on every branch that is a surface; [] where there are none."""
+    """Return velocities that determine the others on every branch that is a surface; [] where there are none.
+
+    The first ones that do so in the order of coordinates, whatever the order in which branches were found.
+    """
     surfaces = [branch for branch in branches if not branch.cone]
-    for candidate in (independent_rows(branch.tangents, branch.dof) for branch in surfaces):
+    for candidate in sorted(independent_rows(branch.tangents, branch.dof) for branch in surfaces):
         parts = [branch.tangents[candidate] for branch in surfaces]
         if all(part.shape[0] == part.shape[1] and np.linalg.cond(part) < _CLEAR for part in parts):
             return candidate

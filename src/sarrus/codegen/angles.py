@@ -222,11 +222,11 @@ def _reduced(x: Value) -> tuple[Pair, Value]:
     chosen[0] = chosen[0] + far.where(nothing, 0.0)
     lines.jump("join")
     lines.label("join")
-    rest, lost, quadrant = (
+    high, low, turn = (
         lines.let(f"phi {usual.kind} [ {usual.name}, %entry ], [ {value.name}, %beyond ]", usual.scalar)
         for usual, value in zip(near, chosen)
     )
-    return Pair(rest, lost), quadrant
+    return Pair(high, low), turn
 
 
 def _sine(r: Pair) -> Pair:
