@@ -123,6 +123,9 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
+    given, system = system, system.private()  # threads may share what was given
+    if isinstance(control, Law):
+        control = control.of_run(given, system)
     sample_time, sampling = _sampling(sample_time, control)
     implicit = method in IMPLICIT_METHODS
     prefetch(implicit=implicit)
@@ -199,7 +202,7 @@ def simulate(
                     due = resample
             except KeyboardInterrupt:
                 loop.status = Status.INTERRUPTED
-        trajectory = loop.trajectory(system, perf_counter() - began, failure)
+        trajectory = loop.trajectory(given, perf_counter() - began, failure)
         if switcher is not None:
             trajectory = replace(trajectory, switches=tuple(switcher.records))
         if throw and failure is not None:
