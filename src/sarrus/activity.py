@@ -44,9 +44,9 @@ def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0
     more than 1e-5 m or rad, with its name and the gap; then nothing is switched.
     """
     new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
-    with unchanged(system):
-        _hold(system, new)
-        residual = system.constraint_residual(q, t)
+    trial = system.private()
+    _hold(trial, new)
+    residual = trial.constraint_residual(q, t)
     rows = system.closure_rows
     anchors = {}
     for name in new:
@@ -103,7 +103,10 @@ def gap_expressions(system: System) -> tuple[ca.SX, ca.SX]:
 
 @contextmanager
 def unchanged(system: System) -> Iterator[None]:
-    """Put back the parameters at the end, whatever happened to them."""
+    """Put back the parameters at the end, whatever happened to them.
+
+    Threads that share the system see what happens meanwhile: `System.private` is what they do not see.
+    """
     before = dict(system.parameters)
     try:
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
@@ -28,6 +29,7 @@ class CompiledEquations:
         self.equations = equations
         self.ridge, self.stiff = ridge, stiff
         self._functions: dict[str, NativeFunction] = {}
+        self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
         self.inputs = [e.q, e.v, e.u, e.t, e.p, self.applied]
@@ -38,7 +40,9 @@ class CompiledEquations:
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
         if name not in self._functions:
-            self._functions[name] = self.compile(name, self._outputs(name))
+            with self._lock:
+                if name not in self._functions:
+                    self._functions[name] = self.compile(name, self._outputs(name))
         return self._functions[name]
 
     def named(
@@ -54,8 +58,10 @@ class CompiledEquations:
         ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order.
         """
         if name not in self._functions:
-            symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
-            self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
+            with self._lock:
+                if name not in self._functions:
+                    symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
+                    self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
         return self._functions[name]
 
     def compile(

@@ -117,11 +117,11 @@ def impact(
                 element=name,
                 valid=valid,
             )
-    with unchanged(system):
-        switch_on(system, [name for name in active(system) if name in closing or name in on], q, t)
-        _check_gaps(system, closing, q, t)
-        rebound = _rebound(system, closing, restitution, gap_rates(system, q, v, t))
-        return _settle(system, q, v, t, rebound)
+    system = system.private()
+    switch_on(system, [name for name in active(system) if name in closing or name in on], q, t)
+    _check_gaps(system, closing, q, t)
+    rebound = _rebound(system, closing, restitution, gap_rates(system, q, v, t))
+    return _settle(system, q, v, t, rebound)
 
 
 def hold(system: System, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Impact:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import SarrusError
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The arguments of `sarrus.simulate`, checked. Run it inside `sarrus.activity.unchanged`."""
+    """The arguments of `sarrus.simulate`, checked; ``system`` belongs to the motion alone."""
 
     system: System
     q: ArrayLike
@@ -64,6 +65,10 @@ class Motion:
 
     def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
+        with unchanged(self.system):
+            return self._run(progress)
+
+    def _run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         loop, switcher = self._begin()
         loop.warm_up()
         if switcher is None:
@@ -102,9 +107,9 @@ class Motion:
         ``others`` are arguments in which it differs too. NaN from where that run fails.
         """
         again = replace(self, scheme=self.scheme.scaled(factor), events=(), **others)
-        loop, switcher = again._begin()
         q = np.full((len(times), self.system.nq), np.nan)
-        with progress_bar(self.duration, False) as bar:
+        with unchanged(self.system), progress_bar(self.duration, False) as bar:
+            loop, switcher = again._begin()
             for k, time in enumerate(times):
                 try:
                     _advance(loop, switcher, float(time), bar, keep=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from warnings import warn
 
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.accuracy import estimate_error, is_repeatable
-from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.determinacy import estimate_determinacy
@@ -138,6 +138,9 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
+    given, system = system, system.private()  # threads may share what was given
+    if isinstance(control, Law):
+        control = control.of_run(given, system)
     sample_time, sampling = _sampling(sample_time, control)
     check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     check_steps(every, project_every, baumgarte, events)
@@ -166,11 +169,10 @@ def simulate(
         system, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates, formulation,
         stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
     )  # fmt: skip
-    with unchanged(system):
-        trajectory, reached, failure = motion.run(progress)
+    trajectory, reached, failure = motion.run(progress)
     if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
-        with unchanged(system):
-            trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+        trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+    trajectory = replace(trajectory, system=given)
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):

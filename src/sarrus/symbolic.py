@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -59,12 +60,17 @@ class ParameterValues(dict[str, float]):
         super().__init__(values)
         self._system, self._shaping, self._check = system, frozenset(shaping), check
         self.switched = 0  # how often one of ``shaping`` changed
+        self._assigned_by: threading.Thread | None = None
 
     def __setitem__(self, name: str, value: float) -> None:
         self.update({name: value})
 
     def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
-        """Assign several at once: they are checked together."""
+        """Assign several at once: they are checked together.
+
+        Values belong to the thread that assigned them: `ArgumentError` where another thread that still runs did, for
+        then one of the two would compute with numbers that are not its own.
+        """
         new = {}
         for name, value in dict(values).items():
             if name not in self:
@@ -74,10 +80,29 @@ class ParameterValues(dict[str, float]):
             number = _finite(self._system, name, value)
             if number != self[name]:
                 new[name] = number
-        if new and self._check is not None:
-            self._check({**self, **new})
-        self.switched += len(self._shaping & new.keys())
-        super().update(new)
+        if new:
+            self._claim(next(iter(new)))
+            if self._check is not None:
+                self._check({**self, **new})
+            self.switched += len(self._shaping & new.keys())
+            super().update(new)
+
+    def own(self) -> ParameterValues:
+        """Return a copy that nobody has assigned to."""
+        twin = ParameterValues(self._system, self, self._shaping, self._check)
+        twin.switched = self.switched
+        return twin
+
+    def _claim(self, name: str) -> None:
+        """Note that the present thread assigns, unless another one has before that still runs."""
+        thread, before = threading.current_thread(), self._assigned_by
+        if before is not None and before is not thread and before.is_alive():
+            raise ArgumentError(
+                f"{self._system}: {name!r} was assigned in thread {before.name!r}, which still runs, and cannot be "
+                f"changed in thread {thread.name!r}: take system.private() there, with parameters of its own",
+                element=name,
+            )
+        self._assigned_by = thread
 
 
 class Tracer:

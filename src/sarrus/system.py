@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,9 @@ class System(Evaluations):
     may have any length but zero and are scaled to length one.
 
     A system made from a mechanism can be copied and pickled; the copy compiles again, from the disk cache.
+
+    Threads may share a system: calls that write to its arrays wait for each other, simulations and rollouts work on
+    `private` views, side by side. Only one thread at a time may assign parameters; others take a view of their own.
 
     ``parameters`` of a mechanism maps names to numbers of its description that they drive: {"m": "upper.mass",
     "l": ["fore.placement.x", ("upper.com.x", 0.5)]}. A driven number is its value + Σ factor × (p − p0), where p0 is
@@ -97,8 +101,13 @@ class System(Evaluations):
         self._first_rows = [row.start for row in rows for _ in range(row.start, row.stop)]
         self._scales, self.typical_pivot = (0.0, 0.0, 0.0), 0.0
         self.table = self.compiled.table()
-        self._settings = self.settings()
         self._no_force = np.zeros(self.nv)
+        self._own_arrays()
+
+    def _own_arrays(self) -> None:
+        """Give the table arrays that no other system writes to."""
+        self.lock = threading.RLock()
+        self._settings = self.settings()
         self._x = np.zeros(la.input_size(self.table))
         self._work = np.zeros(self.workspace_size())
         self.point_table(self.table, self._settings, self._work)
@@ -106,6 +115,21 @@ class System(Evaluations):
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self._ready, self._complete = False, -2
         self._u_given = False
+
+    def private(self) -> System:
+        """Return a view of this system with parameters and options of its own, as they are now, to use in a thread.
+
+        It shares the equations and the compiled code, and costs some microseconds. What happens to the one is not seen
+        by the other.
+        """
+        with self.lock:
+            own = object.__new__(type(self))
+            own.__dict__.update(self.__dict__)
+            own.parameters = self.parameters.own()
+            own.options = replace(self.options, on_change=own._renew_settings)
+            own.table = self.table.copy()
+            own._own_arrays()
+            return own
 
     def __reduce__(self) -> tuple[Callable[..., System], tuple[Any, ...]]:
         if self.mechanism is None:
@@ -132,19 +156,21 @@ class System(Evaluations):
         """Return the velocity nearest to v that the constraints allow at q, v − A⁺ψ, for any rank of A."""
         x = self.pack(self.normalized(q), v, None, t)
         given, q, v = x.copy(), x[self._q_part], x[self._v_part]
-        generic = self.ensure_generic_rank(q, t, v)
-        rank = self.project(x, positions=False)
-        left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
-        if rank < generic or left > assembly.DATA_TOLERANCE * (1.0 + np.abs(v).max(initial=0.0)):
-            x[:] = given  # the rank nearby may differ from where it was found: look again, here
-            self.ensure_generic_rank(q, t, v, renew=True)
-            self.project(x, positions=False)
+        with self.lock:
+            generic = self.ensure_generic_rank(q, t, v)
+            rank = self.project(x, positions=False)
+            left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
+            if rank < generic or left > assembly.DATA_TOLERANCE * (1.0 + np.abs(v).max(initial=0.0)):
+                x[:] = given  # the rank nearby may differ from where it was found: look again, here
+                self.ensure_generic_rank(q, t, v, renew=True)
+                self.project(x, positions=False)
         return read_only(v.copy())
 
     def project(self, x: Array, *, positions: bool = True) -> int:
         """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
-        self.load_functions("position", "velocity", "rate")
-        return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
+        with self.lock:
+            self.load_functions("position", "velocity", "rate")
+            return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
 
     def accelerate(self, x: Array) -> tuple[int, Array]:
         """Solve at x = [q | v | u | t | p | τ] as it is, quaternions of any length; return the rank and (a, λ, Aᵀλ,
@@ -152,12 +178,13 @@ class System(Evaluations):
 
         The rank is −1 where there is no answer; the facts are those of `sarrus.kernels.layout`.
         """
-        self.load_functions("dynamics", "checked", "position", "velocity")
         kernel = null_space_acceleration if self.compiled.mass_is_singular else acceleration
-        rank = kernel(self.table, x, la.ANSWER)
-        ws = la.workspace(self.table)
-        answer = self._work[ws.a : ws.a + 2 * self.nv + self.nc]
-        return rank, np.concatenate([answer, self._work[ws.facts : ws.facts + la.N_FACTS]])
+        with self.lock:
+            self.load_functions("dynamics", "checked", "position", "velocity")
+            rank = kernel(self.table, x, la.ANSWER)
+            ws = la.workspace(self.table)
+            answer = self._work[ws.a : ws.a + 2 * self.nv + self.nc]
+            return rank, np.concatenate([answer, self._work[ws.facts : ws.facts + la.N_FACTS]])
 
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
@@ -166,17 +193,18 @@ class System(Evaluations):
 
         ``motions_left`` is then None, or at a rigid q the basis of the motions that there are (see `Neighbourhood`).
         """
-        if not self._generic_known or renew or self._switched != self.parameters.switched:
-            near = self._survey(q, t, v)
-            self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
-            self.table[la.GENERIC_RANK] = near.rank
-            self._scales = near.scale, near.weighted_scale, near.even_scale
-            self.motions_left = near.motions
-            self.typical_pivot = near.smallest
-            self._renew_settings()
-            self._generic_known, self._switched = True, self.parameters.switched
-            self._ready = False
-        return int(self.table[la.GENERIC_RANK])
+        with self.lock:
+            if not self._generic_known or renew or self._switched != self.parameters.switched:
+                near = self._survey(q, t, v)
+                self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
+                self.table[la.GENERIC_RANK] = near.rank
+                self._scales = near.scale, near.weighted_scale, near.even_scale
+                self.motions_left = near.motions
+                self.typical_pivot = near.smallest
+                self._renew_settings()
+                self._generic_known, self._switched = True, self.parameters.switched
+                self._ready = False
+            return int(self.table[la.GENERIC_RANK])
 
     def _survey(self, q: Array, t: float, v: Array | None) -> assembly.Neighbourhood:
         """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
@@ -215,20 +243,21 @@ class System(Evaluations):
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
-        if not self._ready or self._switched != self.parameters.switched:
-            self._prepare(q, v, t)
-        if u is not None or self._u_given:
-            self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
-            self._u_given = u is not None
-        if self.parameters:
-            self._x[self._p_part] = list(self.parameters.values())
         out = np.empty(self.output_size)
-        try:
-            code = self._forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
-        except TypeError:  # no arrays of floats: convert them, or say what is wrong with them
-            code = la.NOT_ARRAYS
-        if code != self._complete:
-            return self._incomplete(out, code, q, v, t, tau, throw)
+        with self.lock:
+            if not self._ready or self._switched != self.parameters.switched:
+                self._prepare(q, v, t)
+            if u is not None or self._u_given:
+                self._x[self._u_part] = 0.0 if u is None else self.checked(u, self.nu, "u")
+                self._u_given = u is not None
+            if self.parameters:
+                self._x[self._p_part] = list(self.parameters.values())
+            try:
+                code = self._forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
+            except TypeError:  # no arrays of floats: convert them, or say what is wrong with them
+                code = la.NOT_ARRAYS
+            if code != self._complete:
+                return self._incomplete(out, code, q, v, t, tau, throw)
         return ForwardDynamics(self, out, code, Status.OK, t)
 
     def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
@@ -389,7 +418,8 @@ class System(Evaluations):
         return settings
 
     def _renew_settings(self) -> None:
-        self._settings[:] = self.settings()
+        with self.lock:
+            self._settings[:] = self.settings()
 
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
@@ -411,6 +441,7 @@ def _rebuild(
     """Return a system of a mechanism with given options and parameters: what a pickle holds."""
     system = System(mechanism, targets)
     system.parameters.update(parameters)
+    system.parameters = system.parameters.own()
     system.options = replace(options, on_change=system._renew_settings)
     system._renew_settings()
     return system

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import unchanged
 from sarrus.batch.lane_functions import suits_lanes
 from sarrus.batch.workers import Batch, LaneFunctions, Worker, prepare_starts
+from sarrus.compiled import CompiledEquations
 from sarrus.control.law import Law
 from sarrus.errors import ArgumentError
 from sarrus.inputs import InputFunction
@@ -31,8 +31,9 @@ _ROOM = 4096
 CLEAR_PIVOT = 1e-6
 # In place of ranks: no motion has the velocity of the start, or follows its forces.
 _RIGID = (-1, -1)
-# The reference of each system that was rolled out, with the time and the parameters it belongs to.
-_REFERENCES: WeakKeyDictionary[System, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
+# The reference of each system that was rolled out, by its compiled equations, with the time and the parameters it
+# belongs to.
+_REFERENCES: WeakKeyDictionary[CompiledEquations, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +136,14 @@ class Plan:
         """
         s = self.system
         key = (self.t0, *s.parameters.values())
-        if _REFERENCES.get(s, (None,))[0] != key:
+        known = _REFERENCES.get(s.compiled)
+        if known is None or known[0] != key:
             frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
             neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
             others = (s.assemble(q, t=self.t0, throw=False) for q in frames if not neutral.status.ok)
             closed = next((other for other in others if other.status.ok), neutral)
-            _REFERENCES[s] = key, s.pack(closed.q, None, None, self.t0)
-        return _REFERENCES[s][1]
+            known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, self.t0)
+        return known[1]
 
     def worker(
         self, todo: Batch, ranks: tuple[int, int] | None, functions: LaneFunctions | None = None
@@ -235,19 +237,18 @@ def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, i
 
     ``otherwise`` where it cannot be closed.
     """
-    s = plan.system
-    with unchanged(s):
-        s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
-        closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
-        if closed.status is Status.RIGID:
-            return _RIGID
-        if not closed.status.ok:
-            return otherwise
-        s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
-        if s.motions_left is not None:
-            found = s.forward_dynamics(closed.q, x[s._v_part], t=plan.t0, throw=False)
-            return _RIGID if found.status is Status.RIGID else _ranks(s.table)
-        return _ranks(s.table)
+    s = plan.system.private()
+    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
+    closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
+    if closed.status is Status.RIGID:
+        return _RIGID
+    if not closed.status.ok:
+        return otherwise
+    s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
+    if s.motions_left is not None:
+        found = s.forward_dynamics(closed.q, x[s._v_part], t=plan.t0, throw=False)
+        return _RIGID if found.status is Status.RIGID else _ranks(s.table)
+    return _ranks(s.table)
 
 
 def _check_starts(plan: Plan, states: Array, facts: Array) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import unchanged
 from sarrus.batch.plan import Plan, groups
 from sarrus.batch.result import Quantities, Rollout
 from sarrus.batch.starts import count_runs, pack_inputs, pack_states
@@ -98,21 +97,20 @@ def rollout(
     )
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     plan = Plan(
-        system, float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
+        system.private(), float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
         every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
     )  # fmt: skip
-    with unchanged(system):
-        todo = plan.batch(pack_states(system, runs, q, v, t0, given), pack_inputs(system, runs, u))
-        began = perf_counter()
-        beside = False
-        with progress_bar(runs, progress, "runs") as bar:
-            for group in groups(plan, todo, assemble):
-                workers = plan.workers(group)
-                beside = beside or workers[0].kernel is lanes
-                do_runs(workers, len(group.todo.states), bar.update)
-                if group.runs is not None:
-                    todo.put_back(group.runs, group.todo)
-        return _result(plan, todo, given, beside, perf_counter() - began)
+    todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
+    began = perf_counter()
+    beside = False
+    with progress_bar(runs, progress, "runs") as bar:
+        for group in groups(plan, todo, assemble):
+            workers = plan.workers(group)
+            beside = beside or workers[0].kernel is lanes
+            do_runs(workers, len(group.todo.states), bar.update)
+            if group.runs is not None:
+                todo.put_back(group.runs, group.todo)
+    return _result(system, plan, todo, given, beside, perf_counter() - began)
 
 
 def _check(
@@ -148,9 +146,11 @@ def _check(
         raise ArgumentError(f"threads must be a whole number ≥ 1, got {threads!r}", element="threads")
 
 
-def _result(plan: Plan, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float) -> Rollout:
+def _result(
+    system: System, plan: Plan, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float
+) -> Rollout:
     """Return the rollout that the arrays of a batch tell of."""
-    s, outcomes = plan.system, todo.outcomes
+    s, outcomes = system, todo.outcomes
     status = outcomes[:, bl.CODE].astype(np.int64)
     if len(plan.sample_times) == 1:
         todo.samples[status != rs.DONE] = np.nan

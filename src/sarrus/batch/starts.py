@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import unchanged
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
@@ -89,11 +88,10 @@ def _pack_parameters(system: System, columns: Array, count: int, given: Mapping[
             int(np.argmax(columns[:, names.index(name)])),
         }
     for run in sorted(extremes):
-        with unchanged(system):
-            try:
-                system.parameters.update(dict(zip(names, columns[run].tolist())))
-            except ArgumentError as error:
-                raise ArgumentError(f"run {run}: {error}", element=error.element) from error
+        try:
+            system.parameters.own().update(dict(zip(names, columns[run].tolist())))
+        except ArgumentError as error:
+            raise ArgumentError(f"run {run}: {error}", element=error.element) from error
 
 
 def pack_inputs(system: System, count: int, u: ArrayLike | None) -> Array | None:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import active, contact_names, switch_off, unchanged
+from sarrus.activity import active, contact_names, switch_off
 from sarrus.control.law import Command, Demand, Law, Memory, Settings
 from sarrus.equations import activity_parameter, stick_parameter
 from sarrus.errors import ArgumentError, SolveError
@@ -18,7 +18,6 @@ from sarrus.inputs import control_bounds
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import distribution
 from sarrus.mechanism.pose import Array
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
@@ -200,13 +199,9 @@ class ContactLaw(Law):
 
     def _generic_rank(self, x: Array, t: float) -> int:
         """Return the rank of the rows that are no contacts."""
-        s = self.system
-        with unchanged(s):
-            switch_off(s, [name for name in self.terms.names if active(s)[name]])
-            s.ensure_generic_rank(x[s._q_part], t, x[s._v_part], renew=True)
-            rank = int(s.table[la.GENERIC_RANK])
-        s.ensure_generic_rank(x[s._q_part], t, x[s._v_part], renew=True)
-        return rank
+        s = self.system.private()
+        switch_off(s, [name for name in self.terms.names if active(s)[name]])
+        return s.ensure_generic_rank(x[s._q_part], t, x[s._v_part], renew=True)
 
     def _physics(self, damping: ca.SX) -> Demand:
         """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""
@@ -339,9 +334,8 @@ class ContactLaw(Law):
             self.contact_table[entry] = array.ctypes.data
         self.table[ll.CONTACTS] = self.contact_table.ctypes.data
 
-    def twin(self) -> ContactLaw:
-        """Return this law with arrays of its own and the same compiled code, for another thread."""
-        twin = super().twin()
+    def _twin(self) -> ContactLaw:
+        twin = super()._twin()
         assert isinstance(twin, ContactLaw)
         twin.contact_table = self.contact_table.copy()
         twin._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
@@ -377,6 +371,10 @@ class ContactLaw(Law):
         Raises `SolveError` where a demand is missed unless ``throw`` is False. Where limits are the reason it names the
         contacts and actuators in conflict.
         """
+        with self._lock:
+            return self._solve(q, v, t, throw)
+
+    def _solve(self, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> Distribution:
         told, layout = self._arrays[cn.REPORT], self._report_layout
         told[layout.conflict :] = 0.0
         u = self(q, v, t)

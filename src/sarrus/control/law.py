@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -163,6 +164,9 @@ class Law:
 
     Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
+
+    Threads may share a law: calls wait for each other, a simulation works on a `twin`. What it remembers from sample to
+    sample is one memory, though: a thread that samples by itself takes a twin of its own.
     """
 
     kernel = command
@@ -203,6 +207,7 @@ class Law:
         self._state = np.zeros(system.nq + system.nv + system.nu + 1)
         self._addresses = self.table.ctypes.data, self._state.ctypes.data
         self._ready = False
+        self._lock = threading.RLock()
 
     def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return u (nu,) at a state; `solve` tells more.
@@ -214,43 +219,46 @@ class Law:
 
     def _run(self, q: ArrayLike, v: ArrayLike, t: float, what: int) -> Array:
         system, state = self.system, self._state
-        if not self._ready or system.parameters:
-            self.prepare(q, v, t)
-        state[: system.nq] = q
-        state[system.nq : system.nq + system.nv] = v
-        state[-1] = t
-        if self.kernel.entry(*self._addresses, what) < 0:
-            self._fail(q, v, t)
-        return self._answer[: system.nu].copy()
+        with self._lock:
+            if not self._ready or system.parameters:
+                self.prepare(q, v, t)
+            state[: system.nq] = q
+            state[system.nq : system.nq + system.nv] = v
+            state[-1] = t
+            if self.kernel.entry(*self._addresses, what) < 0:
+                self._fail(q, v, t)
+            return self._answer[: system.nu].copy()
 
     def sample(
         self, q: ArrayLike, v: ArrayLike, t: float, period: float, multipliers: ArrayLike | None = None
     ) -> Array:
         """Return u at a sample and let the law's memory go on by ``period`` [s]; ``multipliers`` λ (nc,) are
         measured."""
-        if not self._ready:
-            self.prepare(q, v, t)
-        memory = self.memory
-        if memory is not None and memory.measured and multipliers is not None:
-            known = np.asarray(multipliers, dtype=float)
-            if known.shape != (self.system.nc,) or not np.isfinite(known).all():
-                raise ArgumentError(
-                    f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
-                    element="multipliers",
-                )
-            own = self._input[self.system._tau_part.stop :]
-            own[memory.measured_at] = 1.0
-            own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
-        self.period = period
-        return self._run(q, v, t, ll.SAMPLE)
+        with self._lock:
+            if not self._ready:
+                self.prepare(q, v, t)
+            memory = self.memory
+            if memory is not None and memory.measured and multipliers is not None:
+                known = np.asarray(multipliers, dtype=float)
+                if known.shape != (self.system.nc,) or not np.isfinite(known).all():
+                    raise ArgumentError(
+                        f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
+                        element="multipliers",
+                    )
+                own = self._input[self.system._tau_part.stop :]
+                own[memory.measured_at] = 1.0
+                own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
+            self.period = period
+            return self._run(q, v, t, ll.SAMPLE)
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Command:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
         False."""
-        u = self(q, v, t)
-        levels = self._told()
+        with self._lock:
+            u = self(q, v, t)
+            rank, levels = int(self._answer[self.unknowns]), self._told()
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
-        result = Command(read_only(u), int(self._answer[self.unknowns]), levels, status)
+        result = Command(read_only(u), rank, levels, status)
         if throw and status is not Status.OK:
             missed = "; ".join(
                 f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
@@ -295,7 +303,19 @@ class Law:
         """Return this law with arrays of its own and the same compiled code, for another thread; its settings are
         copies too.
         """
+        with self._lock:
+            return self._twin()
+
+    def of_run(self, given: System, own: System) -> Law:
+        """Return a twin for a run on ``own``, a view of the system ``given``, which it believes in if this law does."""
+        twin = self.twin()
+        if self.system is given:
+            twin.system = own
+        return twin
+
+    def _twin(self) -> Law:
         twin = copy(self)
+        twin._lock = threading.RLock()
         for name in ("_input", "_tolerances", "_roots", "_wish", "_state", "table"):
             setattr(twin, name, getattr(self, name).copy())
         twin._attach(twin.table)
@@ -328,12 +348,13 @@ class Law:
         system = self.system
         if not self._ready:
             x = system.pack(q, v, None, t)
-            system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
-            known = system.settings()
+            with system.lock:
+                system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
+                known = system.settings()
+                self.table[ll.RANK] = self._generic_rank(x, t)
             self._tolerances[ll.SINGULAR_CUT] = known[la.SINGULAR_CUT]
             self._tolerances[ll.SCALE_OF_ROWS] = known[la.SCALE_OF_ROWS]
             self._tolerances[ll.LEVEL_CUT] = LEVEL_CUT
-            self.table[ll.RANK] = self._generic_rank(x, t)
             self._ready = True
         self._input[system._p_part] = list(system.parameters.values())
 

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import casadi as ca
 import numpy as np
 
-from sarrus.activity import unchanged
 from sarrus.batch.plan import CLEAR_PIVOT, Plan, groups
 from sarrus.batch.starts import pack_states
 from sarrus.batch.workers import Worker, default_threads
@@ -44,23 +43,22 @@ class Stepper:
         stabilization: str,
         threads: int | None,
     ) -> None:
-        s = self.system = system
+        s = self.system = system.private()
         e = system.equations
         expressions = [value for value in vars(e).values() if isinstance(value, ca.SX) and value is not e.t]
         self.driven_by_time = bool(ca.depends_on(ca.veccat(*expressions), e.t))
         most = 1 if self.driven_by_time else max(1, min(threads or default_threads(), count // _SHARE))
         plan = Plan(
-            system, interval, 0.0, choose_scheme(system, method, None, None, dt, explicit_only=True), np.inf,
+            s, interval, 0.0, choose_scheme(s, method, None, None, dt, explicit_only=True), np.inf,
             stabilization, (20.0, 20.0), None, None, (), most, not self.driven_by_time,
         )  # fmt: skip
-        with unchanged(system):
-            states = pack_states(s, count, q, v, 0.0, {})
-            todo = plan.batch(states, np.zeros((count, 1, s.nu)))
-            group = next(groups(plan, todo, True), None)
-            if group is None:
-                raise ArgumentError(f"{s.name}: the loops cannot be closed from the initial q", element="q")
-            self._batch = group.todo
-            self._workers = plan.workers(group)
+        states = pack_states(s, count, q, v, 0.0, {})
+        todo = plan.batch(states, np.zeros((count, 1, s.nu)))
+        group = next(groups(plan, todo, True), None)
+        if group is None:
+            raise ArgumentError(f"{s.name}: the loops cannot be closed from the initial q", element="q")
+        self._batch = group.todo
+        self._workers = plan.workers(group)
         self._pool = ThreadPoolExecutor(len(self._workers)) if len(self._workers) > 1 else None
         for worker in self._workers:
             worker.kernel.address  # noqa: B018  compiled before the threads start

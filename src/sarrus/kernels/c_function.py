@@ -14,6 +14,7 @@ import ctypes
 import hashlib
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -29,6 +30,8 @@ from sarrus.errors import CompilationError
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 # Where another process compiles a kernel meanwhile, this long [s] is waited for it.
 _PATIENCE = 120.0
+# A kernel is loaded once: others may hold its address.
+_LOADING = threading.RLock()
 
 
 class Kernel:
@@ -78,6 +81,9 @@ class Kernel:
     @property
     def address(self) -> int:
         """Address of the function, valid as long as this object lives."""
+        if "_code" not in self.__dict__:
+            with _LOADING:
+                return self._code.address
         return self._code.address
 
     @cached_property

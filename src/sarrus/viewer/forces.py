@@ -6,13 +6,11 @@ apart. Couples have no arrows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus.activity import active, unchanged
+from sarrus.activity import active
 from sarrus.analysis.assembly import numerical_rank
 from sarrus.equations import activity_parameter
 from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
@@ -73,14 +71,13 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
     )
 
 
-@contextmanager
-def as_in_run(system: System, run: Trajectory, k: int) -> Iterator[None]:
-    """Let those constraints that come and go hold that carry something at sample k; put all back at the end."""
-    with unchanged(system):
-        for name in active(system):
-            carries = bool(np.any(run.multipliers[k, system.closure_rows[name]] != 0.0))
-            system.parameters[activity_parameter(name)] = float(carries)
-        yield
+def as_in_run(system: System, run: Trajectory, k: int) -> System:
+    """Return a view of the system where of the constraints that come and go those hold that carry something then."""
+    own = system.private()
+    for name in active(system):
+        carries = bool(np.any(run.multipliers[k, system.closure_rows[name]] != 0.0))
+        own.parameters[activity_parameter(name)] = float(carries)
+    return own
 
 
 def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = None) -> Forces:
@@ -88,8 +85,8 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
     system = drawing.system
     sure = np.zeros(0, dtype=bool)
     if system.nc:
-        with as_in_run(system, run, k):
-            jacobian = system.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k])
+        own = as_in_run(system, run, k)
+        jacobian = own.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k])
         sure = determined_rows(jacobian, min(int(run.rank[k]), numerical_rank(jacobian)))
     return forces_of(drawing.mechanism, drawing.poses(run.q[k] if q is None else q), run.multipliers[k], sure)
 

@@ -110,8 +110,7 @@ def read_run(system: System, run: Trajectory, k: int, q: Array) -> Readout:
 
     Where constraints come and go the residual is the recorded one: what they were anchored at is not known any more.
     """
-    with as_in_run(system, run, k):
-        state = read(system, q, float(run.t[k]))
+    state = read(as_in_run(system, run, k), q, float(run.t[k]))
     return replace(
         state,
         multipliers=run.multipliers[k],

@@ -1,0 +1,139 @@
+"""One system, many threads: the numbers are those of one thread, bit for bit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import sarrus as sr
+from sarrus import activity, control
+from sarrus.errors import ArgumentError
+
+THREADS = 8
+
+
+def side_by_side(work: Callable[[int], Any], count: int) -> list[Any]:
+    """Return what the calls give, made by eight threads that begin together."""
+    gate = threading.Barrier(THREADS)
+
+    def start(first: int) -> list[Any]:
+        gate.wait()
+        return [work(k) for k in range(first, count, THREADS)]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        parts = list(pool.map(start, range(THREADS)))
+    return [parts[k % THREADS][k // THREADS] for k in range(count)]
+
+
+def same(one: Any, other: Any) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
+
+
+@lru_cache
+def bouncing_arm() -> sr.System:
+    """Return an arm on a motor over a floor that both of its ends bounce on, and a parameter."""
+    m = sr.Mechanism("bouncing arm")
+    m.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    m.add_body("carriage", mass=0.5, inertia=(0.01, 0.01, 0.01))
+    m.add_joint("slide", "prismatic", "world", "carriage", axis=(0, 0, 1))
+    m.add_joint("hinge", "revolute", "carriage", "arm", axis=(0, 1, 0))
+    m.add_actuator("motor", "hinge", gear=1.0)
+    m.add_contact("tip", "arm", point=(1.0, 0, 0), restitution=0.6)
+    m.add_contact("heel", "arm", point=(0.0, 0, 0), restitution=0.4)
+    return sr.System(m, {"load": "arm.mass"})
+
+
+def results(run: sr.Trajectory) -> tuple[Any, ...]:
+    switches = [(s.time, s.closed, s.opened, s.bounced, s.slipping) for s in run.switches]
+    return run.t, run.q, run.v, run.a, run.multipliers, run.u, np.array(repr(switches)), np.array(str(run.status))
+
+
+def test_runs_with_contacts_switching_and_a_law() -> None:
+    """Two hundred runs from different states, some of them driven by one law that all threads share."""
+    system = bouncing_arm()
+    law = control.ComputedTorque(system, ["hinge"], lambda t: [0.3 * ca.sin(3.0 * t)])
+    before = dict(system.parameters)
+
+    def run(k: int) -> tuple[Any, ...]:
+        q = np.array([0.3 + 0.001 * k, 0.2 * np.sin(k)])
+        return results(
+            sr.simulate(
+                system, q, [0.0, 0.1 * k % 1.0], duration=0.3, dt=2e-3, every=10, throw=False, progress=False,
+                control=law if k % 3 == 0 else None,
+            )
+        )  # fmt: skip
+
+    alone = [run(k) for k in range(200)]
+    assert any("bounced=('" in str(r[6]) or "'tip'" in str(r[6]) for r in alone)
+    assert sum(same(x, y) for x, y in zip(alone, side_by_side(run, 200))) == 200
+    assert dict(system.parameters) == before
+
+
+def test_forward_dynamics_with_inputs_of_its_own() -> None:
+    """Different q, v, u and tau, beside projections and law calls on the same system."""
+    mechanism = sr.load("models/five_bar.xml")
+    system = sr.System(mechanism)
+    q0 = system.assemble(mechanism.keyframes["symmetric"]).q
+    rng = np.random.default_rng(0)
+    numbers = [(rng.standard_normal(system.nv), rng.standard_normal(system.nu)) for _ in range(64)]
+
+    def work(k: int) -> tuple[Any, ...]:
+        tau, u = numbers[k % 64]
+        v = system.project_velocity(q0, tau)
+        result = system.forward_dynamics(q0, v, u if k % 3 else None, tau=tau if k % 5 else None)
+        return v, result.a, result.multipliers, result.constraint_force
+
+    alone = [work(k) for k in range(4000)]
+    assert sum(same(x, y) for x, y in zip(alone, side_by_side(work, 4000))) == 4000
+
+
+def test_parameters_belong_to_the_thread_that_assigned_them() -> None:
+    system = bouncing_arm().private()
+    system.parameters["load"] = 2.0
+    view = system.private()
+
+    def elsewhere() -> float:
+        view.parameters["load"] = 3.0
+        with pytest.raises(ArgumentError, match=r"'load' was assigned in thread 'MainThread'.*system\.private\(\)"):
+            system.parameters["load"] = 4.0
+        with pytest.raises(ArgumentError, match="was assigned in thread"):
+            activity.switch_on(system, ["tip"], [0.0, 0.0])
+        system.parameters["load"] = 2.0  # no change
+        return view.parameters["load"]
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(elsewhere).result() == 3.0
+    assert (system.parameters["load"], system.mass_matrix([0.0, 0.0])[0, 0]) == (2.0, 2.5)
+
+
+def test_views_with_parameters_of_their_own() -> None:
+    system = bouncing_arm()
+
+    def work(k: int) -> tuple[Any, ...]:
+        view = system.private()
+        view.parameters["load"] = 1.0 + 0.1 * k
+        run = sr.simulate(view, [0.3, 0.1], duration=0.2, dt=2e-3, every=20, progress=False)
+        return (*results(run), view.forward_dynamics([0.3, 0.1], [0.0, 1.0]).a)
+
+    alone = [work(k) for k in range(24)]
+    assert not same(alone[0], alone[1])
+    assert all(same(x, y) for x, y in zip(alone, side_by_side(work, 24)))
+    assert system.parameters["load"] == 1.0
+
+
+def test_functions_are_compiled_once_however_many_ask() -> None:
+    mechanism = sr.load("models/five_bar.xml")
+    system = sr.System(mechanism)
+    q = np.array(mechanism.keyframes["symmetric"])
+    found = side_by_side(lambda k: (system.forward_dynamics(q, np.zeros(system.nv), throw=False).a,), THREADS)
+    assert all(same(found[0], other) for other in found)
+    names = ("mass_matrix", "bias_force", "energy", "jacobian")
+    functions = side_by_side(lambda k: [id(system.compiled.function(name)) for name in names], THREADS)
+    assert all(ids == functions[0] for ids in functions)
