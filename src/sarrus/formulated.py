@@ -16,6 +16,7 @@ from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
 from sarrus.mechanism.pose import Array
+from sarrus.status import Status
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -41,7 +42,8 @@ class FormulatedAcceleration:
     """A C function that has Python solve for the acceleration; what it raises is kept in ``failure``.
 
     It is called with M, h − k − S u, A, γ (with Baumgarte's terms) and τ at every stage, a hundred times slower than
-    the compiled solve. The facts of a solve are those of the formulation; its condition number is recorded.
+    the compiled solve. The facts of a solve are those of the formulation; its condition number is recorded. Where its
+    answer at an accepted state is not OK, the run goes on, and `verdict` says so at its end.
     """
 
     def __init__(self, system: System, formulation: str | Method) -> None:
@@ -49,6 +51,8 @@ class FormulatedAcceleration:
         self.method = find_method(formulation)
         self.failure: Exception | None = None
         self.interrupted = False
+        self.doubts: dict[Status, list[tuple[float, Formulation]]] = {}
+        self.states = 0
         self.offsets = la.workspace(system.table)
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
@@ -95,6 +99,11 @@ class FormulatedAcceleration:
             gamma[: s.nh] += beta**2 * terms["phi"][:, 0]
         result = self.method(mass, force, jacobian, gamma, None, tolerance=RANK_TOLERANCE)
         nv, nc = s.nv, s.nc
+        if want == la.PIVOTS:
+            self.states += 1
+            if not result.status.ok:
+                time = float(_view(x_address, la.input_size(s.table), ctypes.c_double)[s.nq + s.nv + s.nu])
+                self.doubts.setdefault(result.status, []).append((time, result))
         work[ws.a : ws.a + nv] = result.a
         work[ws.lam : ws.lam + nc] = result.multipliers
         work[ws.reaction : ws.reaction + nv] = result.constraint_force
@@ -105,6 +114,24 @@ class FormulatedAcceleration:
             facts[la.CONDITION] = result.condition
             facts[[la.LARGEST, la.SMALLEST]] = self._pivots(mass, jacobian, int(table[la.GENERIC_RANK]))
         return int(result.rank)
+
+    def verdict(self, on_constraints: bool) -> tuple[Status, str] | None:
+        """Return the worst status of an accepted state and a message, None where all were OK.
+
+        ``on_constraints`` says that states were projected: where they drift, redundant rows contradict each other by
+        the drift, which the run records as its closure residual.
+        """
+        for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.ALMOST):
+            found = self.doubts.get(status)
+            if found is None or (status is Status.INCONSISTENT and not on_constraints):
+                continue
+            worst = max((result.residuals for _, result in found), key=lambda r: max(r.largest, r.error))
+            return status, (
+                f"{status.diagnosis}: {len(found)} of {self.states} states, the first at t = {found[0][0]:.6g} s; "
+                f"largest residual {worst.largest:.1g}, estimated error of an acceleration {worst.error:.1g}. "
+                f"{status.remedy}"
+            )
+        return None
 
     def _pivots(self, mass: Array, jacobian: Array, rank: int) -> tuple[float, float]:
         """Return the largest singular value of A, and the smallest one at the generic rank, in the metric of M."""

@@ -35,7 +35,7 @@ from scipy.optimize import minimize_scalar
 from sarrus.errors import ArgumentError
 from sarrus.formulations.metric import WeightedProblem
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, refused
+from sarrus.formulations.requirements import answered, guarded, refused
 from sarrus.status import Status
 
 # An eigenvalue of a block of M below this multiple of the norm of M is zero: rounding of the products that make it.
@@ -43,6 +43,7 @@ _MASSLESS = 1e-13
 MINIMAL_CONDITION = "minimal-condition"
 
 
+@guarded
 def projection(
     M: ArrayLike,
     h: ArrayLike,
@@ -104,6 +105,7 @@ def projection(
     return result
 
 
+@guarded
 def symmetric_projection(
     M: ArrayLike,
     h: ArrayLike,
@@ -137,6 +139,7 @@ def symmetric_projection(
     return solve_inertia(p, "symmetric_projection", inertia, drive, throw, across=True)
 
 
+@guarded
 def parameterized_projection(
     M: ArrayLike,
     h: ArrayLike,

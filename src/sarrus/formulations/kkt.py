@@ -10,6 +10,7 @@ from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
     answered,
+    guarded,
     motion_root,
     refused,
     refused_motion,
@@ -21,6 +22,7 @@ from sarrus.status import Status
 MASSLESS = 1e-12
 
 
+@guarded
 def kkt(
     M: ArrayLike,
     h: ArrayLike,

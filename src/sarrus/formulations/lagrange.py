@@ -12,6 +12,7 @@ from sarrus.formulations.requirements import (
     answered,
     definite_root,
     definite_solve,
+    guarded,
     refused,
     refused_mass,
     refused_rank,
@@ -19,6 +20,7 @@ from sarrus.formulations.requirements import (
 from sarrus.status import Status
 
 
+@guarded
 def lagrange(
     M: ArrayLike,
     h: ArrayLike,

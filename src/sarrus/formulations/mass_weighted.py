@@ -8,9 +8,10 @@ from scipy.linalg import solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_root, definite_solve, refused_mass
+from sarrus.formulations.requirements import answered, definite_root, definite_solve, guarded, refused_mass
 
 
+@guarded
 def mass_weighted(
     M: ArrayLike,
     h: ArrayLike,

@@ -10,13 +10,14 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_solve, motion_root, refused_motion
+from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root, refused_motion
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8
 EPSILON = float(np.finfo(float).eps)
 
 
+@guarded
 def null_space(
     M: ArrayLike,
     h: ArrayLike,

@@ -14,9 +14,11 @@ from sarrus.errors import ArgumentError
 from sarrus.formulations.constraint_inertia import parameter, solve_inertia
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation
+from sarrus.formulations.requirements import guarded
 from sarrus.formulations.tangent_space import rate_of_projector
 
 
+@guarded
 def oblique_projection(
     M: ArrayLike,
     h: ArrayLike,

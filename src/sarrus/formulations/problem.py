@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError
-from sarrus.formulations.checked import NOTHING, Balance, Residuals
+from sarrus.formulations.balance import Balance
+from sarrus.formulations.residuals import NOTHING, Residuals
 from sarrus.solves import determined_rows
 from sarrus.status import Status
 

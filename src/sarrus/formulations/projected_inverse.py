@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError, SolveError
-from sarrus.formulations.checked import INCONSISTENT
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
+from sarrus.formulations.residuals import INCONSISTENT
 from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
 # Missing force above this multiple of the needed one means that the actuators cannot produce the motion.

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_root, refused_mass
+from sarrus.formulations.requirements import answered, definite_root, guarded, refused_mass
 
 
+@guarded
 def udwadia_kalaba(
     M: ArrayLike,
     h: ArrayLike,
