@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -38,6 +39,16 @@ def find_method(formulation: str | Method) -> Method:
     return METHODS[formulation]
 
 
+@dataclass
+class Doubt:
+    """Accepted states whose solve had one status that is not OK: the first time [s], how many, the worst figures."""
+
+    first: float
+    count: int = 0
+    residual: float = 0.0
+    error: float = 0.0
+
+
 class FormulatedAcceleration:
     """A C function that has Python solve for the acceleration; what it raises is kept in ``failure``.
 
@@ -51,8 +62,8 @@ class FormulatedAcceleration:
         self.method = find_method(formulation)
         self.failure: Exception | None = None
         self.interrupted = False
-        self.doubts: dict[Status, list[tuple[float, Formulation]]] = {}
-        self.states = 0
+        self.states, self.time = 0, float("nan")
+        self.doubts: dict[Status, Doubt] = {}
         self.offsets = la.workspace(system.table)
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
@@ -100,10 +111,8 @@ class FormulatedAcceleration:
         result = self.method(mass, force, jacobian, gamma, None, tolerance=RANK_TOLERANCE)
         nv, nc = s.nv, s.nc
         if want == la.PIVOTS:
-            self.states += 1
-            if not result.status.ok:
-                time = float(_view(x_address, la.input_size(s.table), ctypes.c_double)[s.nq + s.nv + s.nu])
-                self.doubts.setdefault(result.status, []).append((time, result))
+            x = _view(x_address, la.input_size(s.table), ctypes.c_double)
+            self._note(result, float(x[s.nq + s.nv + s.nu]))
         work[ws.a : ws.a + nv] = result.a
         work[ws.lam : ws.lam + nc] = result.multipliers
         work[ws.reaction : ws.reaction + nv] = result.constraint_force
@@ -115,6 +124,18 @@ class FormulatedAcceleration:
             facts[[la.LARGEST, la.SMALLEST]] = self._pivots(mass, jacobian, int(table[la.GENERIC_RANK]))
         return int(result.rank)
 
+    def _note(self, result: Formulation, time: float) -> None:
+        """Count an accepted state once, and remember what is doubtful about it."""
+        if time == self.time:
+            return
+        self.time = time
+        self.states += 1
+        if not result.status.ok:
+            doubt = self.doubts.setdefault(result.status, Doubt(first=time))
+            doubt.count += 1
+            doubt.residual = max(doubt.residual, result.residuals.largest)
+            doubt.error = max(doubt.error, result.residuals.error)
+
     def verdict(self, on_constraints: bool) -> tuple[Status, str] | None:
         """Return the worst status of an accepted state and a message, None where all were OK.
 
@@ -122,15 +143,13 @@ class FormulatedAcceleration:
         the drift, which the run records as its closure residual.
         """
         for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.ALMOST):
-            found = self.doubts.get(status)
-            if found is None or (status is Status.INCONSISTENT and not on_constraints):
-                continue
-            worst = max((result.residuals for _, result in found), key=lambda r: max(r.largest, r.error))
-            return status, (
-                f"{status.diagnosis}: {len(found)} of {self.states} states, the first at t = {found[0][0]:.6g} s; "
-                f"largest residual {worst.largest:.1g}, estimated error of an acceleration {worst.error:.1g}. "
-                f"{status.remedy}"
-            )
+            doubt = self.doubts.get(status)
+            if doubt is not None and (on_constraints or status is not Status.INCONSISTENT):
+                return status, (
+                    f"{status.diagnosis}: {doubt.count} of {self.states} states, the first at t = {doubt.first:.6g} s; "
+                    f"largest residual {doubt.residual:.1g}, estimated error of an acceleration {doubt.error:.1g}. "
+                    f"{status.remedy}"
+                )
         return None
 
     def _pivots(self, mass: Array, jacobian: Array, rank: int) -> tuple[float, float]:
