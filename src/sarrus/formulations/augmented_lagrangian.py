@@ -53,7 +53,7 @@ def augmented_lagrangian(
     |A a + γ| minimal (rows unweighted, as the penalty is one number) and KᵀM a = Kᵀ(τ − h) on the null space K of A.
     The part of γ outside the range of A would let λᵏ drift by −ρ times itself in every step, along directions without
     force: it is left out from the start, which changes neither aᵏ nor Aᵀλᵏ; status INCONSISTENT. Singular: directions
-    below ``tolerance`` are left unconstrained.
+    below ``tolerance`` are left unconstrained. Ill-conditioned: the answer as refined, ALMOST or ILL_CONDITIONED.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def augmented_lagrangian(
     accuracy : stop where the residual that can be removed, |A⁺(A a + γ)|, and the last change of a are below
         ``accuracy`` times the size of accelerations, |a| + |A⁺γ| + |γ| / |A| + |τ − h| / |M|, or down to the rounding
         that the condition of A allows. Corrections that the check of the answer asks for are iterated alike.
-    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED,
+        ILL_CONDITIONED, NOT_CONVERGED or NOT_FINITE.
 
     Returns
     -------
@@ -131,7 +132,7 @@ def augmented_lagrangian(
     details: dict[str, Array | float] = {"penalty": float(penalty)}
     found = answered(problem, "augmented_lagrangian", solve, condition, throw=throw, details=details)
     steps, residual, converged = history[0]
-    if not converged:
+    if not converged and found.status is not Status.NOT_FINITE:
         return refused(
             problem,
             "augmented_lagrangian",

@@ -94,6 +94,11 @@ class Problem:
         return u, sigma, vt
 
     @cached_property
+    def mass_norm(self) -> float:
+        """2-norm of M."""
+        return float(np.linalg.norm(self.M, 2))
+
+    @cached_property
     def rank(self) -> int:
         """Singular values of A above ``tolerance`` times the largest one; 0 where A is zero."""
         return matrix_rank(self.svd[1], self.tolerance)

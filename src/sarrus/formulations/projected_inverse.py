@@ -3,9 +3,8 @@
 Only the part of a force in the tangent space moves anything: P f = P (M a + h − τ) for the force f of the
 actuators. The rest of f is free, and is spent on making f small, or on leaving passive joints alone.
 
-Source: Aghili, Control and simulation of motion of constrained multibody systems based on projection matrix
-formulation, sections 4, 7.1, 7.2 and 7.4; Aghili, Optimal control of legged robots subject to friction cone
-constraints, eq. (14).
+Source: Aghili, IEEE Transactions on Robotics 21, 2005 (docs/notation.md#sources), sections 4, 7.1, 7.2 and 7.4;
+Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eq. (14).
 """
 
 from __future__ import annotations

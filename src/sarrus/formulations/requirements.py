@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dgetrf, dgetrs, dpotrs
 
 from sarrus.errors import SarrusError, SolveError
 from sarrus.formulations.balance import Solve
@@ -53,8 +53,19 @@ def motion_root(M: Array, basis: Array) -> Array | None:
 
 def definite_solve(root: Array, right: Array) -> Array:
     """Return (L Lᵀ)⁻¹ right."""
-    solution: Array = cho_solve((root, True), right)
+    solution: Array = dpotrs(root, right, lower=1)[0] if right.size else np.zeros(right.shape)
     return solution
+
+
+def general_solver(matrix: Array) -> Callable[[Array], Array]:
+    """Return the function right → matrix⁻¹ right, by LU with partial pivoting."""
+    factor, pivots, _ = dgetrf(matrix)
+
+    def solve(right: Array) -> Array:
+        solution: Array = dgetrs(factor, pivots, right)[0]
+        return solution
+
+    return solve
 
 
 def guarded(method: Method) -> Method:
