@@ -4,7 +4,7 @@ Two chains in the x-z plane, left (link1, link2) and right (link4, link3), hang 
 of link2 and link3 are pinned together. Angles lift +x towards +z, elbows are relative to the link before. The
 loop loses its rank where the two long links lie on one line; what the motion does beyond is decided by
 continuity.
-(Mechanism: Spencer, Applications of the local state-space form of constrained mechanical systems, section
+(Mechanism: Spencer 2004, Applications of the local state-space form of constrained mechanical systems, section
 3.2.)
 """
 

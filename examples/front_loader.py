@@ -2,7 +2,7 @@
 
 The lift cylinder raises the boom. The tilt cylinder turns the bellcrank on the boom, which turns the bucket
 through a link. Dimensions and masses are those of a wheel loader of the 20 t class, rounded.
-(Topology: Spencer, Applications of the local state-space form of constrained mechanical systems, section
+(Topology: Spencer 2004, Applications of the local state-space form of constrained mechanical systems, section
 4.5.)
 """
 

@@ -4,7 +4,7 @@ Links 1 and 2 turn on the origin; link 3 (as long as link 1) hangs on link 2, li
 link 3, and its end is pinned to that of link 1. The loop is q₃ = q₁ − q₂, q₄ = q₂ − q₁ − π. When links 1 and
 2 lie on one line the constraints lose their rank and the antiparallelogram branches off; continuity keeps the
 parallelogram, whose motion is that of two absolute angles, the reference here.
-(Mechanism: Spencer, Applications of the local state-space form of constrained mechanical systems, section
+(Mechanism: Spencer 2004, Applications of the local state-space form of constrained mechanical systems, section
 2.4.1.)
 """
 

@@ -7,8 +7,8 @@ what the first one leaves, and changes nothing in it.
 
 All this happens on one side of the orientation 0, where platform and ground have parallel sides: there the lines along
 which the legs push meet in one point, and the elbows reach two of the three motions only.
-(De Sapio and Park, Multitask constrained motion control using a mass-weighted orthogonal decomposition, section 4.1.1,
-figures 5 and 6. Dimensions, start and goal are ours.)
+(De Sapio and Park 2010, Multitask constrained motion control using a mass-weighted orthogonal decomposition, section
+4.1.1, figures 5 and 6. Dimensions, start and goal are ours.)
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ keeps the end of the rod on the x axis. With q₂ relative to the crank, M = [[3
 Whenever the rod folds back over the crank (slider at the origin) the constraint loses its rank, and the crank
 could turn on with the slider at rest. Continuity of velocity selects the branch q₂ = −2 q₁. On it the
 mechanism is a pendulum, T = ½ (3 − 2 cos 2q₁) q̇₁², V = g sin q₁: the reference of the crank angle.
-(Aghili, Control and simulation of constrained multibody systems based on projection matrices, section 8.)
+(Aghili 2005, section 8.)
 """
 
 from __future__ import annotations

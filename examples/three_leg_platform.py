@@ -1,7 +1,7 @@
 """Planar platform on three two-link legs: nine coordinates, six loop equations, three degrees of freedom.
 
 Each leg has a passive shoulder on the ground and a driven elbow; its end carries one corner of the platform.
-(Mechanism: De Sapio and Park, Multitask constrained motion control using a mass-weighted orthogonal
+(Mechanism: De Sapio and Park 2010, Multitask constrained motion control using a mass-weighted orthogonal
 decomposition, section 4.1.1. The paper prints no dimensions; those here are ours.)
 """
 

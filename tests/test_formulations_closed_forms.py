@@ -24,7 +24,7 @@ SOLVERS = [projection, symmetric_projection, parameterized_projection, oblique_p
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("solve", SOLVERS)
 def test_particle_on_a_circle(solve: Callable[..., Formulation], seed: int) -> None:
-    """Aghili, projection matrix formulation, section 5.4: P, C q̇, tangential and normal equations."""
+    """Aghili 2005, section 5.4: P, C q̇, tangential and normal equations."""
     rng = np.random.default_rng(seed)
     mass, radius = rng.uniform(0.5, 2.0, 2)
     angle, rate = rng.uniform(-3.0, 3.0, 2)
@@ -65,7 +65,7 @@ RANK_ONE = np.array([[0.2, -0.4], [-0.4, 0.8]])
 
 @pytest.mark.parametrize("q1", [-2.5, -1.4, 0.0, 0.4, 1.1, 1.5, 2.2])
 def test_slider_crank_with_equal_links(q1: float) -> None:
-    """Aghili, projection matrix formulation, eqs. (70), (71), with the conditions put right and g = m l²."""
+    """Aghili 2005, eqs. (70), (71), with the conditions put right and g = m l²."""
     mass, length, rate = 1.3, 0.7, 1.9
     unit = mass * length**2
     data = slider_crank(q1, rate, mass, length)

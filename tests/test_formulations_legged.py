@@ -1,6 +1,6 @@
 """Properties of the oblique formulation, and of the control laws built on it, on mechanisms and random data.
 
-Aghili, Optimal control of legged robots subject to friction cone constraints, sections 2 and 3.1.
+Aghili 2022, Optimal control of legged robots subject to friction cone constraints, sections 2 and 3.1.
 """
 
 from __future__ import annotations

@@ -394,7 +394,7 @@ def test_decoupling_depends_on_the_metric() -> None:
 
 
 def test_characteristic_metric() -> None:
-    """Aghili, projection matrix formulation, eq. (50): a translation by κ is a turn by one radian."""
+    """Aghili 2005, eq. (50): a translation by κ is a turn by one radian."""
     W = characteristic_metric(("m/s", "rad/s", "m", "rad", "N", "N m", "1"), 0.5)
     assert np.array_equal(W, np.diag([4.0, 1.0, 4.0, 1.0, 4.0, 1.0, 1.0]))
     translation, turn = np.array([0.5, 0, 0, 0, 0, 0, 0]), np.eye(7)[1]

@@ -76,7 +76,7 @@ def test_agrees_with_the_projection_of_aghilis_other_work(nu: float | str | None
 
 @seeds
 def test_equation_of_motion_with_c_bar(seed: int) -> None:
-    """Aghili, legged robots, eq. (5a)."""
+    """Aghili 2022, eq. (5a)."""
     family = Family(seed)
     result = family.solve()
     d, v = result.details, family.v

@@ -131,7 +131,7 @@ def test_constraint_force_does_no_work_on_admissible_motions(
 
 @pytest.mark.parametrize("kind", ["full rank", "both"])
 def test_closed_form_of_the_constraint_force(kind: str) -> None:
-    """Aghili, projection matrix formulation, eq. (32) with M C q̇ in place of its C q̇, in our sign."""
+    """Aghili 2005, eq. (32) with M C q̇ in place of its C q̇, in our sign."""
     M, h, A, gamma, tau = random_problem(3, kind)
     result = projection(M, h, A, gamma, tau)
     P, mu = result.details["P"], result.details["mu"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -16,6 +17,7 @@ from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
 from sarrus.mechanism.pose import Array
+from sarrus.status import Status
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -37,11 +39,22 @@ def find_method(formulation: str | Method) -> Method:
     return METHODS[formulation]
 
 
+@dataclass
+class Doubt:
+    """Accepted states whose solve had one status that is not OK: the first time [s], how many, the worst figures."""
+
+    first: float
+    count: int = 0
+    residual: float = 0.0
+    error: float = 0.0
+
+
 class FormulatedAcceleration:
     """A C function that has Python solve for the acceleration; what it raises is kept in ``failure``.
 
     It is called with M, h − k − S u, A, γ (with Baumgarte's terms) and τ at every stage, a hundred times slower than
-    the compiled solve. The facts of a solve are those of the formulation; its condition number is recorded.
+    the compiled solve. The facts of a solve are those of the formulation; its condition number is recorded. Where its
+    answer at an accepted state is not OK, the run goes on, and `verdict` says so at its end.
     """
 
     def __init__(self, system: System, formulation: str | Method) -> None:
@@ -49,6 +62,8 @@ class FormulatedAcceleration:
         self.method = find_method(formulation)
         self.failure: Exception | None = None
         self.interrupted = False
+        self.states, self.time = 0, float("nan")
+        self.doubts: dict[Status, Doubt] = {}
         self.offsets = la.workspace(system.table)
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
@@ -95,6 +110,9 @@ class FormulatedAcceleration:
             gamma[: s.nh] += beta**2 * terms["phi"][:, 0]
         result = self.method(mass, force, jacobian, gamma, None, tolerance=RANK_TOLERANCE)
         nv, nc = s.nv, s.nc
+        if want == la.PIVOTS:
+            x = _view(x_address, la.input_size(s.table), ctypes.c_double)
+            self._note(result, float(x[s.nq + s.nv + s.nu]))
         work[ws.a : ws.a + nv] = result.a
         work[ws.lam : ws.lam + nc] = result.multipliers
         work[ws.reaction : ws.reaction + nv] = result.constraint_force
@@ -105,6 +123,34 @@ class FormulatedAcceleration:
             facts[la.CONDITION] = result.condition
             facts[[la.LARGEST, la.SMALLEST]] = self._pivots(mass, jacobian, int(table[la.GENERIC_RANK]))
         return int(result.rank)
+
+    def _note(self, result: Formulation, time: float) -> None:
+        """Count an accepted state once, and remember what is doubtful about it."""
+        if time == self.time:
+            return
+        self.time = time
+        self.states += 1
+        if not result.status.ok:
+            doubt = self.doubts.setdefault(result.status, Doubt(first=time))
+            doubt.count += 1
+            doubt.residual = max(doubt.residual, result.residuals.largest)
+            doubt.error = max(doubt.error, result.residuals.error)
+
+    def verdict(self, on_constraints: bool) -> tuple[Status, str] | None:
+        """Return the worst status of an accepted state and a message, None where all were OK.
+
+        ``on_constraints`` says that states were projected: where they drift, redundant rows contradict each other by
+        the drift, which the run records as its closure residual.
+        """
+        for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.ALMOST):
+            doubt = self.doubts.get(status)
+            if doubt is not None and (on_constraints or status is not Status.INCONSISTENT):
+                return status, (
+                    f"{status.diagnosis}: {doubt.count} of {self.states} states, the first at t = {doubt.first:.6g} s; "
+                    f"largest residual {doubt.residual:.1g}, estimated error of an acceleration {doubt.error:.1g}. "
+                    f"{status.remedy}"
+                )
+        return None
 
     def _pivots(self, mass: Array, jacobian: Array, rank: int) -> tuple[float, float]:
         """Return the largest singular value of A, and the smallest one at the generic rank, in the metric of M."""

@@ -482,8 +482,10 @@ class Integration:
         for time, what in self.chart.changes if self.chart is not None else ():
             self.records.append(EventRecord(what, time))
         self.records.sort(key=lambda record: record.time)
-        if self.solver is not None and self.solver.failure is not None:
-            failure = self.solver.failure
+        doubt = None
+        if self.solver is not None:
+            failure = self.solver.failure or failure
+            doubt = self.solver.verdict(self.project != la.NOTHING)
         rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, self._width))
         rows = rows[~np.isnan(rows[:, 0])]
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
@@ -498,9 +500,10 @@ class Integration:
         if refusal is not None:
             status, failure = Status.CONTROL_FAILED, refusal
         if failure is not None:
+            status = getattr(getattr(failure, "result", None), "status", status)
             message = f"{type(failure).__name__} at t = {self.time:.6g} s: {failure}"
         elif status in (Status.OK, Status.EVENT):
-            message = status.diagnosis
+            status, message = doubt or (status, status.diagnosis)
         elif status is Status.UNSTABLE_STEP:
             since, size = self.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
             message = (

@@ -21,7 +21,7 @@ ROWS = ("n", "t1", "t2")
 
 @dataclass(frozen=True, eq=False)
 class ContactForce:
-    """Let components of the force of a contact be ``value`` while it is closed (Aghili, Optimal control of legged
+    """Let components of the force of a contact be ``value`` while it is closed (Aghili 2022, Optimal control of legged
     robots subject to friction cone constraints, eq. (35), with a priority); an open contact has none and is not asked.
 
     ``rows``: some of "n", "t1", "t2". ``value`` [N]: a number or one for each row, the setting NAME.value, or a

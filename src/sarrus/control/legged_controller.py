@@ -29,7 +29,7 @@ class LeggedController(ContactLaw):
     At every call it takes the closed contacts as they are then, so contacts may come and go; nothing of its structure
     or size changes. Exact are: the equations of motion with all loops and passive joints, closed contacts at rest, no
     force where contacts are open, √(λ_t1² + λ_t2²) ≤ μ λ_n, and the limits of the actuators. Tasks are fulfilled level
-    by level, and given up only for these (Aghili, Optimal control of legged robots subject to friction cone
+    by level, and given up only for these (Aghili 2022, Optimal control of legged robots subject to friction cone
     constraints; the hierarchy as in `TaskHierarchy`). What remains free minimises uᵀW u, the power that motors lose as
     heat.
 

@@ -4,8 +4,9 @@
 
 with λ the force of the constraints on the mechanism. Every formulation is called as f(M, h, A, gamma, tau) and returns
 a `Formulation`; redundant and zero rows, contradictions and singular configurations have a defined answer or a
-refusal that says why. `Problem` and `Formulation` document what they share, docs/formulations/agreement.md how they
-compare.
+refusal that says why. OK means checked: answers are refined until the residuals of both equations are rounding, and
+their status follows from these (`Residuals`). `Problem` and `Formulation` document what they share,
+docs/formulations/agreement.md how they compare.
 
 Projection in the tangent space     `projection`, `symmetric_projection`, `parameterized_projection`,
                                     `oblique_projection`
@@ -13,6 +14,7 @@ Gauss's principle                   `udwadia_kalaba`, `mass_weighted`
 Independent accelerations           `null_space`, `spike_indicator`, `SpikeIndicator`
 Baselines                           `lagrange`, `kkt`, `augmented_lagrangian`
 By name                             `METHODS`
+Results                             `Formulation`, `Residuals`
 
 Parts of the projections            `projector`, `projector_from_pseudo_inverse`, `projector_rate`, `ProjectorRate`,
                                     `decompose_force`, `decouples`
@@ -49,6 +51,7 @@ from sarrus.formulations.null_space import SpikeIndicator, null_space, spike_ind
 from sarrus.formulations.oblique import oblique_projection
 from sarrus.formulations.problem import Formulation, Problem
 from sarrus.formulations.projected_inverse import ProjectedInverse, projected_inverse_dynamics
+from sarrus.formulations.residuals import Residuals
 from sarrus.formulations.tangent_space import (
     ProjectorRate,
     decompose_force,
@@ -83,6 +86,7 @@ __all__ = [
     "Problem",
     "ProjectedInverse",
     "ProjectorRate",
+    "Residuals",
     "SpikeIndicator",
     "WeightedProblem",
     "actuator_metric",

@@ -12,6 +12,7 @@ from sarrus.formulations.requirements import (
     answered,
     definite_root,
     definite_solve,
+    guarded,
     motion_root,
     refused,
     refused_motion,
@@ -23,6 +24,7 @@ EPSILON = float(np.finfo(float).eps)
 STIFFNESS, WEAKEST = 1e8, 1e2
 
 
+@guarded
 def augmented_lagrangian(
     M: ArrayLike,
     h: ArrayLike,
@@ -51,17 +53,19 @@ def augmented_lagrangian(
     |A a + γ| minimal (rows unweighted, as the penalty is one number) and KᵀM a = Kᵀ(τ − h) on the null space K of A.
     The part of γ outside the range of A would let λᵏ drift by −ρ times itself in every step, along directions without
     force: it is left out from the start, which changes neither aᵏ nor Aᵀλᵏ; status INCONSISTENT. Singular: directions
-    below ``tolerance`` are left unconstrained; those not far above it end without convergence.
+    below ``tolerance`` are left unconstrained. Ill-conditioned: the answer as refined, ALMOST or ILL_CONDITIONED.
 
     Parameters
     ----------
     M, h, A, gamma, tau, tolerance : see `Problem`. M must be positive definite on the null space of A.
-    penalty : ρ > 0; by default 1e8 |M| / |A|² in 2-norms.
+    penalty : ρ > 0; by default |M| max(1e8 / σ₁², 1e2 / σ_r²), with the largest and the smallest singular value of A
+        that counts.
     iterations : largest number of steps.
     accuracy : stop where the residual that can be removed, |A⁺(A a + γ)|, and the last change of a are below
         ``accuracy`` times the size of accelerations, |a| + |A⁺γ| + |γ| / |A| + |τ − h| / |M|, or down to the rounding
-        that the condition of A allows.
-    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+        that the condition of A allows. Corrections that the check of the answer asks for are iterated alike.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED,
+        ILL_CONDITIONED, NOT_CONVERGED or NOT_FINITE.
 
     Returns
     -------
@@ -109,6 +113,7 @@ def augmented_lagrangian(
         scale += float(np.linalg.norm(force)) / mass if mass else 0.0
         met = -A @ particular
         a, reaction, steps, converged = np.zeros(problem.n), np.zeros(problem.n), 0, False
+        moved = np.inf
         while not converged and steps < iterations:
             steps += 1
             change = definite_solve(root, force + reaction - M @ a - penalty * A.T @ (A @ a + met))
@@ -117,7 +122,9 @@ def augmented_lagrangian(
             reaction = reaction - penalty * A.T @ offence
             size = max(float(np.linalg.norm(a)) + scale, 1e-300)
             residual = float(np.linalg.norm(problem.inverse @ offence)) / size
-            converged = residual <= enough and float(np.linalg.norm(change)) <= enough * size
+            moved, before = float(np.linalg.norm(change)), moved
+            # Changes that no longer shrink are rounding of a stiff matrix, which the check sees.
+            converged = residual <= enough and (moved <= enough * size or moved > 0.5 * before)
         history.append((steps, residual, converged))
         multipliers = problem.inverse.T @ (M @ a - force)
         return a, A.T @ multipliers, multipliers
@@ -125,7 +132,7 @@ def augmented_lagrangian(
     details: dict[str, Array | float] = {"penalty": float(penalty)}
     found = answered(problem, "augmented_lagrangian", solve, condition, throw=throw, details=details)
     steps, residual, converged = history[0]
-    if not converged:
+    if not converged and found.status is not Status.NOT_FINITE:
         return refused(
             problem,
             "augmented_lagrangian",

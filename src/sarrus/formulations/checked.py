@@ -9,92 +9,27 @@ the sizes of its terms,
 with F the force of the constraints. This is the smallest relative change of the data that makes the answer exact
 (Oettli and Prager, Numerische Mathematik 6, 1964), and depends on no unit of a coordinate or a row. Where they are
 not at rounding, the same formulation solves for the correction (iterative refinement in one precision: Skeel,
-Mathematics of Computation 35, 1980).
-
-All of it is done in balanced units, M_w = W⁻¹M W⁻¹ with a diagonal near one and A_w = D A W⁻¹ with rows near one, W and
-D powers of two: no rounding, no overflow, the same verdict in millimetres and metres. `Balance` makes them.
+Mathematics of Computation 35, 1980). `sarrus.formulations.balance` has the units in which this is done,
+`sarrus.formulations.residuals` the status that follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
 
-from sarrus.status import Status
+from sarrus.formulations.balance import EPSILON, Array, Solve
+from sarrus.formulations.residuals import Residuals
 
 if TYPE_CHECKING:
     from sarrus.formulations.problem import Problem
 
-Array = NDArray[np.float64]
-# Solves M a = force + F, A a = −γ for (a, F, λ): linear in (force, γ).
-Solve = Callable[[Array, Array], tuple[Array, Array, Array]]
-
-EPSILON = float(np.finfo(float).eps)
-# A residual below this is as good as met; up to the second one the answer is near.
-MET, NEAR = 1e-9, 1e-6
-# Dependent rows that disagree by this multiple of their γ contradict each other: printed digits do less.
-INCONSISTENT = 1e-6
-# Rows of A below this multiple of the largest one, in balanced units, are its rounding.
-DEAD = 64.0 * EPSILON
-# Rounding of the largest numbers, which no row can be freed from.
-GRAIN = 8.0 * EPSILON
 # A change of every entry of a by less than this needs no closer look.
 SURE = 1e-7
-# An estimated relative error of a above this leaves less than four digits.
-LOST = 1e-4
 # Most corrections; they end earlier where the residual no longer halves.
 CORRECTIONS = 8
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """Relative residuals of an answer, the largest of any row, and the estimated error: what its status is made of.
-
-    Attributes
-    ----------
-    force : of M a + h = τ + F, with F the force of the constraints.
-    multipliers : of M a + h = τ + Aᵀλ (and the non-ideal force).
-    constraint : of A a + γ = 0, the part that an acceleration could remove. Zero where rows are met as well as they
-        can be.
-    remainder : of A a + γ = 0, all of it. Rows at the rounding of the largest row do not count.
-    contradiction : by how much dependent rows disagree, relative to their γ; 0 where that is rounding.
-    error : estimated relative error of a, from the residuals and the rounding of the data; in the norm of the kinetic
-        energy of uncoupled coordinates.
-    """
-
-    force: float
-    multipliers: float
-    constraint: float
-    remainder: float
-    contradiction: float
-    error: float
-
-    @property
-    def largest(self) -> float:
-        """Largest residual that refinement can lower."""
-        return max(self.force, self.multipliers, self.constraint)
-
-    @property
-    def status(self) -> Status:
-        """NOT_FINITE, INCONSISTENT, ILL_CONDITIONED, ALMOST or OK; the first that applies."""
-        if any(np.isnan(getattr(self, field.name)) for field in fields(self)):
-            return Status.NOT_FINITE
-        if self.largest > NEAR:
-            return Status.ILL_CONDITIONED
-        if self.contradiction > 0.0:
-            return Status.INCONSISTENT
-        if self.remainder > NEAR or self.error > LOST:
-            return Status.ILL_CONDITIONED
-        return Status.ALMOST if self.largest > MET else Status.OK
-
-
-NOTHING = Residuals(*[float("nan")] * 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,29 +47,23 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> Answer:
 
     Corrections stop where they no longer lower the residuals; the best answer is kept.
     """
-    with np.errstate(all="ignore"):
-        try:
-            current = solve(applied, problem.gamma)
-            at_once = _glance(problem, solve, current, applied)
-            if at_once is not None:
-                return Answer(*current, at_once)
-            balance = problem.balance
-            found, bare, candidate = balance.judge(current, solve, applied)
-            for _ in range(CORRECTIONS):
-                if candidate is None:
-                    break
-                trial = candidate
-                better, less, candidate = balance.judge(trial, solve, applied)
-                if not (
-                    better.largest < 0.5 * found.largest or (better.largest <= found.largest and less < bare)
-                ):
-                    break
-                current, found, bare = trial, better, less
-        except np.linalg.LinAlgError:
-            n, m = problem.n, len(problem.gamma)
-            return Answer(np.full(n, np.nan), np.full(n, np.nan), np.full(m, np.nan), NOTHING)
-        a, force, multipliers = current
-        return Answer(a, force, multipliers, balance.verdict(a, force, found, applied))
+    current = solve(applied, problem.gamma)
+    at_once = _glance(problem, solve, current, applied)
+    if at_once is not None:
+        return Answer(*current, at_once)
+    balance = problem.balance
+    found, bare, candidate = balance.judge(current, solve, applied)
+    for _ in range(CORRECTIONS):
+        if candidate is None:
+            break
+        trial = candidate
+        better, less, candidate = balance.judge(trial, solve, applied)
+        lower = better.largest < 0.5 * found.largest
+        if not (lower or (better.largest <= max(found.largest, balance.rounding) and less < bare)):
+            break
+        current, found, bare = trial, better, less
+    a, force, multipliers = current
+    return Answer(a, force, multipliers, balance.verdict(a, force, found, applied))
 
 
 def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:
@@ -159,7 +88,7 @@ def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: 
     if not (terms.min() > 1e-200 and terms.max() < 1e200):
         return None
     ratio = np.abs(left) / terms
-    if not ratio.max() <= 8.0 * (len(left) + 4) * EPSILON:
+    if not ratio.max() <= 8.0 * (n + len(gamma) + 4) * EPSILON:
         return None
     rounding = (np.abs(left) + EPSILON * terms) * np.where(np.arange(len(left)) % 2, 1.0, -1.0)
     change = np.abs(solve(rounding[n : 2 * n], rounding[2 * n :])[0])
@@ -167,196 +96,4 @@ def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: 
         return None
     rows = float(ratio[2 * n :].max(initial=0.0))
     error = float((change / np.where(a != 0.0, np.abs(a), 1.0)).max())
-    return Residuals(float(ratio[:n].max()), float(ratio[n : 2 * n].max()), rows, rows, 0.0, error)
-
-
-class Balance:
-    """A problem in balanced units, and what is known of its rows there."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        M, A = problem.M, problem.A
-        self.column = _exponents(M, A)
-        self.M = np.ldexp(M, -self.column[:, None] - self.column)
-        reach = np.ldexp(np.abs(A), -self._common(A) - self.column) if A.size else A
-        size = reach.max(axis=1, initial=0.0)
-        self.dead = size <= DEAD * size.max(initial=0.0)
-        # Rows of zeros have the unit of the largest row, in which dead ones are judged.
-        self.top = int(_exponent(size.max(initial=0.0)) + self._common(A))
-        self.row = np.where(size > 0.0, _exponent(size) + self._common(A), self.top)
-        self.A = np.ldexp(A, -self.row[:, None] - self.column)
-        # Rounding of the largest numbers of an answer, which are near one in balanced units, in every row.
-        self.floor = GRAIN * np.abs(self.A).sum(axis=1)
-        self.force_floor = GRAIN * (1.0 + np.abs(self.M).sum(axis=1))
-
-    @staticmethod
-    def _common(A: Array) -> int:
-        return int(_exponent(np.abs(A).max(initial=0.0)))
-
-    def judge(
-        self, answer: tuple[Array, ...], solve: Solve, applied: Array
-    ) -> tuple[Residuals, float, tuple[Array, Array, Array] | None]:
-        """Return the residuals of (a, F, λ), the largest one with no floor, and a better answer if there may be one.
-
-        The floor is the rounding of the largest numbers of the answer: rows whose terms are below it, such as those of
-        a mechanism at rest, cannot do better in general; often one correction does. `verdict` adds what is missing.
-        """
-        p, column, row = self.problem, self.column, self.row
-        a, force, multipliers = answer
-        if not all(np.isfinite(part).all() for part in answer):
-            return NOTHING, np.inf, None
-        shift = self._shift(a, force, applied)
-        x, f, g = (
-            np.ldexp(a, column - shift),
-            np.ldexp(force, -column - shift),
-            np.ldexp(applied, -column - shift),
-        )
-        lam, gamma = np.ldexp(multipliers, row - shift), np.ldexp(p.gamma, -row - shift)
-        pull = self.A.T @ lam
-        free = self.M @ x - g
-        offence = self.A @ x + gamma
-        sizes = np.abs(self.M) @ np.abs(x) + np.abs(g)
-        alive = ~self.dead
-        terms = (np.abs(self.A) @ np.abs(x) + np.abs(gamma))[alive]
-        by_force, bare_force = _largest(free - f, sizes + np.abs(f), self.force_floor)
-        by_pull, bare_pull = _largest(free - pull, sizes + np.abs(self.A.T) @ np.abs(lam), self.force_floor)
-        remainder, bare = _largest(offence[alive], terms, self.floor[alive])
-        rounding = (p.n + len(p.gamma) + 4) * EPSILON
-        if max(bare_force, bare_pull, bare) <= rounding:
-            return Residuals(by_force, by_pull, 0.0, remainder, 0.0, 0.0), 0.0, None
-        da, dforce, dmultipliers = solve(
-            np.ldexp(pull - free, column + shift), np.ldexp(offence, row + shift)
-        )
-        removable = (self.A @ np.ldexp(da, column - shift))[alive]
-        constraint, missing = _largest(removable, terms, self.floor[alive])
-        found = Residuals(by_force, by_pull, min(constraint, remainder), remainder, 0.0, 0.0)
-        worst = max(bare_force, bare_pull, min(missing, bare))
-        if worst <= rounding:
-            return found, worst, None
-        better = a + da, np.ldexp(pull, column + shift) + dforce, multipliers + dmultipliers
-        return found, worst, better
-
-    def verdict(self, a: Array, force: Array, found: Residuals, applied: Array) -> Residuals:
-        """Return the residuals with contradiction and estimated error."""
-        if np.isnan(found.force):
-            return found
-        p, column, row = self.problem, self.column, self.row
-        shift = self._shift(a, force, applied)
-        x, gamma = np.abs(np.ldexp(a, column - shift)), np.ldexp(p.gamma, -row - shift)
-        g, f = np.ldexp(np.abs(applied), -column - shift), np.ldexp(np.abs(force), -column - shift)
-        terms = np.abs(self.A) @ x + np.abs(gamma)
-        contradiction = self._contradiction(x, gamma, terms)
-        along, across = self.gains
-        grain = 2.0 * EPSILON
-        sizes = np.abs(self.M) @ x + g + f
-        by_force = along @ ((found.force + grain) * sizes)
-        by_rows = across @ ((found.constraint + grain) * terms)
-        speed, push = float(np.linalg.norm(x)), float(np.linalg.norm(g))
-        pull = float(np.linalg.norm(gamma[~self.dead]))
-        error = _over(float(np.linalg.norm(by_force)), speed + push) + _over(
-            float(np.linalg.norm(by_rows)), speed + pull
-        )
-        return Residuals(
-            found.force, found.multipliers, found.constraint, found.remainder, contradiction, float(error)
-        )
-
-    def _shift(self, a: Array, force: Array, applied: Array) -> int:
-        """Return the exponent of the largest number of an answer in balanced units."""
-        p = self.problem
-        exponents = [
-            (np.frexp(value)[1] + shift)[value != 0.0].max(initial=-(10**6))
-            for value, shift in (
-                (a, self.column), (force, -self.column), (applied, -self.column), (p.gamma, -self.row),
-            )
-        ]  # fmt: skip
-        largest = int(max(exponents))
-        return largest if largest > -(10**5) else 0
-
-    @cached_property
-    def _factor(self) -> tuple[Array, Array, NDArray[np.intp], int]:
-        """Q, R, order and rank of A_wᵀ Π = Q R, without the dead rows."""
-        alive = np.flatnonzero(~self.dead)
-        Q, R, order = qr(self.A[alive].T, pivoting=True)
-        pivots = np.abs(np.diagonal(R))
-        rank = int(np.count_nonzero(pivots > self.problem.tolerance * pivots.max(initial=0.0)))
-        return Q, R, alive[order], rank
-
-    def _contradiction(self, x: Array, gamma: Array, terms: Array) -> float:
-        """Return the largest disagreement of a dependent row with the rows it depends on, 0 where it is rounding.
-
-        y, with yᵀA = 0, is one for the row itself and minus the combination that makes it of independent rows. yᵀγ
-        may have the errors of the data, relative to |y|ᵀ|γ|; what yᵀA is not quite zero, times a; and the rounding of
-        |y|ᵀ|A||a|. Forces are in it only through these two.
-        """
-        _, R, order, rank = self._factor
-        rounding = 16.0 * (self.problem.n + len(gamma)) * EPSILON
-        worst = 0.0
-        dead = np.flatnonzero(self.dead)
-        if len(dead):
-            # A row of nothing asks for γ = 0, up to the rounding of the terms of other rows.
-            common = self.row - self.top
-            if np.abs(np.ldexp(gamma, common)[dead]).max() > rounding * np.ldexp(terms, common).max():
-                worst = 1.0
-        dependent = order[rank:]
-        if not len(dependent):
-            return worst
-        mixing = solve_triangular(R[:rank, :rank], R[:rank, rank:]) if rank else np.zeros((0, len(dependent)))
-        y = np.zeros((len(dependent), len(gamma)))
-        y[np.arange(len(dependent)), dependent] = 1.0
-        y[:, order[:rank]] = -mixing.T
-        size = np.abs(y) @ np.abs(gamma)
-        disagreement = np.abs(y @ gamma)
-        allowed = np.abs(y @ self.A) @ x + rounding * (np.abs(y) @ terms)
-        beyond = disagreement > INCONSISTENT * size + allowed
-        return max(worst, float((disagreement[beyond] / size[beyond]).max(initial=0.0)))
-
-    @cached_property
-    def gains(self) -> tuple[Array, Array]:
-        """Sizes of ∂a/∂force (n, n) and ∂a/∂γ (n, m), in balanced units; infinite where there is no answer."""
-        Q, R, order, rank = self._factor
-        n, m = self.problem.n, len(self.problem.gamma)
-        K = Q[:, rank:]
-        values, vectors = np.linalg.eigh(K.T @ self.M @ K)
-        if (values <= 0.0).any():
-            return np.full((n, n), np.inf), np.full((n, m), np.inf)
-        tangent = K @ vectors
-        along = (tangent / values) @ tangent.T
-        across = np.zeros((n, m))
-        if rank:
-            normal = solve_triangular(R[:rank, :rank], Q[:, :rank].T).T
-            across[:, order[:rank]] = normal - along @ (self.M @ normal)
-        return np.abs(along), np.abs(across)
-
-
-def _exponent(value: Array) -> NDArray[np.intc]:
-    """Return k with value / 2ᵏ in [0.5, 1); 0 for 0."""
-    return np.asarray(np.frexp(value)[1], dtype=np.intc)
-
-
-def _exponents(M: Array, A: Array) -> NDArray[np.intc]:
-    """Return half the exponents of the inertias, rounded; massless coordinates get one from the rows they are in."""
-    inertia = np.diagonal(M)
-    exponents = _exponent(np.maximum(inertia, 0.0)) // 2
-    massless = inertia <= 0.0
-    if massless.any():
-        exponents[massless] = exponents[~massless].min() if not massless.all() else 0
-        if A.any() and not massless.all():
-            rows = np.where(A != 0.0, np.frexp(A)[1] - exponents, -(10**6))
-            sizes = rows[:, ~massless].max(axis=1)
-            sizes = np.where(sizes > -(10**5), sizes, rows.max(axis=1))
-            for j in np.flatnonzero(massless):
-                there = (A[:, j] != 0.0) & (np.abs(sizes) < 10**5)
-                if there.any():
-                    exponents[j] = int((np.frexp(A[there, j])[1] - sizes[there]).max())
-    return exponents
-
-
-def _largest(left: Array, sizes: Array, floor: Array) -> tuple[float, float]:
-    """Return the largest |left| / size, of what is above the floor and of all that is above zero."""
-    left = np.abs(left)
-    ratio = left / np.where(left > 0.0, sizes, 1.0)
-    return float(ratio[left > floor].max(initial=0.0)), float(ratio.max(initial=0.0))
-
-
-def _over(part: float, whole: float) -> float:
-    return part / whole if whole > 0.0 else 0.0
+    return Residuals(float(ratio[:n].max()), float(ratio[n : 2 * n].max()), rows, rows, 0.0, 0.0, error)

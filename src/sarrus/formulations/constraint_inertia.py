@@ -15,12 +15,12 @@ redundant rows, zero rows, no rows, and at singular configurations.
 
 Solutions: full rank: the unique a, Aᵀλ and λ. Redundant and consistent: a and Aᵀλ unique, λ of minimum norm.
 Inconsistent: a minimises ‖A a + γ‖ and obeys the equations of motion in what is left, status INCONSISTENT. Singular:
-the direction that A loses is unconstrained. B, or for M_c and M_c′ D, not positive definite: ILL_POSED.
+the direction that A loses is unconstrained. B, or for M_c and M_c′ D, not positive definite: ILL_POSED. Statuses of
+ill-conditioned problems and of numbers that overflow: see `Formulation`.
 
-Source: Aghili, Control and simulation of motion of constrained multibody systems based on projection matrix
-formulation, section 5. Its f is our τ, its force of constraint 𝓕 is −Aᵀλ in ours (M q̈ + h = f − 𝓕), its C q̇ is
-−A⁺γ, which holds for rheonomic constraints too, its parameter γ is our g. C_c = MC, so the velocity terms of (25),
-(32) and (51) are M C q̇.
+Source: Aghili, IEEE Transactions on Robotics 21, 2005 (docs/notation.md#sources), section 5. Its f is our τ, its
+force of constraint 𝓕 is −Aᵀλ in ours (M q̈ + h = f − 𝓕), its C q̇ is −A⁺γ, which holds for rheonomic constraints
+too, its parameter γ is our g. C_c = MC, so the velocity terms of (25), (32) and (51) are M C q̇.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lu_factor, lu_solve
 from scipy.optimize import minimize_scalar
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.metric import WeightedProblem
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, refused
+from sarrus.formulations.requirements import answered, general_solver, guarded, refused
 from sarrus.status import Status
 
 # An eigenvalue of a block of M below this multiple of the norm of M is zero: rounding of the products that make it.
@@ -43,6 +42,7 @@ _MASSLESS = 1e-13
 MINIMAL_CONDITION = "minimal-condition"
 
 
+@guarded
 def projection(
     M: ArrayLike,
     h: ArrayLike,
@@ -58,12 +58,12 @@ def projection(
 ) -> Formulation:
     """Solve with the constraint inertia matrix M_c = M + PM − (PM)ᵀ.
 
-    M_c a = P(τ − h) − M A⁺γ, and Aᵀλ = μ (P(τ − h) − M A⁺γ) − (I − P)(τ − h) with μ = (I − P) M M_c⁻¹. (Aghili,
-    projection matrix formulation, eqs. (22)–(25), (32).)
+    M_c a = P(τ − h) − M A⁺γ, and Aᵀλ = μ (P(τ − h) − M A⁺γ) − (I − P)(τ − h) with μ = (I − P) M M_c⁻¹. (Aghili
+    2005, eqs. (22)–(25), (32).)
 
     Full rank: unique a, Aᵀλ, λ. Redundant or zero rows: unique a and Aᵀλ, least λ. Contradicting rows: least squares,
     status INCONSISTENT. Singular: the lost direction is unconstrained. M not positive definite on the null space of A,
-    or on the range of Aᵀ: no answer, ILL_POSED.
+    or on the range of Aᵀ: no answer, ILL_POSED. Ill-conditioned: the answer as refined, ALMOST or ILL_CONDITIONED.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def projection(
         `sarrus.formulations.metric`.
     tolerance, absolute_tolerance : a singular value of A_W below ``tolerance`` times the largest one, or below
         ``absolute_tolerance``, is zero.
-    throw : raise `SolveError` where the problem is ill-posed; else its status is ILL_POSED and the answer NaN.
+    throw : raise `SolveError` where there is no answer; else it is NaN, and the status ILL_POSED or NOT_FINITE.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def projection(
     ArgumentError
         An argument of the wrong shape, not finite, or a matrix that is not symmetric or positive definite; named.
     SolveError
-        Where the problem is ill-posed.
+        Where the problem is ill-posed, or its numbers overflow.
     """
     p = WeightedProblem.weighted(
         M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
@@ -104,6 +104,7 @@ def projection(
     return result
 
 
+@guarded
 def symmetric_projection(
     M: ArrayLike,
     h: ArrayLike,
@@ -119,7 +120,7 @@ def symmetric_projection(
 ) -> Formulation:
     """Solve with the symmetric positive definite M_c′ = PMP + (I − P)M(I − P).
 
-    M_c′ a = P(τ − h) − (I − 2P) M A⁺γ. (Aghili, projection matrix formulation, eqs. (26)–(28).)
+    M_c′ a = P(τ − h) − (I − 2P) M A⁺γ. (Aghili 2005, eqs. (26)–(28).)
 
     Parameters, solutions, returns and errors as for `projection`; ``details`` without "mu".
     """
@@ -137,6 +138,7 @@ def symmetric_projection(
     return solve_inertia(p, "symmetric_projection", inertia, drive, throw, across=True)
 
 
+@guarded
 def parameterized_projection(
     M: ArrayLike,
     h: ArrayLike,
@@ -153,7 +155,7 @@ def parameterized_projection(
 ) -> Formulation:
     """Solve with M_c″ = PM + g (I − P).
 
-    M_c″ a = P(τ − h) − g A⁺γ. (Aghili, projection matrix formulation, eq. (29) and proposition 2, which asks for M
+    M_c″ a = P(τ − h) − g A⁺γ. (Aghili 2005, eq. (29) and proposition 2, which asks for M
     invertible; M positive definite on the null space of A is enough.) The answer does not depend on g.
 
     Parameters
@@ -211,11 +213,11 @@ def solve_inertia(
             "positive definite on the null space of A alone",
             throw=throw,
         )
-    factor = lu_factor(inertia)
+    by_lu = general_solver(inertia)
 
     def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
         applied = p.inverse_root @ force
-        a = lu_solve(factor, drive(applied, -w.inverse @ (p.row_root @ gamma)))
+        a = by_lu(drive(applied, -w.inverse @ (p.row_root @ gamma)))
         reaction = rows @ (rows.T @ (w.M @ a - applied))
         return p.inverse_root @ a, p.root @ reaction, p.row_root @ (w.inverse.T @ reaction)
 
@@ -232,8 +234,7 @@ def solve_inertia(
 def _definite(w: Problem, basis: Array) -> bool:
     """Tell whether M is positive definite on the span of an orthonormal basis, above rounding of M's size."""
     block = basis.T @ w.M @ basis
-    floor = _MASSLESS * np.linalg.norm(w.M, 2)
-    return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > floor)
+    return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > _MASSLESS * w.mass_norm)
 
 
 def parameter(
@@ -242,7 +243,7 @@ def parameter(
     """Return the scale of the equations across the constraints: as given, the norm of M_W, or the best one."""
     w = p.image
     if value is None or (value == MINIMAL_CONDITION and w.rank in (0, w.n)):
-        return float(np.linalg.norm(w.M, 2)) or 1.0
+        return w.mass_norm or 1.0
     if value == MINIMAL_CONDITION:
         return best(p)
     if isinstance(value, str) or not (np.isfinite(value) and value > 0.0):

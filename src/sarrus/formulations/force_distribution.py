@@ -5,9 +5,9 @@
 a quadratically constrained quadratic program, solved by the log-barrier method on the null space of PB. Where the
 limits leave no such u, `relaxed_distribution` gives up as little of the motion as the weight ρ makes worth its losses.
 
-Source: Aghili, Optimal control of legged robots subject to friction cone constraints, sections 3.2 to 3.4 and appendix
-5. Its condition (13), R(P) ⊆ R(B), is sufficient for every motion to be possible, not necessary: PB needs the rank of
-P, which a robot on legs has although nothing drives its trunk. `sarrus.formulations.friction_cones` and
+Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, sections 3.2 to 3.4 and
+appendix 5. Its condition (13), R(P) ⊆ R(B), is sufficient for every motion to be possible, not necessary: PB needs
+the rank of P, which a robot on legs has although nothing drives its trunk. `sarrus.formulations.friction_cones` and
 `sarrus.formulations.log_barrier` name its other slips.
 """
 
@@ -95,7 +95,7 @@ def optimal_distribution(
 ) -> Distribution:
     """Return the u of least uᵀWu that produces τ_c with contacts that push and stick, and actuators within limits.
 
-    (Aghili, legged robots, eqs. (29), (30), (34), (35).) Unique where there is one. Where no limit is active, u is the
+    (Aghili 2022, eqs. (29), (30), (34), (35).) Unique where there is one. Where no limit is active, u is the
     weighted pseudo-inverse (PB)⁺ of τ_c. Redundant rows of A: the cones hold for the λ of least norm, see
     `sarrus.formulations.friction_cones.cone_inequalities`. Singular and inconsistent rows: as for
     `sarrus.formulations.friction_cones.contact_forces`.
@@ -169,7 +169,7 @@ def relaxed_distribution(
 ) -> Distribution:
     """Return the u of least uᵀWu + ρ|d|² within the limits, d = M̄⁻¹(P τ_c − P B u) the acceleration that is missing.
 
-    (Aghili, legged robots, eqs. (31)–(33): W′ = W + ρ BᵀP M̄⁻² P B.) d does not depend on ν; with a metric, |d| is the
+    (Aghili 2022, eqs. (31)–(33): W′ = W + ρ BᵀP M̄⁻² P B.) d does not depend on ν; with a metric, |d| is the
     norm in it. As ρ grows, u tends to that of `optimal_distribution` where there is one, with d of the size of 1/ρ.
 
     ``rho`` is a positive number, of the unit of uᵀWu over that of |d|². The other parameters, solutions and errors are

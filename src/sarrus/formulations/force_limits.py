@@ -1,7 +1,7 @@
 """What actuator forces have to respect: contacts, limits of the actuators, conditions on contact forces.
 
-Source: Aghili, Optimal control of legged robots subject to friction cone constraints, eqs. (1b)–(1d), (28), (29d),
-(34), (35).
+Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eqs. (1b)–(1d), (28),
+(29d), (34), (35).
 """
 
 from __future__ import annotations

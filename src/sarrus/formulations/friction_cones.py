@@ -5,10 +5,10 @@
 with λ the force on the mechanism: a contact pushes where λ_n ≥ 0, along the outward normal, and sticks where
 √(λ_t1² + λ_t2²) ≤ μ λ_n.
 
-Source: Aghili, Optimal control of legged robots subject to friction cone constraints, eqs. (6), (7), (27), (28). Its
-B u + τ_g − Q q̇ is our B u + τ − h + M A⁺γ. With the sign of λ above, which is that of its (6), z_i = −BᵀSᵀa_z and
-α_i = a_zᵀS(Q q̇ − τ_g), so that the last fraction of its stationary condition is z_i / (z_iᵀu + α_i); G_i, γ_i and β_i
-are even in the sign. In (34) and (35) A⁺Σ S has to be Σ A⁺ᵀ S.
+Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eqs. (6), (7), (27),
+(28). Its B u + τ_g − Q q̇ is our B u + τ − h + M A⁺γ. With the sign of λ above, which is that of its (6), z_i =
+−BᵀSᵀa_z and α_i = a_zᵀS(Q q̇ − τ_g), so that the last fraction of its stationary condition is z_i / (z_iᵀu + α_i);
+G_i, γ_i and β_i are even in the sign. In (34) and (35) A⁺Σ S has to be Σ A⁺ᵀ S.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def contact_forces(
 ) -> ContactForces:
     """Return the multipliers as an affine function of the actuator forces, by the oblique projector.
 
-    (Aghili, legged robots, eqs. (6), (27) with A⁺ᵀ for the selection of rows.)
+    (Aghili 2022, eqs. (6), (27) with A⁺ᵀ for the selection of rows.)
 
     Full rank: the unique λ(u). Redundant: Aᵀλ(u) is unique, λ(u) of least norm for every u, and ``determined`` says
     which rows do not depend on that choice. Inconsistent: that of the least-squares acceleration, status INCONSISTENT.
@@ -165,7 +165,7 @@ def cone_inequalities(
 ) -> tuple[ConeInequality, ...]:
     """Return the inequalities on u by which contacts push, and stay inside their friction cones.
 
-    (Aghili, legged robots, eq. (28).) For a contact whose rows are not determined they speak of its force of least
+    (Aghili 2022, eq. (28).) For a contact whose rows are not determined they speak of its force of least
     norm: enough for some admissible distribution of the same Aᵀλ, but not needed by every one.
 
     Parameters

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lu_factor, lu_solve
 
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
     answered,
+    general_solver,
+    guarded,
     motion_root,
     refused,
     refused_motion,
@@ -21,6 +22,7 @@ from sarrus.status import Status
 MASSLESS = 1e-12
 
 
+@guarded
 def kkt(
     M: ArrayLike,
     h: ArrayLike,
@@ -42,10 +44,13 @@ def kkt(
     meaning, or none. Close to a singular configuration the smallest eigenvalue falls with the square of that of A, as
     in `lagrange`.
 
+    Full rank: unique a and λ. Redundant, consistent or not: refused, ILL_POSED. Ill-conditioned: the answer as refined,
+    ALMOST or ILL_CONDITIONED; refused above 1e15.
+
     Parameters
     ----------
     M, h, A, gamma, tau, tolerance : see `Problem`. A must have full row rank.
-    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED, ILL_CONDITIONED or NOT_FINITE.
 
     Returns
     -------
@@ -56,7 +61,7 @@ def kkt(
     ------
     SolveError
         Rows of A that are dependent or zero, consistent or not (the message has rank and number of rows);
-        M that is not positive definite on the null space of A; a condition number above 1e12.
+        M that is not positive definite on the null space of A; a condition number above 1e15.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
     n, m = problem.n, len(problem.gamma)
@@ -80,10 +85,10 @@ def kkt(
             condition=condition,
             status=Status.ILL_CONDITIONED,
         )
-    factor = lu_factor(scaled)
+    by_lu = general_solver(scaled)
 
     def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
-        solution = scale * lu_solve(factor, scale * np.concatenate([force, -gamma]))
+        solution = scale * by_lu(scale * np.concatenate([force, -gamma]))
         return solution[:n], problem.A.T @ solution[n:], solution[n:]
 
     return answered(problem, "kkt", solve, condition, throw=throw, details={"matrix": matrix})

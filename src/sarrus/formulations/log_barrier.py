@@ -9,10 +9,10 @@ and steps along lines that are inside from end to end, keep to the side where y�
 At the minimum for η the cost is at most θ η above the optimum, with θ = 1 for each linear row and 3 for each cone: its
 quadratic function is not concave, and as a barrier it is of degree two.
 
-Source: Aghili, Optimal control of legged robots subject to friction cone constraints, eqs. (29), (30) and appendix 5.
-Its r η counts a cone as 2, which is too small: a linear cost with its optimum at the apex has a gap of 3 η. Its start
-Bᵀτ_c need not obey the constraints, not even the equalities: here a first phase finds a start. Degrees and steps of
-barriers: Boyd and Vandenberghe, Convex Optimization, sections 9.6 and 11.6.
+Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eqs. (29), (30) and
+appendix 5. Its r η counts a cone as 2, which is too small: a linear cost with its optimum at the apex has a gap of 3
+η. Its start Bᵀτ_c need not obey the constraints, not even the equalities: here a first phase finds a start. Degrees
+and steps of barriers: Boyd and Vandenberghe, Convex Optimization, sections 9.6 and 11.6.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ from scipy.linalg import solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_root, definite_solve, refused_mass
+from sarrus.formulations.requirements import answered, definite_root, definite_solve, guarded, refused_mass
 
 
+@guarded
 def mass_weighted(
     M: ArrayLike,
     h: ArrayLike,
@@ -38,13 +39,14 @@ def mass_weighted(
 
     Full rank: unique a and λ. Redundant and consistent: a and Aᵀλ are unique, λ is the one of minimum norm.
     Inconsistent: |A a + γ| is minimal (rows unweighted), and among these a the one nearest to M⁻¹(τ − h) in the
-    metric M; status INCONSISTENT. Singular: directions below ``tolerance`` are left unconstrained.
+    metric M; status INCONSISTENT. Singular: directions below ``tolerance`` are left unconstrained. Ill-conditioned: the
+    answer as refined, ALMOST or ILL_CONDITIONED.
 
     Parameters
     ----------
     M, h, A, gamma, tau, tolerance : see `Problem`. M must be positive definite.
     gravity : (n,) the part g of h, which only moves a share of α to ρ; default zero.
-    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED or NOT_FINITE.
 
     Returns
     -------

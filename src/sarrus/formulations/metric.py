@@ -7,7 +7,7 @@ velocities and a metric tensor R of the constraint rows lead to homogeneous coor
     v_W = W^{1/2} v    f_W = W^{−1/2} f    M_W = W^{−1/2} M W^{−1/2}    A_W = R^{1/2} A W^{−1/2}
                        γ_W = R^{1/2} γ     λ_W = R^{−1/2} λ
 
-with the symmetric root W^{1/2}. (Aghili, projection matrix formulation, eqs. (8)–(10), (49), (50) and section 7.2;
+with the symmetric root W^{1/2}. (Aghili 2005, eqs. (8)–(10), (49), (50) and section 7.2;
 A_W = A W^{1/2} in its section 2.1.1 is a slip. R is an addition: the source leaves redundant λ open.)
 
 What depends on what, for M positive definite on the null space of A and an unambiguous rank:
@@ -42,7 +42,7 @@ _ANGLES = ("rad", "rad/s", "rad/s^2", "N m", "1")
 def characteristic_metric(units: Sequence[str], length: float) -> Array:
     """Return diag(κ⁻² where the unit is a length, 1 where it is an angle), with κ a characteristic length.
 
-    A translation by κ then counts as much as a turn by one radian. (Aghili, projection matrix formulation, eq.
+    A translation by κ then counts as much as a turn by one radian. (Aghili 2005, eq.
     (50).)
 
     Parameters
@@ -77,7 +77,7 @@ def characteristic_metric(units: Sequence[str], length: float) -> Array:
 def actuator_metric(maxima: ArrayLike) -> Array:
     """Return diag(maxima²), by which the norm of a force is √Σ (fᵢ / fᵢ,max)².
 
-    (Aghili, projection matrix formulation, section 7.2: W^{1/2} = diag(f_max, t_max).)
+    (Aghili 2005, section 7.2: W^{1/2} = diag(f_max, t_max).)
 
     Parameters
     ----------

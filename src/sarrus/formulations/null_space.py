@@ -10,13 +10,14 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_solve, motion_root, refused_motion
+from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root, refused_motion
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8
 EPSILON = float(np.finfo(float).eps)
 
 
+@guarded
 def null_space(
     M: ArrayLike,
     h: ArrayLike,
@@ -39,8 +40,8 @@ def null_space(
     Full rank: unique a and λ. Redundant and consistent: a and Aᵀλ are unique, λ is the one of minimum norm.
     Inconsistent: |A a + γ| is minimal (rows unweighted), and on the directions left KᵀM a = Kᵀ(τ − h): where M is
     positive definite, a is of all minimisers the one nearest to M⁻¹(τ − h) in the metric M (Gauss's principle). Status
-    INCONSISTENT. Singular: directions below ``tolerance`` are left unconstrained. The basis has no influence on any
-    of these.
+    INCONSISTENT. Singular: directions below ``tolerance`` are left unconstrained. Ill-conditioned: the answer as
+    refined, ALMOST or ILL_CONDITIONED. The basis has no influence on any of these.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def null_space(
     basis : "svd" (default): orthonormal K = V₂ (3.2). "qr": K and A⁺ from QR with column pivoting of Aᵀ (Golub and
         Van Loan, Matrix Computations, 4th ed., §5.4.2, §5.4.7), orthonormal too and cheaper; only the rank is that
         of the SVD. Or K (n, n − rank) itself, of full column rank.
-    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED or NOT_FINITE.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """The oblique projection formulation: a symmetric inertia matrix that keeps Ṁ − 2C skew.
 
-Source: Aghili, Optimal control of legged robots subject to friction cone constraints, section 2 and appendices 1 to 3.
-Its B u + τ_g − C q̇ is our τ − h, and its Γ in (5c) is L = −A⁺ȦP. With λ the force on the mechanism its (6), (41)
-have our sign; the text's slips (Ω = Lᵀ − L, and the sign of λ in (1a)) are put right here.
+Source: Aghili 2022, Optimal control of legged robots subject to friction cone constraints, section 2 and appendices
+1 to 3. Its B u + τ_g − C q̇ is our τ − h, and its Γ in (5c) is L = −A⁺ȦP. With λ the force on the mechanism its (6),
+(41) have our sign; the text's slips (Ω = Lᵀ − L, and the sign of λ in (1a)) are put right here.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from sarrus.errors import ArgumentError
 from sarrus.formulations.constraint_inertia import parameter, solve_inertia
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation
+from sarrus.formulations.requirements import guarded
 from sarrus.formulations.tangent_space import rate_of_projector
 
 
+@guarded
 def oblique_projection(
     M: ArrayLike,
     h: ArrayLike,
@@ -36,7 +38,7 @@ def oblique_projection(
     """Solve with the symmetric positive definite M̄ = PMP + ν(I − P).
 
     M̄ a = P(τ − h) + (PM − νI) A⁺γ, and Aᵀλ = −S(τ − h + M A⁺γ) with S = I − M M̄⁻¹P. S is the oblique projector onto
-    the range of Aᵀ along M times the null space of A; it does not depend on ν. (Aghili, legged robots, eqs.
+    the range of Aᵀ along M times the null space of A; it does not depend on ν. (Aghili 2022, eqs.
     (5)–(7), (38), (41), with −A⁺γ for Ω q̇, which holds for rheonomic constraints too.)
 
     M̄ has ν as an eigenvalue, as often as the rank of A, and the eigenvalues of M on the null space of A. It needs

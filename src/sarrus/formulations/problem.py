@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError
-from sarrus.formulations.checked import NOTHING, Balance, Residuals
+from sarrus.formulations.balance import Balance
+from sarrus.formulations.residuals import NOTHING, Residuals
 from sarrus.solves import determined_rows
 from sarrus.status import Status
 
@@ -91,6 +92,11 @@ class Problem:
         """Full singular value decomposition U, σ, Vᵀ of A."""
         u, sigma, vt = np.linalg.svd(self.A)
         return u, sigma, vt
+
+    @cached_property
+    def mass_norm(self) -> float:
+        """2-norm of M."""
+        return float(np.linalg.norm(self.M, 2))
 
     @cached_property
     def rank(self) -> int:

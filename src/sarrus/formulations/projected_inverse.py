@@ -3,9 +3,8 @@
 Only the part of a force in the tangent space moves anything: P f = P (M a + h − τ) for the force f of the
 actuators. The rest of f is free, and is spent on making f small, or on leaving passive joints alone.
 
-Source: Aghili, Control and simulation of motion of constrained multibody systems based on projection matrix
-formulation, sections 4, 7.1, 7.2 and 7.4; Aghili, Optimal control of legged robots subject to friction cone
-constraints, eq. (14).
+Source: Aghili, IEEE Transactions on Robotics 21, 2005 (docs/notation.md#sources), sections 4, 7.1, 7.2 and 7.4;
+Aghili 2022, Optimal control of legged robots subject to friction cone constraints, eq. (14).
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError, SolveError
-from sarrus.formulations.checked import INCONSISTENT
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
+from sarrus.formulations.residuals import INCONSISTENT
 from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
 # Missing force above this multiple of the needed one means that the actuators cannot produce the motion.

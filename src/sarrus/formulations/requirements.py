@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.linalg import cho_solve
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from sarrus.errors import SolveError
-from sarrus.formulations.checked import Solve, refine
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dgetrf, dgetrs, dpotrs
+
+from sarrus.errors import SarrusError, SolveError
+from sarrus.formulations.balance import Solve
+from sarrus.formulations.checked import refine
 from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.status import Status
+
+Method = TypeVar("Method", bound=Callable[..., Formulation])
 
 # A pivot of a symmetric matrix below this multiple of its size and its largest diagonal entry is rounding noise.
 NOISE = 4.0 * float(np.finfo(float).eps)
@@ -45,8 +53,58 @@ def motion_root(M: Array, basis: Array) -> Array | None:
 
 def definite_solve(root: Array, right: Array) -> Array:
     """Return (L Lᵀ)⁻¹ right."""
-    solution: Array = cho_solve((root, True), right)
+    solution: Array = dpotrs(root, right, lower=1)[0] if right.size else np.zeros(right.shape)
     return solution
+
+
+def general_solver(matrix: Array) -> Callable[[Array], Array]:
+    """Return the function right → matrix⁻¹ right, by LU with partial pivoting."""
+    factor, pivots, _ = dgetrf(matrix)
+
+    def solve(right: Array) -> Array:
+        solution: Array = dgetrs(factor, pivots, right)[0]
+        return solution
+
+    return solve
+
+
+def guarded(method: Method) -> Method:
+    """Decorate a formulation: what overflows, underflows to a division by zero or stops LAPACK is no answer.
+
+    It is refused with status NOT_FINITE; nothing is warned about on the way.
+    """
+
+    @wraps(method)
+    def call(
+        M: ArrayLike, h: ArrayLike, A: ArrayLike, gamma: ArrayLike, *args: Any, **options: Any
+    ) -> Formulation:
+        with np.errstate(all="ignore"):
+            try:
+                return method(M, h, A, gamma, *args, **options)
+            except SarrusError:
+                raise
+            except (ValueError, ArithmeticError) as error:
+                tau = args[0] if args else options.get("tau")
+                problem = Problem.checked(M, h, A, gamma, tau)
+                throw = options.get("throw", True)
+                return not_finite(problem, method.__name__, throw=throw, reason=str(error))
+
+    return cast(Method, call)
+
+
+def not_finite(
+    problem: Problem, method: str, *, throw: bool, condition: float = float("inf"), reason: str = "overflow"
+) -> Formulation:
+    """Refuse a problem whose numbers overflow on the way to an answer, or have no finite answer."""
+    return refused(
+        problem,
+        method,
+        f"{Status.NOT_FINITE.diagnosis} on the way to the answer ({reason})",
+        "Scale rows and coordinates: entries of M, A, gamma or forces are too large, too small or too far apart",
+        throw=throw,
+        condition=condition,
+        status=Status.NOT_FINITE,
+    )
 
 
 def answered(
@@ -65,20 +123,10 @@ def answered(
     ``non_ideal`` (n,) is a force of the constraints that is known before. An answer that is not finite is refused.
     """
     other = np.zeros(problem.n) if non_ideal is None else non_ideal
-    with np.errstate(all="ignore"):
-        applied = problem.tau - problem.h + other
-    answer = refine(problem, solve, applied)
+    answer = refine(problem, solve, problem.tau - problem.h + other)
     status = answer.residuals.status
     if status is Status.NOT_FINITE:
-        return refused(
-            problem,
-            method,
-            f"{status.diagnosis} on the way to the answer",
-            "Scale rows and coordinates: entries of M, A, gamma or forces are too many decades apart",
-            throw=throw,
-            condition=condition,
-            status=status,
-        )
+        return not_finite(problem, method, throw=throw, condition=condition)
     return problem.result(
         answer.a, answer.multipliers, answer.force + other, condition, status, answer.residuals, details
     )
@@ -109,8 +157,8 @@ def refused_mass(problem: Problem, method: str, *, throw: bool) -> Formulation:
         problem,
         method,
         f"M must be positive definite, its smallest eigenvalue is {smallest:.2g}",
-        "Give a mass or armature to massless bodies, or use null_space, which needs M to be positive definite "
-        "on the null space of A alone",
+        "Give a mass or armature to massless bodies, scale coordinates whose units hide their mass, or use null_space, "
+        "which needs M to be positive definite on the null space of A alone",
         throw=throw,
     )
 
@@ -122,7 +170,7 @@ def refused_motion(problem: Problem, method: str, *, throw: bool) -> Formulation
         problem,
         method,
         f"{Status.ILL_POSED.diagnosis}: its smallest eigenvalue there is {smallest:.2g}",
-        Status.ILL_POSED.remedy,
+        Status.ILL_POSED.remedy + ", or scale coordinates whose units hide their mass",
         throw=throw,
     )
 

@@ -9,8 +9,8 @@ Keywords: ``tolerance`` (a singular value of A below this multiple of the larges
 ``row_metric`` (W and R of `sarrus.formulations.metric`, for coordinates and rows of mixed units). Bad shapes and
 numbers raise `ArgumentError`.
 
-Source: Aghili, Control and simulation of motion of constrained multibody systems based on projection matrix
-formulation, sections 2, 3 and 5.3. Symbols agree with ours, but for C: the source's C is our Ṗ.
+Source: Aghili, IEEE Transactions on Robotics 21, 2005 (docs/notation.md#sources), sections 2, 3 and 5.3. Symbols
+agree with ours, but for C: the source's C is our Ṗ.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ProjectorRate:
     P : (n, n) projector onto the null space of A.
     L : (n, n) −A⁺ȦP.
     P_dot : (n, n) Ṗ = L + Lᵀ, symmetric; the source's C.
-    Omega : (n, n) Ω = L − Lᵀ, skew; the Ω of Aghili's legged robots, with its sign put right.
+    Omega : (n, n) Ω = L − Lᵀ, skew; the Ω of Aghili 2022, with its sign put right.
 
     On the tangent space the three are one: P_dot v = L v = Omega v = −A⁺Ȧ v for A v = 0.
     """
@@ -55,7 +55,7 @@ def projector(
 ) -> Array:
     """Return the projector P = V₂V₂ᵀ onto the null space of A (m, n), from its singular value decomposition.
 
-    With a metric, P_W of A_W: it acts on W^{1/2} v and has no units. (Aghili, projection matrix formulation,
+    With a metric, P_W of A_W: it acts on W^{1/2} v and has no units. (Aghili 2005,
     eq. (4).)
     """
     return _kinematics(A, tolerance, absolute_tolerance, metric, row_metric).image.projector
@@ -66,8 +66,7 @@ def projector_from_pseudo_inverse(
 ) -> Array:
     """Return P = I − A⁺A, for a pseudo-inverse (n, m) that is at hand, or the one of NumPy.
 
-    It equals `projector` up to rounding, which here grows with the condition number of A. (Aghili, projection
-    matrix formulation, eq. (15).)
+    It equals `projector` up to rounding, which here grows with the condition number of A. (Aghili 2005, eq. (15).)
     """
     jacobian = _kinematics(A, tolerance, 0.0).A
     if pseudo_inverse is None:
@@ -89,8 +88,8 @@ def projector_rate(
     """Return Ṗ and its parts along a motion with Jacobian A (m, n) and its rate Ȧ (m, n).
 
     Exact where the rank of A stays what it is, redundant rows included; where the rank changes, P jumps and has no
-    rate. With a constant metric, everything is that of A_W. (Aghili, projection matrix formulation, eqs. (13),
-    (14), (16): C = Ṗ, C q̇ = −A⁺Ȧ q̇; Aghili, legged robots, eq. (4) and appendix 1, where Ω = Lᵀ − L is a slip.)
+    rate. With a constant metric, everything is that of A_W. (Aghili 2005, eqs. (13),
+    (14), (16): C = Ṗ, C q̇ = −A⁺Ȧ q̇; Aghili 2022, eq. (4) and appendix 1, where Ω = Lᵀ − L is a slip.)
     """
     p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric)
     return rate_of_projector(p, as_array(Adot, p.A.shape, "Adot"))
@@ -116,7 +115,7 @@ def decompose_force(
 
     Their sum is f. The impotent part lies in the range of Aᵀ: it does no work on admissible velocities, moves
     nothing and only changes the constraint force. The potent part P f is the smallest force with the same
-    motion, in the norm √(fᵀW⁻¹f) if a metric is given. (Aghili, projection matrix formulation, eq. (5),
+    motion, in the norm √(fᵀW⁻¹f) if a metric is given. (Aghili 2005, eq. (5),
     section 5 and theorem 4.)
     """
     p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric)
@@ -138,7 +137,7 @@ def decouples(
     """Tell whether the null space of A is invariant under M: (I − P) M P = 0, within a tolerance relative to M.
 
     Then the potent force has no part in the constraint force, so that force control and motion control do not
-    disturb each other, and M_c = M. (Aghili, projection matrix formulation, proposition 3 and appendix D. The
+    disturb each other, and M_c = M. (Aghili 2005, proposition 3 and appendix D. The
     condition is necessary as well: μP = (I − P) M P (PMP)⁺.) With a metric the question is that of W⁻¹M.
     """
     as_array(M, np.shape(A)[-1:] * 2, "M")

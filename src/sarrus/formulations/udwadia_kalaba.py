@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_root, refused_mass
+from sarrus.formulations.requirements import answered, definite_root, guarded, refused_mass
 
 
+@guarded
 def udwadia_kalaba(
     M: ArrayLike,
     h: ArrayLike,
@@ -31,18 +32,18 @@ def udwadia_kalaba(
     on the mechanism. c is the force whose work in every virtual displacement the constraints do, friction for
     instance: wᵀQ_nid = wᵀc for A w = 0 (8). Only that part of c acts; along Aᵀ the ideal force stands in for it.
     M^½ is the symmetric root; with inertias of very different size it costs as many digits as the condition number of
-    M has, where `null_space` and `mass_weighted` lose fewer.
+    M has, where `null_space` and `mass_weighted` lose fewer; refinement gains them back.
 
     Full rank: unique a and λ. Redundant and consistent: a and the forces are unique, λ is the one of minimum norm.
     Inconsistent (A A⁺ b ≠ b): |A a + γ| is minimal (rows unweighted), and among these a the one nearest to
     M⁻¹(Q + c) in the metric M (Gauss's principle); status INCONSISTENT. Singular: directions of A below
-    ``tolerance`` are left unconstrained.
+    ``tolerance`` are left unconstrained. Ill-conditioned: the answer as refined, ALMOST or ILL_CONDITIONED.
 
     Parameters
     ----------
     M, h, A, gamma, tau, tolerance : see `Problem`. M must be positive definite.
     non_ideal : (n,) c, default zero.
-    throw : raise where there is no answer; False returns NaN with status ILL_POSED.
+    throw : raise where there is no answer; False returns NaN with status ILL_POSED or NOT_FINITE.
 
     Returns
     -------

@@ -1,0 +1,61 @@
+"""The residuals of an answer, and the status that they deserve: what OK means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sarrus.status import Status
+
+# A residual below this is as good as met; up to the second one the answer is near.
+MET, NEAR = 1e-9, 1e-6
+# Dependent rows that disagree by this multiple of their γ contradict each other: printed digits do less.
+INCONSISTENT = 1e-6
+# An estimated relative error of a above this leaves less than four digits.
+LOST = 1e-4
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Relative residuals of an answer, the largest of any row, and the estimated error: what its status is made of.
+
+    Attributes
+    ----------
+    force : of M a + h = τ + F, with F the force of the constraints.
+    multipliers : of M a + h = τ + Aᵀλ (and the non-ideal force).
+    constraint : of A a + γ = 0, the part that an acceleration could remove. Zero where rows are met as well as they
+        can be.
+    remainder : of A a + γ = 0, all of it. Rows at the rounding of the largest row do not count.
+    dropped : ``remainder`` where a row was dropped for its size or unit that is independent in balanced units; else 0.
+    contradiction : by how much dependent rows disagree, relative to their γ; 0 where that is rounding.
+    error : estimated relative error of a, from the residuals and the rounding of the data; in the norm of the kinetic
+        energy of uncoupled coordinates.
+    """
+
+    force: float
+    multipliers: float
+    constraint: float
+    remainder: float
+    dropped: float
+    contradiction: float
+    error: float
+
+    @property
+    def largest(self) -> float:
+        """Largest residual that refinement can lower."""
+        return max(self.force, self.multipliers, self.constraint)
+
+    @property
+    def status(self) -> Status:
+        """NOT_FINITE, INCONSISTENT, ILL_CONDITIONED, ALMOST or OK; the first that applies."""
+        if any(value != value for value in (self.largest, self.contradiction, self.error)):
+            return Status.NOT_FINITE
+        if self.largest > NEAR:
+            return Status.ILL_CONDITIONED
+        if self.contradiction > 0.0:
+            return Status.INCONSISTENT
+        if self.dropped > NEAR or self.error > LOST:
+            return Status.ILL_CONDITIONED
+        return Status.ALMOST if self.largest > MET else Status.OK
+
+
+NOTHING = Residuals(*[float("nan")] * 7)
