@@ -193,12 +193,14 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
     even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
-    rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
-    even = max(_largest(rows * jacobian) for jacobian in (*jacobians, elsewhere))
+    measured = [jacobian / system.characteristic.columns for jacobian in (*jacobians, elsewhere)]
+    rows = _row_scales(system, measured)
+    *evened, _ = (rows * jacobian for jacobian in measured)
+    even = max(_largest(rows * jacobian) for jacobian in measured)
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
-    rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
+    holonomic = [numerical_rank(jacobian[: system.nh], scale=even) for jacobian in evened]
+    rank = max(numerical_rank(jacobian, scale=even) for jacobian in evened)
     smallest = max(np.linalg.svd(w, compute_uv=False)[rank - 1] for w in weighted) if rank else 0.0
     return Neighbourhood(
         max(holonomic), rank, holonomic[0], scale, weighted_scale, even_scale, float(smallest)

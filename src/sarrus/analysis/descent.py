@@ -21,6 +21,9 @@ DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 # Tries of one iteration, each with ten times the damping.
 _TRIES = 40
+# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless it is
+# only these that are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
+_LEAST, _REDUNDANT = 1e-9, 1e-6
 
 
 def gap(system: System, q: Array, t: float = 0.0) -> float:
@@ -71,7 +74,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = float(np.linalg.norm(phi))
-    scale = 1.0
+    scale, cut = 1.0, _REDUNDANT
     if basis.shape[1] == 0:
         return q, 0
     for iteration in range(MAX_ITERATIONS):
@@ -80,7 +83,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * (system.constraint_jacobian(q, t)[: system.nh] @ basis)
         left, values, right = np.linalg.svd(np.linalg.solve(root, rows.T).T, full_matrices=False)
-        keep = values > 1e-9 * max(values[0], 1e-300)
+        keep = values > (cut if size < DATA_TOLERANCE else _LEAST) * max(values[0], 1e-300)
         left, values, right = left[:, keep], values[keep], right[keep]
         slope = left.T @ phi
         improved = False
@@ -95,6 +98,9 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
             scale = 10.0 * scale
             if longest(plant, step) < 1e-16:
                 break
+        if not improved and cut > _LEAST and 1e-13 * reach < size < DATA_TOLERANCE:
+            cut, scale = _LEAST, 1.0
+            continue
         if not improved:
             return q, iteration
         stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
