@@ -47,9 +47,7 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
             anchor=length * given.anchor,
             pitch=length * given.pitch,
             reference=tuple(np.multiply(given.reference, q)),
-            limits=tuple(
-                limit and (limit[0] * s, limit[1] * s) for limit, s in zip(given.limits, v)
-            ),
+            limits=tuple(limit and (limit[0] * s, limit[1] * s) for limit, s in zip(given.limits, v)),
             stiffness=given.stiffness * energy / (v[0] ** 2 if v else 1.0),
             spring_reference=tuple(np.multiply(given.spring_reference, q)) if given.spring_reference else (),
             damping=tuple(energy * np.divide(given.damping, np.square(v))) if given.damping else (),
@@ -69,7 +67,9 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
         for name, body in source._bodies.items()
     }
     twin.closures = {
-        name: replace(c, pose1=moved(c.pose1), pose2=moved(c.pose2), pitch=length * c.pitch, length=length * c.length)
+        name: replace(
+            c, pose1=moved(c.pose1), pose2=moved(c.pose2), pitch=length * c.pitch, length=length * c.length
+        )
         for name, c in source.closures.items()
     }
     twin.contacts = {

@@ -201,9 +201,7 @@ def test_velocity_projection_is_the_nearest(seed: int, kinds: tuple[str, ...]) -
     jacobian = system.constraint_jacobian(q)
     lower = np.linalg.cholesky(system.mass_matrix(q))
     weighted = np.linalg.solve(lower, jacobian.T).T  # A L⁻ᵀ with M = L Lᵀ
-    expected: Array = wish - np.linalg.solve(
-        lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wish
-    )
+    expected: Array = wish - np.linalg.solve(lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wish)
     v = system.project_velocity(q, wish)
     np.testing.assert_allclose(v, expected, atol=1e-9)
     np.testing.assert_allclose(jacobian @ v, 0.0, atol=1e-11)

@@ -15,7 +15,6 @@ from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 from sarrus.quaternions import normalize
 
-
 # Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
 RIDGE = 2.0**-40
 

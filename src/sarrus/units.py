@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.evaluations import Evaluations
 
 _TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
 _LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m", "rad")}
 
 
-def coordinate_units(system: System) -> tuple[str, ...]:
+def coordinate_units(system: Evaluations) -> tuple[str, ...]:
     """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, empty where unknown."""
     if system.mechanism is None:
         return ("",) * system.nq
@@ -26,7 +26,7 @@ def coordinate_units(system: System) -> tuple[str, ...]:
     return tuple(units)
 
 
-def velocity_units(system: System) -> tuple[str, ...]:
+def velocity_units(system: Evaluations) -> tuple[str, ...]:
     """Return the unit of each velocity: m/s or rad/s; empty where unknown."""
     if system.mechanism is None:
         return ("",) * system.nv
@@ -41,7 +41,7 @@ def velocity_units(system: System) -> tuple[str, ...]:
     return tuple(units)
 
 
-def constraint_units(system: System) -> tuple[str, ...]:
+def constraint_units(system: Evaluations) -> tuple[str, ...]:
     """Return the unit of each multiplier: N or N m; empty for couplings and where unknown."""
     if system.mechanism is None:
         return ("",) * system.nc
@@ -53,7 +53,7 @@ def constraint_units(system: System) -> tuple[str, ...]:
     )
 
 
-def labels(system: System) -> dict[str, Any]:
+def labels(system: Evaluations) -> dict[str, Any]:
     """Return names and units of coordinates, velocities, actuators and rows, as a `Trajectory` takes them."""
     names = {
         f"{kind}_names": getattr(system, f"{kind}_names")

@@ -95,18 +95,20 @@ class _Closed:
 
 def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
     """Close the loops: by continuation, else by a continuous descent, else by jumps."""
-    from sarrus.analysis.continuation import closed_origin, follow
+    from sarrus.analysis.continuation import closed_origins, follow, same_place
 
     error = gap(system, start, t)
     limits: dict[str, float] = {}
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
     if error > TOLERANCE and not free.all():
-        origin = closed_origin(system, start, t, free)
-        if origin is not None:
-            way = follow(system, origin, start, t, free)
-            if way.arrived:
-                best, iterations = descend(system, way.q, t, free)
-                return _Closed(best, iterations)
+        ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
+        arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
+        if arrived:
+            best, iterations = arrived[0]
+            sure = all(same_place(system, best, other) for other, _ in arrived)
+            return _Closed(best, iterations, left_branch=() if sure else names)
+        if ways:
+            way = ways[0]
             limits = {
                 name: float(way.q[i])
                 for i, name in enumerate(system.coordinate_names)
@@ -188,7 +190,9 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
         q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
-    anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
+    anywhere = (
+        random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
+    )
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]

@@ -82,7 +82,9 @@ def turned_over(system: System, before: Array, after: Array, t: float, free: Arr
         chosen = _independent(new)
         signs = [np.linalg.slogdet(block[chosen])[0] for block in (old, new)]
         if _are_independent(old[chosen]) and signs[0] * signs[1] < 0.0:
-            found |= {n for n, part in system.closure_rows.items() if set(rows) & set(range(part.start, part.stop))}
+            found |= {
+                n for n, part in system.closure_rows.items() if set(rows) & set(range(part.start, part.stop))
+            }
     return tuple(name for name in system.closure_rows if name in found)
 
 

@@ -6,7 +6,7 @@ Rows and steps are measured in radians and characteristic lengths (`sarrus.chara
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -21,8 +21,8 @@ DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 # Tries of one iteration, each with ten times the damping.
 _TRIES = 40
-# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless it is
-# only these that are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
+# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless
+# only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
 _LEAST, _REDUNDANT = 1e-9, 1e-6
 
 
@@ -67,7 +67,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
     ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
     may move (nv × k). Returns q and the number of iterations.
     """
-    plant = getattr(system, "system", system)
+    plant = cast("System", getattr(system, "system", system))
     basis = directions(free) if free.ndim == 1 else free
     factors = np.ones(system.nh)
     factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
@@ -88,7 +88,9 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         slope = left.T @ phi
         improved = False
         for _ in range(_TRIES):
-            step = -basis @ np.linalg.solve(root.T, right.T @ (values * slope / (values**2 + scale * size**2)))
+            step = -basis @ np.linalg.solve(
+                root.T, right.T @ (values * slope / (values**2 + scale * size**2))
+            )
             step /= max(1.0, longest(plant, step))
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)

@@ -64,9 +64,7 @@ def _newton(table, settings, x, energy, w, perm):
             return False
         fa.solve_l(s, ws.metric, nv, ws.spare + step)
         fa.solve_l(s, ws.metric, nv, ws.spare + step + nv)
-        longest = max(
-            longest_entry(table, settings, w, step), longest_entry(table, settings, w, step + nv)
-        )
+        longest = max(longest_entry(table, settings, w, step), longest_entry(table, settings, w, step + nv))
         if not np.isfinite(longest):
             return False
         if worst < 1e-14 or longest < 1e-14:
