@@ -21,7 +21,7 @@ from sarrus.status import Status
 from sarrus.system import System
 
 # Length of a step of the judge [rad, m]. It stops where free coordinates run faster than this against the driven ones.
-STEP, FASTEST = 0.005, 300.0
+STEP, FASTEST = 0.01, 300.0
 SAME = 1e-6  # [rad, characteristic lengths]
 
 
@@ -117,7 +117,7 @@ def continued(system: System, q: Array, names: tuple[str, ...], offset: Array) -
         one, two, three, four = slopes
         q = np.array(system.move(q, h * (one + 2 * two + 2 * three + four) / 6))
         q[places] = start[places] + (k + 1) * h * offset
-        for _ in range(3):
+        for _ in range(2):
             rows, x = system.constraint_jacobian(q)[: system.nh], np.zeros(system.nv)
             x[free] = (
                 -np.linalg.lstsq(rows[:, free] / c[free], system.constraint_residual(q), rcond=1e-10)[0]

@@ -43,10 +43,11 @@ def test_every_shipped_model_is_the_same_in_other_units(name: str, length: float
     v, w = system.project_velocity(q, wish), other.project_velocity(q * places, wish * speeds)
     same(w, v, speeds)
     v = v / max(1.0, np.abs(v).max())
-    options = {"duration": 0.05, "dt": 1e-3, "switching": False, "throw": False, "progress": False}
+    dt = 1e-6 if name == "stiff, springs" else 1e-3
+    options = {"duration": 50 * dt, "dt": dt, "switching": False, "progress": False}
     ours = sr.simulate(system, q, v, **options)
     theirs = sr.simulate(other, q * places, v * speeds, **options)
-    assert ours.status == theirs.status
+    assert ours.status == theirs.status == sr.Status.OK
     same(theirs.q, ours.q, places)
     same(theirs.v, ours.v, speeds)
     energy = mass * length**2

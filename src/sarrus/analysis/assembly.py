@@ -98,18 +98,20 @@ class _Closed:
 
 def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
     """Close the loops: by continuation, else by a continuous descent, else by jumps."""
-    from sarrus.analysis.continuation import closed_origin, follow
+    from sarrus.analysis.continuation import closed_origins, follow, same_place
 
     error = gap(system, start, t)
     limits: dict[str, float] = {}
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
     if error > TOLERANCE and not free.all():
-        origin = closed_origin(system, start, t, free)
-        if origin is not None:
-            way = follow(system, origin, start, t, free)
-            if way.arrived:
-                best, iterations = descend(system, way.q, t, free)
-                return _Closed(best, iterations)
+        ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
+        arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
+        if arrived:
+            best, iterations = arrived[0]
+            sure = all(same_place(system, best, other) for other, _ in arrived)
+            return _Closed(best, iterations, left_branch=() if sure else names)
+        if ways:
+            way = ways[0]
             limits = {
                 name: float(way.q[i])
                 for i, name in enumerate(system.coordinate_names)
@@ -218,12 +220,14 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
     even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
-    rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
-    even = max(_largest(rows * jacobian) for jacobian in (*jacobians, elsewhere))
+    measured = [jacobian / system.characteristic.columns for jacobian in (*jacobians, elsewhere)]
+    rows = _row_scales(system, measured)
+    *evened, _ = (rows * jacobian for jacobian in measured)
+    even = max(_largest(rows * jacobian) for jacobian in measured)
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    holonomic = [numerical_rank((rows * jacobian)[: system.nh], scale=even) for jacobian in jacobians]
-    rank = max(numerical_rank(rows * jacobian, scale=even) for jacobian in jacobians)
+    holonomic = [numerical_rank(jacobian[: system.nh], scale=even) for jacobian in evened]
+    rank = max(numerical_rank(jacobian, scale=even) for jacobian in evened)
     smallest = max(dense.singular_values(w)[rank - 1] for w in weighted) if rank else 0.0
     return Neighbourhood(
         max(holonomic), rank, holonomic[0], scale, weighted_scale, even_scale, float(smallest)

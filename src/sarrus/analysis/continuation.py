@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Longest step; share of it that Newton's method may move aside; share of the tangent that may change. A length is the
 # largest change of a coordinate in radians or characteristic lengths.
-_LONGEST, _ASIDE, _TURN = 0.1, 0.1, 0.3
+_LONGEST, _ASIDE, _TURN = 0.2, 0.1, 0.3
 # Steps shorter than this are given up. Shorter than this they cannot jump to another branch. Most steps.
 _SHORTEST, _CROSSING, _MOST = 1e-9, 1e-6, 5000
 # Newton's method: most iterations, least contraction, and the correction after which what is left is rounding.
@@ -36,6 +36,10 @@ _UNIQUE = 1e-6
 # A guess belongs to a closed configuration if moving its locked coordinates alone closes it up to this share of its
 # gap, and to this.
 _SHARE, _ROUGH = 0.1, 0.02
+# Starts of the search for these, and the distance below which two configurations are one.
+_STARTS, _SAME = 8, 1e-6
+# Next to one that is nearer than the first of these, others so many times farther away are not meant.
+_BESIDE, _FARTHER = 0.02, 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +51,39 @@ class Followed:
     crossings: int
 
 
-def closed_origin(system: System, q: Array, t: float, free: Array) -> Array | None:
-    """Return the closed configuration that differs from q in the locked coordinates, None where there is none.
+def closed_origins(system: System, q: Array, t: float, free: Array) -> list[Array]:
+    """Return the closed configurations that differ from q in the locked coordinates, the nearest first.
 
-    ``free`` (nv,) is zero for velocities that are locked. Other coordinates may be a little rough.
+    ``free`` (nv,) is zero for velocities that are locked. Other coordinates may be a little rough. Found from q and,
+    where several coordinates are locked, which may close the loops in several ways, from seeded starts; angles are
+    within half a turn of those in q.
     """
-    back, _ = descend(system, q, t, 1.0 - free)
-    left = gap(system, back, t)
-    if left > min(_ROUGH, _SHARE * gap(system, q, t)):
-        return None
-    origin, _ = descend(system, back, t, np.ones(system.nv))
-    closed = gap(system, origin, t) <= DATA_TOLERANCE
-    return origin if closed and not flipped(system, origin) else None
+    locked, turns = 1.0 - free, turning(system)
+    columns, rng = system.characteristic.columns, np.random.default_rng(5)
+    most = min(_ROUGH, _SHARE * gap(system, q, t))
+    origins: list[Array] = []
+    for k in range(_STARTS if np.count_nonzero(locked) > 1 else 1):
+        start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
+        back, _ = descend(system, start, t, locked)
+        if gap(system, back, t) > most:
+            continue
+        origin, _ = descend(system, back, t, np.ones(system.nv))
+        if gap(system, origin, t) > DATA_TOLERANCE or flipped(system, origin):
+            continue
+        origin = origin.copy()
+        origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
+        if all(longest(system, difference(system, other, origin)) > _SAME for other in origins):
+            origins.append(origin)
+    far = {id(origin): longest(system, difference(system, q, origin)) for origin in origins}
+    origins.sort(key=lambda origin: far[id(origin)])
+    if origins and far[id(origins[0])] < _BESIDE:
+        return [origin for origin in origins if far[id(origin)] < _FARTHER * far[id(origins[0])]]
+    return origins
+
+
+def same_place(system: System, p: Array, q: Array) -> bool:
+    """Tell whether two configurations are the same, full turns aside."""
+    return longest(system, difference(system, p, q, turning(system))) <= _SAME
 
 
 def follow(system: System, origin: Array, q: Array, t: float, free: Array) -> Followed:
@@ -132,7 +157,7 @@ class _Way:
         """Go as far as it is possible."""
         q, s, crossings = self.origin, 0.0, 0
         _, rows = self.rows(q)
-        self.unique = _is_unique(rows[:, ~self.locked])
+        regular = self.unique = _is_unique(rows[:, ~self.locked])
         tangent, h = self.tangent(q, s, rows), 1.0
         for _ in range(_MOST):
             speed = float(np.abs(tangent).max(initial=0.0))
@@ -143,9 +168,10 @@ class _Way:
             if p is not None:
                 _, there = self.rows(p)
                 self.unique = _is_unique(there[:, ~self.locked])
-                ahead = self.tangent(p, s + h, there)
+                # on a singular configuration the motion goes on as it came
+                ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
                 turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, 1e-300)
-                good = turn <= _TURN or (last and not self.unique)
+                good = turn <= _TURN
                 crosses = _reversed(rows[:, ~self.locked], there[:, ~self.locked])
                 if good and crosses:
                     good = h * speed <= _CROSSING
@@ -158,7 +184,9 @@ class _Way:
             assert p is not None
             if last:
                 return Followed(p, True, crossings)
-            q, s, rows, tangent = p, s + h, there, ahead
+            q, s, tangent = p, s + h, ahead
+            rows = there if self.unique or not regular else rows
+            regular = regular or self.unique
             if aside < 0.25 * _ASIDE and turn < 0.25 * _TURN:
                 h *= 2.0
         return Followed(q, False, crossings)

@@ -26,6 +26,9 @@ _DAMPINGS = 40
 # the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
 # that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
 _LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
+# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless
+# only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
+_LEAST, _REDUNDANT = 1e-9, 1e-6
 
 
 def gap(system: System, q: Array, t: float = 0.0) -> float:
@@ -76,7 +79,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = float(np.linalg.norm(phi))
-    scale, crawling = 1.0, 0
+    scale, crawling, cut = 1.0, 0, _REDUNDANT
     if basis.shape[1] == 0:
         return q, 0
     for iteration in range(MAX_ITERATIONS):
@@ -85,7 +88,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * (system.constraint_jacobian(q, t)[: system.nh] @ basis)
         left, values, right = np.linalg.svd(np.linalg.solve(root, rows.T).T, full_matrices=False)
-        keep = values > 1e-9 * max(values[0], 1e-300)
+        keep = values > (cut if size < DATA_TOLERANCE else _LEAST) * max(values[0], 1e-300)
         left, values, right = left[:, keep], values[keep], right[keep]
         slope = left.T @ phi
         improved = False
@@ -104,6 +107,9 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
             scale = 10.0 * scale
             if length < 1e-16:
                 break
+        if not improved and cut > _LEAST and 1e-13 * reach < size < DATA_TOLERANCE:
+            cut, scale = _LEAST, 1.0
+            continue
         if not improved:
             return q, iteration
         stalled = left_over > size * (1 - 1e-9) and size > DATA_TOLERANCE

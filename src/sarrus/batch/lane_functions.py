@@ -36,7 +36,7 @@ def lane_slope(compiled: CompiledEquations, lanes: int) -> NativeFunction:
 
 
 def lane_newton(compiled: CompiledEquations, lanes: int) -> NativeFunction:
-    """Return x → q ⊕ δ, a Newton step on the positions in the kinetic metric, with unit quaternions before and after."""
+    """Return x → q ⊕ δ, a Newton step in the kinetic metric, with unit quaternions before and after."""
     e = compiled.equations
 
     def outputs() -> dict[str, ca.SX]:

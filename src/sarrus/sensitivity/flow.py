@@ -164,7 +164,7 @@ class Flow:
         return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
 
     def _tangent(self, point: Point, velocities: bool = True, metric: Array | None = None) -> Point:
-        """Return a point on the constraints with its directions projected on them, in the metric there or a given one."""
+        """Return a point on the constraints with its directions projected on them, in a given metric or that there."""
         system, c = self.system, self.columns
         along, nh = point.along.copy(), system.nh
         d = self._rows(point.x)
