@@ -119,13 +119,13 @@ def simulate(
         k: value for k, value in locals().items() if k not in ("system", "q", "v", "progress", "throw")
     }
     motion = _run(system, q, v, **options, progress=progress, throw=throw)
-    if not motion.passages:
+    if not motion.passages or motion.status is Status.INTERRUPTED:
         return motion
     if sample_time and any(f is not None and not isinstance(f, Law) for f in (control, force)):
         return replace(motion, determined_until=np.nan)
     options |= other_steps(motion, is_adaptive(method, rtol, atol), dt, rtol, atol)
     options |= {"times": compared_times(motion), "most_steps": 4 * (motion.steps + motion.rejected) + 1000}
-    again = _run(system, *neighbour(motion, system.nv, q, v), **options, progress=False, throw=False)
+    again = _run(system, *neighbour(motion, system.nv, q, v), **options, progress=progress, throw=False)
     return replace(motion, determined_until=determined_until(motion, again, rtol))
 
 
