@@ -5,10 +5,10 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
-from random_solves import Case, draw, system_of
 from scipy.linalg import qr
 
 import sarrus as sr
+from random_solves import Case, draw, system_of
 from sarrus import Status
 
 Array = np.ndarray

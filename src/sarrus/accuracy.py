@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sarrus.control.law import Law
 from sarrus.mechanism.pose import Array
 from sarrus.motion import Motion
 from sarrus.status import Status
@@ -28,8 +27,8 @@ _ORDERS = {"rk4": 4, "dopri5": 5, "dop853": 8, "rodas4": 4, "rodas5p": 5}
 
 
 def is_repeatable(motion: Motion) -> bool:
-    """Tell whether it can be done again: no Python at its samples, no law with a state, no formulation."""
-    return not motion.called and not isinstance(motion.control, Law) and motion.formulation is None
+    """Tell whether it can be done again: no Python at its samples, which may remember them, and no slow formulation."""
+    return not motion.called and motion.formulation is None
 
 
 def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:

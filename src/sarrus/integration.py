@@ -139,6 +139,7 @@ class Integration:
                 element="v",
             )
         self.begin(x)
+        self.passages.attach(self.table)
 
     def begin(self, x: Array) -> None:
         """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""

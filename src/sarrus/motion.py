@@ -106,7 +106,8 @@ class Motion:
 
         ``others`` are arguments in which it differs too. NaN from where that run fails.
         """
-        again = replace(self, scheme=self.scheme.scaled(factor), events=(), **others)
+        control = self.control.twin() if isinstance(self.control, Law) else self.control
+        again = replace(self, scheme=self.scheme.scaled(factor), control=control, events=(), **others)
         q = np.full((len(times), self.system.nq), np.nan)
         with unchanged(self.system), progress_bar(self.duration, False) as bar:
             loop, switcher = again._begin()

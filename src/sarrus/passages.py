@@ -22,18 +22,21 @@ if TYPE_CHECKING:
 ROOM = 64
 # Singular values below this part of the largest one vanish together; closures whose part in the left singular vectors
 # is above this part of the largest one are involved.
-TOGETHER, INVOLVED = 1e-4, 0.3
+TOGETHER, INVOLVED = 3e-3, 0.3
 
 
 class PassageLog:
     """What `sarrus.kernels.passage` notes in one run: rows of (time, …, q, v), each with the stretch that it is in."""
 
     def __init__(self, table: Array) -> None:
-        """Make the array and hand it to the kernel by its table, which must know the dimensions."""
+        """Make the array for a table, which gets its address where passages are wanted."""
         self.array = np.zeros(pl.passage_storage(table, ROOM))
         self.array[pl.ROOM], self.array[pl.LOWEST] = ROOM, np.inf
         self.layout = pl.passage_array(table)
         self.rows: list[tuple[int, Array]] = []
+
+    def attach(self, table: Array) -> None:
+        """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
         table[la.PASSAGE] = self.array.ctypes.data
 
     def forget(self) -> None:
@@ -69,11 +72,13 @@ def _passage(system: System, row: Array, rank: int) -> Passage:
     t, crossed = float(row[pl.TIME]), bool(row[pl.CROSSED])
     q, v = np.split(row[pl.LOG_HEADER :], [system.nq])
     left, sigma, _ = dense.svd(system.constraint_jacobian(q, t, v))
-    least = float(sigma[rank - 1])
+    least = float(
+        sigma[rank - 1]
+    )  # where it crosses zero, what is left is the distance of this state in time
     together = sigma[:rank] <= (max(TOGETHER * sigma[0], least) if crossed else least)
     vectors = left[:, :rank][:, together]
     weight = {name: dense.norm(vectors[rows]) for name, rows in system.closure_rows.items()}
     largest = max(weight.values())
     closures = tuple(name for name, size in weight.items() if size > INVOLVED * largest)
     digits = max(0.0, -2.0 * float(np.log10(max(row[pl.NEAREST], 1e-16))))
-    return Passage(t, least, closures, crossed, digits)
+    return Passage(t, 0.0 if crossed else least, closures, crossed, digits)

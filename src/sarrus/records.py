@@ -12,7 +12,8 @@ class Passage:
     Attributes
     ----------
     time : time of the smallest singular value [s], located within the step to 1e-10 s, whatever was recorded.
-    smallest_singular_value : the smallest singular value of A then that is not zero at generic configurations.
+    smallest_singular_value : the smallest singular value of A then that is not zero at generic configurations; zero
+        where it was crossed.
     closures : names of the closures whose rows become dependent.
     crossed : True where the singular set was crossed, False where the motion came near and went away.
     digits_lost : decimal digits by which the passage amplified rounding of the positions: it makes velocities behind
@@ -28,11 +29,10 @@ class Passage:
     digits_lost: float = 0.0
 
     def __str__(self) -> str:
-        how = "through" if self.crossed else "near"
-        return (
-            f"{self.time:.4g} s: {how} a singular configuration "
-            f"(σ = {self.smallest_singular_value:.2g}, {self.digits_lost:.1f} digits lost)"
-        )
+        lost = f"{self.digits_lost:.1f} digits lost"
+        if self.crossed:
+            return f"{self.time:.4g} s: through a singular configuration ({lost})"
+        return f"{self.time:.4g} s: near a singular configuration (σ = {self.smallest_singular_value:.2g}, {lost})"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from warnings import warn
@@ -105,7 +106,7 @@ def simulate(
     every : record every so many steps.
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
-        part in (sampled functions, formulations) and laws of `sarrus.control`, which have a state, are not repeated.
+        part in (sampled functions, formulations) are not repeated.
     max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
         with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB.
     progress : bar on stderr; default: for long runs in a terminal.
@@ -171,7 +172,8 @@ def simulate(
     )  # fmt: skip
     trajectory, reached, failure = motion.run(progress)
     if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
-        trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+        with suppress(KeyboardInterrupt):
+            trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
     trajectory = replace(trajectory, system=given)
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure

@@ -25,7 +25,7 @@ from sarrus.kernels.stepping import finish, slope, take_step
 
 # Sizes of the smallest pivot, relative to its largest value in the run: a minimum below the first is a passage; below
 # the second every state is measured.
-CLOSE, WATCHED = 0.05, 0.1
+CLOSE, WATCHED = 0.05, 0.06
 # Distance between the points through which a signed σ is interpolated, in units of that size.
 APART = 1e-3
 # Rounds of inverse iteration for the singular vectors; distance [rad, m] between states for Ȧ.
@@ -225,14 +225,14 @@ def _look(table, passages, a, b, at, slopes, trial, s, ws):
         return  # no closer than before, in a stay that is noted
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
     start, h = passages[a + at.x + clock], passages[b + at.x + clock] - passages[a + at.x + clock]
-    rate = (passages[a + pl.SIZE] + passages[b + pl.SIZE]) / h
+    rate = max(passages[a + pl.SIZE] + passages[b + pl.SIZE], 1e-300) / h
     apart = min(APART / rate, 0.25 * h)
     row = at.log + int(passages[pl.LOGGED]) * at.row
     passages[row + pl.CLOSEST] = np.inf
     _restore(table, slopes, passages, a, at)
     crossed, found = False, 0.0
     if sign <= 0:
-        found = _search(table, passages, a, b, h, 2e-3 * apart, row, at, slopes, trial, s, ws)
+        found = _search(table, passages, a, b, h, 0.1 * apart, row, at, slopes, trial, s, ws)
         crossed, found = _interpolate(table, passages, a, b, found, apart, row, at, slopes, trial, s, ws)
     ends = least
     if crossed:

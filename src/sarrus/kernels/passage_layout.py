@@ -20,7 +20,7 @@ TIME, CROSSED, LEAST, NEAREST, STAY_OF, CLOSEST, LOG_HEADER = 0, 1, 2, 3, 4, 5, 
 
 
 # Points through which a signed σ is interpolated.
-POINTS = 6
+POINTS = 4
 
 
 class PassageArray(NamedTuple):
