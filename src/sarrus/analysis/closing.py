@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.analysis.descent import directions, longest, metric_root
 from sarrus.mechanism.pose import Array
 
@@ -35,12 +36,13 @@ def flow(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
 
     def velocity(place: Array) -> tuple[Array, float]:
         phi = factors * system.constraint_residual(place, t)
-        size = float(np.linalg.norm(phi))
+        size = dense.norm(phi)
         root = metric_root(system, place, t, basis)
-        rows = factors[:, None] * (system.constraint_jacobian(place, t)[: system.nh] @ basis)
-        weighted = np.linalg.solve(root, rows.T).T
-        inner = weighted @ weighted.T + size**2 * np.eye(len(phi))
-        return -basis @ np.linalg.solve(root.T, weighted.T @ np.linalg.solve(inner, phi)), size
+        rows = factors[:, None] * dense.product(system.constraint_jacobian(place, t)[: system.nh], basis)
+        weighted = dense.solve(root, rows.T).T
+        inner = dense.product(weighted, weighted.T) + size**2 * np.eye(len(phi))
+        step = dense.solve(root.T, dense.product(weighted.T, dense.solve(inner, phi)))
+        return -dense.product(basis, step), size
 
     if basis.shape[1] == 0:
         return q, 0
@@ -108,7 +110,7 @@ def _parts(sizes: Array) -> list[tuple[list[int], list[int]]]:
 def _are_independent(columns: Array) -> bool:
     if columns.shape[0] < columns.shape[1]:
         return False
-    values = np.linalg.svd(columns, compute_uv=False)
+    values = dense.singular_values(columns)
     return bool(values[-1] > _INDEPENDENT * values[0])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = 
     name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
     whole = system.compiled.function(name)(system.pack(q, t=t)).reshape(system.nv, system.nv)
     for metric in (whole / (size.mass * size.length**2), np.diag(size.columns**2)):
-        part = metric if basis is None else basis.T @ metric @ basis
+        part = metric if basis is None else dense.product(basis.T, metric, basis)
         if np.isfinite(part).all():
             try:
-                return np.asarray(np.linalg.cholesky(part))
+                return dense.cholesky(part)
             except np.linalg.LinAlgError:
                 continue
     raise AssertionError("the characteristic metric is definite")
@@ -78,7 +79,7 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
     factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
-    size = float(np.linalg.norm(phi))
+    size = dense.norm(phi)
     scale, crawling, cut = 1.0, 0, _REDUNDANT
     if basis.shape[1] == 0:
         return q, 0
@@ -86,20 +87,21 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         if size <= 1e-15 * reach:
             return q, iteration
         root = metric_root(plant, q, t, basis)
-        rows = factors[:, None] * (system.constraint_jacobian(q, t)[: system.nh] @ basis)
-        left, values, right = np.linalg.svd(np.linalg.solve(root, rows.T).T, full_matrices=False)
-        keep = values > (cut if size < DATA_TOLERANCE else _LEAST) * max(values[0], 1e-300)
-        left, values, right = left[:, keep], values[keep], right[keep]
-        slope = left.T @ phi
+        rows = factors[:, None] * dense.product(system.constraint_jacobian(q, t)[: system.nh], basis)
+        left, values, right = dense.svd(dense.solve(root, rows.T).T)
+        keep = int(
+            np.count_nonzero(values > (cut if size < DATA_TOLERANCE else _LEAST) * max(values[0], 1e-300))
+        )
+        left, values, right = left[:, :keep], values[:keep], right[:keep]
+        slope = dense.product(left.T, phi)
         improved = False
         for _ in range(_DAMPINGS):
-            step = -basis @ np.linalg.solve(
-                root.T, right.T @ (values * slope / (values**2 + scale * size**2))
-            )
+            damped = dense.product(right.T, values * slope / (values**2 + scale * size**2))
+            step = -dense.product(basis, dense.solve(root.T, damped))
             step /= max(1.0, longest(plant, step))
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)
-            length, left_over = longest(plant, step), float(np.linalg.norm(value))
+            length, left_over = longest(plant, step), dense.norm(value)
             little = size < DATA_TOLERANCE and left_over > _LITTLE * size
             if left_over < size and not (little and length > _FAR * size):
                 improved = True
