@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from linear_precision import SHIPPED, shipped
 
 import sarrus as sr
+from linear_precision import SHIPPED, shipped
 from sarrus.mechanism.pose import Array
 
 # Runs through singular configurations: q, v and duration [s].

@@ -9,6 +9,7 @@ continuous functions of the matrix. Matrices are small; results are arrays of fl
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,7 @@ class Decomposition:
     right: Array
     rank: int
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Array]:
         return iter((self.left, self.values, self.right))
 
 
