@@ -216,8 +216,8 @@ def parallel_four_bar(ground: float, rods: list[tuple[float, float, float]]) -> 
 def test_four_bar_of_the_pinocchio_example():
     """Data of Pinocchio, examples/simulation-closed-kinematic-chains.py (BSD-2); θ from the vertical.
 
-    It passes a singular configuration at 0.82 s, where rounding is divided by σ: starts moved by 1e-15 end with a θ up to
-    1.3e-8 and an energy up to 2.3e-6 away (32 runs), on any processor. The last two bounds are four times that.
+    It passes a singular configuration at 0.82 s, where rounding is divided by σ: starts moved by 1e-15 end with a θ
+    up to 1.3e-8 and an energy up to 2.3e-6 away (32 runs), on any processor. The last two bounds are four times that.
     """
 
     def box(length: float, mass: float) -> tuple[float, float, float]:
