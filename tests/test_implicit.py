@@ -321,13 +321,18 @@ def test_same_motion_as_the_explicit_method(name):
 
 
 def test_motion_goes_on_through_singular_configurations():
+    """With long fixed steps rounding, divided by σ at three passages, decides what energy is lost.
+
+    Starts moved by 1e-15 lose 1.7e-4 to 1.6e-3 (26 runs): the bound is three times that. With an error estimate they
+    lose 1.8e-6, whatever the rounding.
+    """
     module = load_example("five_bar")
     system = sr.System(module.build())
-    for options in ({"rtol": 1e-9, "atol": 1e-9}, {"dt": 1e-2, "rtol": np.inf}):
+    for options, bound in (({"rtol": 1e-9, "atol": 1e-9}, 1e-5), ({"dt": 1e-2, "rtol": np.inf}, 5e-3)):
         run = sr.simulate(system, module.SYMMETRIC, duration=5.0, method="rodas5p", **options)
         assert [round(p.time, 2) for p in run.passages] == [0.65, 1.85, 3.91]
         assert run.residual.max() < 1e-13
-        assert run.energy_drift < 1e-2  # 2e-4 to 3e-3 with steps of 10 ms: rounding says how close one comes
+        assert run.energy_drift < bound
 
 
 def test_a_start_in_a_singular_configuration_is_refused():

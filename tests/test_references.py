@@ -214,7 +214,11 @@ def parallel_four_bar(ground: float, rods: list[tuple[float, float, float]]) -> 
 
 
 def test_four_bar_of_the_pinocchio_example():
-    """Data of Pinocchio, examples/simulation-closed-kinematic-chains.py (BSD-2); θ from the vertical."""
+    """Data of Pinocchio, examples/simulation-closed-kinematic-chains.py (BSD-2); θ from the vertical.
+
+    It passes a singular configuration at 0.82 s, where rounding is divided by σ: starts moved by 1e-15 end with a θ
+    up to 1.3e-8 and an energy up to 2.3e-6 away (32 runs), on any processor. The last two bounds are four times that.
+    """
 
     def box(length: float, mass: float) -> tuple[float, float, float]:
         return length, mass, mass / 12 * (length**2 + 0.01)
@@ -223,8 +227,8 @@ def test_four_bar_of_the_pinocchio_example():
     motion = sr.simulate(system, UPRIGHT + 0.1 * LEAN, duration=1.0, dt=2.5e-4)
     theta = np.pi / 2 - motion.q[:, 0]
     assert abs(theta[at(motion, 0.5)] - 0.42978486419350231) < 1e-10
-    assert abs(theta[-1] - 2.943202356854767) < 1e-8
-    assert motion.energy_drift < 1e-7
+    assert abs(theta[-1] - 2.943202356854767) < 5e-8
+    assert motion.energy_drift < 1e-5
 
 
 def test_parallelogram_of_the_drake_test():

@@ -222,11 +222,11 @@ def _reduced(x: Value) -> tuple[Pair, Value]:
     chosen[0] = chosen[0] + far.where(nothing, 0.0)
     lines.jump("join")
     lines.label("join")
-    high, low, turn = (
+    high, low, quadrant = (
         lines.let(f"phi {usual.kind} [ {usual.name}, %entry ], [ {value.name}, %beyond ]", usual.scalar)
         for usual, value in zip(near, chosen)
     )
-    return Pair(high, low), turn
+    return Pair(high, low), quadrant
 
 
 def _sine(r: Pair) -> Pair:

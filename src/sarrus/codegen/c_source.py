@@ -1,7 +1,8 @@
 """A program as C99: one function, or an entry that calls chunks one after the other.
 
 The operations are those of `sarrus.codegen.operations`, in the same order. Products and sums are not fused unless the
-C compiler does it (``-ffp-contract=off`` forbids it).
+C compiler does it (``-ffp-contract=off`` forbids it). Elementary functions are those of the C library, so the last bits
+are too.
 """
 
 from __future__ import annotations

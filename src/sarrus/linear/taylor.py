@@ -178,7 +178,7 @@ def _contradiction(
     """
     if reduced.spare.shape[1] == 0:
         return 0.0
-    weights = np.asarray(np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1]))
+    weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1]))
     combination = dense.product(reduced.spare, weights)
     change, typical = (
         (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
