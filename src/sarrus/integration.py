@@ -410,7 +410,7 @@ class Integration:
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         t = t[:, 0]
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
-        status = self.status or Status.OK
+        status = self.status or Status(int(self.state[run.UNSOUND]))
         refusal = self._refusal(status)
         if refusal is not None:
             status, failure = Status.CONTROL_FAILED, refusal

@@ -61,7 +61,7 @@ def acceleration(table_pointer, x_pointer, want):
         fa.solve_l_transposed(s, ws.mass, nv, ws.force)
         for j in range(nc):
             fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-    used = _project(table, settings, want, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws)
+    used = _project(table, settings, want, x, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws)
     return used if is_finite(s, ws.a, nv) else -1
 
 
@@ -85,7 +85,7 @@ def is_finite(s, first, count):
 
 
 @inlined
-def _project(table, settings, want, s, perm, ws):
+def _project(table, settings, want, x, s, perm, ws):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc = table[la.NV], table[la.NC]
     reach = 0.0
@@ -101,7 +101,7 @@ def _project(table, settings, want, s, perm, ws):
     weak = ch.weakest(s, ws.mass, nv) if want > la.SLOPE else 0.0
     whole = weak > la.FAIR
     size = settings[la.SCALE_OF_WEIGHTED_ROWS]
-    used = solve_rows(table, settings, size, want, np.sqrt(reach), whole, s, perm, ws)
+    used = solve_rows(table, settings, size, want, np.sqrt(reach), x, whole, s, perm, ws)
     if used < 0:
         return -1
     for i in range(nv):
@@ -129,7 +129,7 @@ def _project(table, settings, want, s, perm, ws):
 
 
 @inlined
-def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
+def solve_rows(table, settings, size, want, reach, x, whole, s, perm, ws):
     """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
 
     ``size`` is the one that pivots have nearby. Where ``want`` is more than a, dependent rows are compared with the
@@ -144,7 +144,9 @@ def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
     s[ws.facts + la.CONTRADICTION] = 0.0
     if used < nc:
         if want > la.SLOPE:
-            s[ws.facts + la.CONTRADICTION] = ch.contradiction(s, ws, nv, nc, used, perm, reach, whole, settings)
+            s[ws.facts + la.CONTRADICTION] = ch.contradiction(
+                s, ws, nv, nc, used, perm, reach, x, table[la.NQ], whole, settings
+            )
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
     s[ws.facts + la.RESIDUAL] = fa.least_squares(
         s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step

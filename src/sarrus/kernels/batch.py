@@ -130,7 +130,8 @@ def finish_run(table, todo, run, code, samples, state, x):
     """Note the end of a run."""
     store(table, todo, run, x)
     outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
-    outcome[bl.CODE] = float(code)
+    sound = code != rs.DONE or state[rs.UNSOUND] == 0.0
+    outcome[bl.CODE] = float(code) if sound else state[rs.UNSOUND]
     outcome[bl.REACHED] = x[table[la.NQ] + table[la.NV] + table[la.NU]]
     outcome[bl.ACCEPTED], outcome[bl.REJECTED] = state[rs.STEPS], state[rs.REJECTED]
     outcome[bl.SAMPLED] = float(samples)

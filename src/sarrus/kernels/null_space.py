@@ -30,7 +30,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     for i in range(nv):
         if s[ws.mass + i * nv + i] > 0.0:
             reach = max(reach, abs(s[ws.force + i]) / s[ws.mass + i * nv + i])
-    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], want, reach, False, s, perm, ws)
+    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], want, reach, x, False, s, perm, ws)
     if used < 0:
         return -1
     # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.

@@ -14,6 +14,7 @@ from sarrus.kernels.run_state import (
     CONDITION,
     CONTROL_FAILED,
     DONE,
+    DOUBTFUL,
     END,
     ENERGY,
     EVENT,
@@ -53,6 +54,7 @@ from sarrus.kernels.run_state import (
     TRIED_ERROR,
     TRIES,
     UNRECORDED,
+    UNSOUND,
 )  # fmt: skip
 from sarrus.kernels.sampling import is_due, measures, next_sample, take_sample
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
@@ -284,6 +286,7 @@ def _advance(table, x, state, room):
         if due and not measures(table) and not take_sample(table, x, state, False, work, ws):
             return CONTROL_FAILED, rows
         rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
+        note_solve(table, state, rank, work, ws)
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         size, speed = _approach(work, ws, state)
         if whole:
@@ -306,6 +309,15 @@ def _advance(table, x, state, room):
         if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):
             return RENEW_CHART, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def note_solve(table, state, rank, s, ws):
+    """Note where two states in a row, neither of them singular, have no answer whose residuals are met."""
+    found = s[ws.facts + la.OUTCOME] if rank == table[la.GENERIC_RANK] else 0.0
+    if found != 0.0 and found == state[DOUBTFUL]:
+        state[UNSOUND] = found
+    state[DOUBTFUL] = found
 
 
 @internal
