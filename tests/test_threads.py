@@ -52,7 +52,16 @@ def bouncing_arm() -> sr.System:
 
 def results(run: sr.Trajectory) -> tuple[Any, ...]:
     switches = [(s.time, s.closed, s.opened, s.bounced, s.slipping) for s in run.switches]
-    return run.t, run.q, run.v, run.a, run.multipliers, run.u, np.array(repr(switches)), np.array(str(run.status))
+    return (
+        run.t,
+        run.q,
+        run.v,
+        run.a,
+        run.multipliers,
+        run.u,
+        np.array(repr(switches)),
+        np.array(str(run.status)),
+    )
 
 
 def test_runs_with_contacts_switching_and_a_law() -> None:
@@ -101,7 +110,9 @@ def test_parameters_belong_to_the_thread_that_assigned_them() -> None:
 
     def elsewhere() -> float:
         view.parameters["load"] = 3.0
-        with pytest.raises(ArgumentError, match=r"'load' was assigned in thread 'MainThread'.*system\.private\(\)"):
+        with pytest.raises(
+            ArgumentError, match=r"'load' was assigned in thread 'MainThread'.*system\.private\(\)"
+        ):
             system.parameters["load"] = 4.0
         with pytest.raises(ArgumentError, match="was assigned in thread"):
             activity.switch_on(system, ["tip"], [0.0, 0.0])

@@ -73,7 +73,10 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
     a = solve_lower(problem.factor, y)
     missed = []
     for j in live:
-        parts = [e.constraint_bias[j], *(x * y for x, y in zip(_entries(e.jacobian[j, :].T), a) if not x.is_zero())]
+        parts = [
+            e.constraint_bias[j],
+            *(x * y for x, y in zip(_entries(e.jacobian[j, :].T), a) if not x.is_zero()),
+        ]
         missed.append(ca.fabs(sum(parts)) / (sum(map(ca.fabs, parts)) + TINY))
     weak = [e.mass_matrix[k, k] * (1 / problem.factor[k, k]) ** 2 for k in range(e.nv)]
     gauge = [

@@ -25,11 +25,11 @@ _ROUNDING = 1e-13
 def only_rounding(system: System, x: Array, a: Array, rank: int) -> bool:
     """Tell whether dependent rows contradict each other at x = [q | v | u | t | p | τ] by the rounding of γ alone.
 
-    Then a, found with this rank of A, meets A a + γ = 0, and what γ has outside of the range of A is rounding of what was
-    summed in it.
+    Then a, found with this rank of A, meets A a + γ = 0, and what γ has outside of the range of A is rounding of what
+    was summed in it.
     """
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
-    flat, nc, nv = native(x), system.nc, system.nv
+    flat, nc = native(x), system.nc
     outputs = {name: flat[place].reshape(shape) for name, (place, shape) in native.outputs.items()}
     rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system._v_part]
     summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - rates @ v)

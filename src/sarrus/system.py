@@ -282,7 +282,9 @@ class System(Evaluations):
         table = self.table.copy()
         table[[la.STATE, la.WORK]] = [array.ctypes.data for array in self._plain_arrays]
         table[la.SETTINGS] = self._plain_room[len(table) :].ctypes.data
-        self._plain_room[:] = np.concatenate([table, self._settings.view(np.int64)])  # at once, for other threads
+        self._plain_room[:] = np.concatenate(
+            [table, self._settings.view(np.int64)]
+        )  # at once, for other threads
         self._plain_ready = not (self._non_ideal or self.parameters)
 
     def _incomplete(

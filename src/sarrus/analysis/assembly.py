@@ -140,7 +140,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
 
 
 def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
-    """Return the rank of A at q with every velocity measured in 1/√M_kk and every row in its length then; no neighbours."""
+    """Return the rank of A at q, every velocity measured in 1/√M_kk and every row in its length then."""
     mass = np.diag(system.mass_matrix(q, t))
     jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
     length = np.linalg.norm(jacobian, axis=1, keepdims=True)

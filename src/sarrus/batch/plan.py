@@ -28,7 +28,8 @@ from sarrus.system import System
 _ROOM = 4096
 # A start whose pivots are this clearly above or below the generic rank needs no second look.
 CLEAR_PIVOT = 1e-6
-# The reference of each system that was rolled out, by its compiled equations, with the time and the parameters it belongs to.
+# The reference of each system that was rolled out, by its compiled equations, with the time and the parameters it
+# belongs to.
 _REFERENCES: WeakKeyDictionary[CompiledEquations, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
 
 

@@ -95,8 +95,8 @@ def rollout(
     )
     prefetch(implicit=method in IMPLICIT_METHODS)
     plan = Plan(
-        system.private(), float(duration), dt, t0, method, adaptive, rtol, atol, max_step, stabilization, baumgarte, control,
-        every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
+        system.private(), float(duration), dt, t0, method, adaptive, rtol, atol, max_step, stabilization, baumgarte,
+        control, every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
     )  # fmt: skip
     todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
     began = perf_counter()

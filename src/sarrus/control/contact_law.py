@@ -18,7 +18,6 @@ from sarrus.inputs import control_bounds
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import distribution
 from sarrus.mechanism.pose import Array
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT

@@ -324,6 +324,6 @@ def _sample(table, todo, run, number, x):
     s, ws = flat_at(table[la.WORK]), la.workspace(table)
     table[la.RECORDS] = todo[bl.BLOCK]
     set_control(table, x, s, ws)
-    rank = call_kernel(table[la.ACCELERATION], table, x, la.PIVOTS)
+    rank = call_kernel(table[la.ACCELERATION], table, x, la.VERIFIED)
     record(table, x, rank, 0, s, ws)
     keep(table, todo, run, 0, number)

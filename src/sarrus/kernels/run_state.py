@@ -23,7 +23,7 @@ FILLED = 27
 # Samples of a control law: their period (0: none, the law acts at all times), how many there were, the time of the
 # first, and after how many of them the controls reach the actuators.
 PERIOD, SAMPLES, FIRST_SAMPLE, DELAY = 28, 29, 30, 31
-# What became of the last solve at a state of the run, where it was no full answer, and of two in a row, numbers of `Status`.
+# What became of the last solve that was looked at, where it was no full answer, and of two in a row (`Status`).
 DOUBTFUL, UNSOUND, N_STATE = 32, 33, 34
 
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.

@@ -23,7 +23,7 @@ def single_step(table, x, h, memory):
     n, size = table[la.NQ] + table[la.NV], la.input_size(table)
     slopes = flat_at(table[la.WORK] + 8 * ws.size)
     new = flat_at(table[la.WORK] + 8 * (ws.size + (table[la.N_STAGES] + 1) * n))
-    if slope(table, x, la.PIVOTS, slopes, 0, s, ws) < 0:
+    if slope(table, x, la.VERIFIED, slopes, 0, s, ws) < 0:
         return ILL_POSED
     memory[FOUND] = s[ws.facts + la.OUTCOME]
     smallest = s[ws.facts + la.SMALLEST]
