@@ -144,8 +144,8 @@ class Workspace(NamedTuple):
 
 # facts of an acceleration: norm of the residual A a + γ and what became of the solve, if more than a is wanted; largest
 # pivot, smallest at the generic rank, first beyond it; condition number of what a formulation inverted, 0 otherwise;
-# how far dependent rows contradict others, the largest relative residual, and the largest M_kk/L_kk², the condition number
-# of M where every coordinate is measured in 1/√M_kk
+# how far dependent rows contradict others, the largest relative residual, and the largest M_kk/L_kk², the condition
+# number of M where every coordinate is measured in 1/√M_kk
 RESIDUAL, OUTCOME, LARGEST, SMALLEST, BEYOND, CONDITION = 0, 1, 2, 3, 4, 5
 CONTRADICTION, UNMET, WEAKEST, N_FACTS = 6, 7, 8, 9
 # gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ; of a
