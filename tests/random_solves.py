@@ -64,7 +64,7 @@ class Case:
         return system.forward_dynamics(np.zeros(n), np.zeros(n), throw=False)
 
     def residuals(self, a: Array, multipliers: Array) -> tuple[float, float]:
-        """Return the largest residuals of M a + h = Aᵀλ and of A a + γ = 0 over the sums of their terms, in long double.
+        """Return the largest residuals of M a + h = Aᵀλ and of A a + γ = 0 over the sums of their terms.
 
         Rounding of what cancels, 1e-13 of the largest force or acceleration in the kinetic metric, counts as a term.
         """

@@ -1,4 +1,4 @@
-"""OK is said of answers whose residuals are small: random problems with dependent, tiny, contradictory rows, mixed units."""
+"""OK is said of answers whose residuals are small: random problems, dependent and contradictory rows, mixed units."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def truth(case: Case) -> Array:
 
 
 def error(case: Case, a: Array) -> float:
-    """Return how far a is from the truth in the units 1/√M_kk, next to it and to 1e-10 of what forces alone would do."""
+    """Return how far a is from the truth in units 1/√M_kk, next to it and to 1e-10 of what forces alone would do."""
     unit, exact = np.sqrt(np.diag(case.M)), truth(case)
     values, vectors = np.linalg.eigh(case.M / np.outer(unit, unit))
     free = vectors @ ((vectors.T @ (case.h / unit)) / values)

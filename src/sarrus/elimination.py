@@ -197,7 +197,8 @@ def largest(values: Column) -> ca.SX:
     if len(values) < 2:
         return values[0] if values else ca.SX(0)
     middle = len(values) // 2
-    return ca.fmax(largest(values[:middle]), largest(values[middle:]))
+    one, other = largest(values[:middle]), largest(values[middle:])
+    return ca.if_else(one >= other, one, other)
 
 
 def least(values: Column) -> ca.SX:

@@ -117,7 +117,7 @@ class FormulatedAcceleration:
         work[ws.lam : ws.lam + nc] = result.multipliers
         work[ws.reaction : ws.reaction + nv] = result.constraint_force
         work[ws.rate : ws.rate + s.nq] = terms["rate"][:, 0]
-        if want == la.PIVOTS:
+        if want >= la.PIVOTS:
             facts = work[ws.facts : ws.facts + la.N_FACTS]
             facts[:] = 0.0
             facts[la.CONDITION] = result.condition

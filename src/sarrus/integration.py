@@ -493,7 +493,7 @@ class Integration:
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         t = t[:, 0]
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
-        status = self.status or Status.OK
+        status = self.status or Status(int(self.state[run.UNSOUND]))
         unstable = bool(np.isfinite(self.state[run.UNSTABLE_SINCE]))
         if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE, Status.PROJECTION_FAILED):
             status = Status.UNSTABLE_STEP

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -21,19 +22,35 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-13
 
 
-def only_rounding(system: System, x: Array, a: Array) -> bool:
-    """Tell whether the rows of A a + γ at x = [q | v | u | t | p | τ] are zero but for the rounding of γ."""
+def only_rounding(system: System, x: Array, a: Array, rank: int) -> bool:
+    """Tell whether dependent rows contradict each other at x = [q | v | u | t | p | τ] by the rounding of γ alone.
+
+    Then a, found with this rank of A, meets A a + γ = 0, and what γ has outside of the range of A is rounding of what
+    was summed in it.
+    """
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
-    flat, nc, nv = native(x), system.nc, system.nv
-    rows, rates = (flat[native.outputs[name][0]].reshape(nc, nv) for name in ("rows", "rates"))
-    gamma, v = flat[native.outputs["bias"][0]], x[system._v_part]
-    turning = rates @ v
-    summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - turning)
-    return bool((np.abs(rows @ a + gamma) <= _ROUNDING * summed).all())
+    flat, nc = native(x), system.nc
+    outputs = {name: flat[place].reshape(shape) for name, (place, shape) in native.outputs.items()}
+    rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system._v_part]
+    summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - rates @ v)
+    terms = np.abs(rows) @ np.abs(a)
+    if rank == nc or not (np.abs(rows @ a + gamma) <= la.MET * terms + _ROUNDING * summed).all():
+        return False
+    mass = outputs["mass"][:, 0]
+    even = rows / np.sqrt(np.where(mass > 0.0, mass, 1.0))
+    length = np.linalg.norm(even, axis=1)
+    length = np.where(length > 0.0, length, 1.0)
+    left = np.linalg.svd(even / length[:, None])[0][:, rank:]
+    return bool(np.linalg.norm(left.T @ (gamma / length)) <= _ROUNDING * np.linalg.norm(summed / length))
 
 
 def _outputs(compiled: CompiledEquations) -> dict[str, ca.SX]:
     e = compiled.equations
     flat = ca.vec(e.jacobian)
     rates = ca.jtimes(flat, e.q, e.rate) + ca.jtimes(flat, e.t, ca.SX(1))
-    return {"rows": e.jacobian, "rates": ca.reshape(rates, e.nc, e.nv), "bias": e.constraint_bias}
+    return {
+        "rows": e.jacobian,
+        "rates": ca.reshape(rates, e.nc, e.nv),
+        "bias": e.constraint_bias,
+        "mass": ca.diag(e.mass_matrix),
+    }

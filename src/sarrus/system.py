@@ -115,6 +115,10 @@ class System(Evaluations):
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self._ready, self._complete = False, -2
         self._u_given = False
+        # For calls without controls: a table, its settings behind it, x and a workspace.
+        self._plain_room = np.zeros(len(self.table) + len(self._settings), np.int64)
+        self._plain, self._plain_ready = self._plain_room[: len(self.table)], False
+        self._plain_arrays = np.zeros_like(self._x), np.zeros_like(self._work)
 
     def private(self) -> System:
         """Return a view of this system with parameters and options of its own, as they are now, to use in a thread.
@@ -203,7 +207,7 @@ class System(Evaluations):
                 self.typical_pivot = near.smallest
                 self._renew_settings()
                 self._generic_known, self._switched = True, self.parameters.switched
-                self._ready = False
+                self._ready = self._plain_ready = False
             return int(self.table[la.GENERIC_RANK])
 
     def _survey(self, q: Array, t: float, v: Array | None) -> assembly.Neighbourhood:
@@ -244,6 +248,13 @@ class System(Evaluations):
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
         out = np.empty(self.output_size)
+        if u is None and self._plain_ready and self._switched == self.parameters.switched:
+            try:  # no lock: compiled code that holds the interpreter's, on arrays that nothing else works with
+                code = self._forward(self._plain, q, v, self._no_force if tau is None else tau, t, out)
+            except TypeError:
+                code = la.NOT_ARRAYS
+            if code == self._complete:
+                return ForwardDynamics(self, out, code, Status.OK, t)
         with self.lock:
             if not self._ready or self._switched != self.parameters.switched:
                 self._prepare(q, v, t)
@@ -275,6 +286,13 @@ class System(Evaluations):
         second_look = self._non_ideal or self.motions_left is not None
         self._complete = -2 if second_look else int(self.table[la.GENERIC_RANK])
         self._ready = True
+        table = self.table.copy()
+        table[[la.STATE, la.WORK]] = [array.ctypes.data for array in self._plain_arrays]
+        table[la.SETTINGS] = self._plain_room[len(table) :].ctypes.data
+        self._plain_room[:] = np.concatenate(
+            [table, self._settings.view(np.int64)]
+        )  # at once, for other threads
+        self._plain_ready = not (self._non_ideal or self.parameters)
 
     def _incomplete(
         self,
@@ -329,9 +347,7 @@ class System(Evaluations):
             if throw:
                 raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
             return ForwardDynamics(self, out, rank, status, t)
-        if outcome in (la.INCONSISTENT_ANSWER, la.ALMOST_ANSWER) and only_rounding(
-            self, np.concatenate([x[: self._tau_part.start], tau]), out[: self.nv]
-        ):
+        if outcome == la.INCONSISTENT_ANSWER and only_rounding(self, x, out[: self.nv], rank):
             outcome = la.SINGULAR_ANSWER if rank < self.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
         return ForwardDynamics(self, out, rank, Status(outcome), t)
 
@@ -344,9 +360,10 @@ class System(Evaluations):
         if found <= known:
             return code
         kept, self.table[la.GENERIC_RANK] = out.copy(), found
+        self._plain_ready = False
         again = int(self._forward(self.table, q, v, tau, t, out))
         if again == found:
-            self._complete = -2 if self._non_ideal else found
+            self._ready = False
             return again
         self.table[la.GENERIC_RANK], out[:] = known, kept
         return code
@@ -421,6 +438,7 @@ class System(Evaluations):
     def _renew_settings(self) -> None:
         with self.lock:
             self._settings[:] = self.settings()
+            self._ready = self._plain_ready = False
 
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""

@@ -83,7 +83,9 @@ class ForwardDynamics:
             "Forward dynamics: M a + h = k + S u + tau + A' lambda, A a + gamma = 0, for any rank of A. "
             "u and tau may be NULL: zeros. Quaternions in q are brought to length one. Returns OK; SINGULAR where the "
             "rank is below the one in the workspace (a lost direction is unconstrained); INCONSISTENT where the "
-            "constraints contradict each other (least squares); ILL_POSED or NOT_FINITE, then there is no answer."
+            "constraints contradict each other (least squares); ALMOST where the residuals stay above 1e-9 of what is "
+            "summed in them, ILL_CONDITIONED where M is so near to singular that a may have lost all digits; ILL_POSED "
+            "or NOT_FINITE, then there is no answer."
         )
         return (
             f"{body}\n{text}\nint {name}_forward_dynamics({name}_workspace *W, const double *q, const double *v, "
@@ -240,7 +242,8 @@ class Step:
         text = note(
             "One step of h [s] with u and tau held, either may be NULL: classical Runge-Kutta of order 4, then "
             "projection on the constraints, positions and velocities. q, v and t are replaced; they stay as they are "
-            "where the answer is ILL_POSED, NOT_FINITE or PROJECTION_FAILED."
+            "where the answer is ILL_POSED, NOT_FINITE or PROJECTION_FAILED. W->steps[2] is what forward dynamics "
+            "would have answered where the step began."
         )
         return (
             f"{text}\nint {name}_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"

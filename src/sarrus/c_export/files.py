@@ -23,6 +23,8 @@ STATUSES = (
     Status.INCONSISTENT,
     Status.NOT_ACHIEVABLE,
     Status.ILL_POSED,
+    Status.ILL_CONDITIONED,
+    Status.ALMOST,
     Status.NOT_FINITE,
     Status.PROJECTION_FAILED,
     Status.INFEASIBLE,

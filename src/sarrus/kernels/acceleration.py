@@ -61,7 +61,9 @@ def acceleration(table_pointer, x_pointer, want):
         fa.solve_l_transposed(s, ws.mass, nv, ws.force)
         for j in range(nc):
             fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-    used = _project(table, settings, want, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws)
+    used = _project(
+        table, settings, want, x, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws
+    )
     return used if is_finite(s, ws.a, nv) else -1
 
 
@@ -85,7 +87,7 @@ def is_finite(s, first, count):
 
 
 @inlined
-def _project(table, settings, want, s, perm, ws):
+def _project(table, settings, want, x, s, perm, ws):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc = table[la.NV], table[la.NC]
     reach = 0.0
@@ -98,25 +100,27 @@ def _project(table, settings, want, s, perm, ws):
             inner += s[row + c] * s[ws.force + c]
             s[ws.copy + j * nv + c] = s[row + c]
         s[ws.rhs + j] = -inner
-    weak = ch.weakest(s, ws.mass, nv) if want > la.SLOPE else 0.0
+    looks = want == la.ANSWER or want == la.VERIFIED
+    weak = ch.weakest(s, ws.mass, nv) if looks else 0.0
     whole = weak > la.FAIR
     size = settings[la.SCALE_OF_WEIGHTED_ROWS]
-    used = solve_rows(table, settings, size, want, np.sqrt(reach), whole, s, perm, ws)
+    used = solve_rows(table, settings, size, looks, np.sqrt(reach), x, whole, s, perm, ws)
     if used < 0:
         return -1
     for i in range(nv):
         s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
     if want > la.SLOPE:
         fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
-        if whole:
-            fa.solve_l(s, ws.mass, nv, ws.a)
-        missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
-        if not missed <= la.MET:
-            ch.refine(s, ws, nv, nc, used, whole, perm)
-            fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+        if looks:
+            if whole:
+                fa.solve_l(s, ws.mass, nv, ws.a)
             missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
-        s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, weak
-        s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
+            if not missed <= la.MET:
+                ch.refine(s, ws, nv, nc, used, whole, perm)
+                fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+                missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
+            s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, weak
+            s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
         for i in range(nv):
             s[ws.reaction + i] = 0.0
         for k in range(nv):
@@ -129,10 +133,10 @@ def _project(table, settings, want, s, perm, ws):
 
 
 @inlined
-def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
+def solve_rows(table, settings, size, looks, reach, x, whole, s, perm, ws):
     """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
 
-    ``size`` is the one that pivots have nearby. Where ``want`` is more than a, dependent rows are compared with the
+    ``size`` is the one that pivots have nearby. Where it ``looks`` at them, dependent rows are compared with the
     others (see `checking.contradiction`); they lie at ws.copy too.
     """
     nv, nc = table[la.NV], table[la.NC]
@@ -143,9 +147,9 @@ def solve_rows(table, settings, size, want, reach, whole, s, perm, ws):
     _note_pivots(s, ws, min(nc, nv), limit)
     s[ws.facts + la.CONTRADICTION] = 0.0
     if used < nc:
-        if want > la.SLOPE:
+        if looks:
             s[ws.facts + la.CONTRADICTION] = ch.contradiction(
-                s, ws, nv, nc, used, perm, reach, whole, settings
+                s, ws, nv, nc, used, perm, reach, x, table[la.NQ], whole, settings
             )
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
     s[ws.facts + la.RESIDUAL] = fa.least_squares(

@@ -131,7 +131,11 @@ def finish_run(table, todo, run, code, samples, state, x):
     store(table, todo, run, x)
     outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
     unstable = state[rs.UNSTABLE_SINCE] < np.inf and code in (rs.DONE, rs.NOT_FINITE, rs.PROJECTION_FAILED)
-    outcome[bl.CODE] = float(rs.UNSTABLE_STEP if unstable else code)
+    if unstable:
+        outcome[bl.CODE] = float(rs.UNSTABLE_STEP)
+    else:
+        sound = code != rs.DONE or state[rs.UNSOUND] == 0.0
+        outcome[bl.CODE] = float(code) if sound else state[rs.UNSOUND]
     outcome[bl.REACHED] = x[table[la.NQ] + table[la.NV] + table[la.NU]]
     outcome[bl.ACCEPTED], outcome[bl.REJECTED] = state[rs.STEPS], state[rs.REJECTED]
     outcome[bl.SAMPLED] = float(samples)

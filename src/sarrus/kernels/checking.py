@@ -21,15 +21,16 @@ NOISE = 1e-4
 
 
 @internal
-def contradiction(s, ws, nv, nc, used, perm, reach, whole, settings):
+def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, whole, settings):
     """Return how far the dependent rows contradict the independent ones, once the rows are factored.
 
     Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
     largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. Rounding of
-    what the forces alone would do is none: γ and forces come from the same velocities. ``reach`` is the size of that,
-    where it is not asked for as a ``whole``; the rows as they were lie at ws.copy.
+    what the forces alone would do is none, nor is that of what velocities do: γ cancels where a mechanism turns as a
+    whole. ``reach`` is the size of the former, where it is not asked for as a ``whole``; the rows as they were lie at
+    ws.copy, v from x[nq] on. Less than `Options.inconsistent` is not looked at further and counts as 0.
     """
-    worst = 0.0
+    worst, turns = 0.0, -1.0
     for j in range(used, nc):
         row, own = ws.rows + j * nv, perm[j]
         value = s[ws.bias + own]
@@ -44,14 +45,30 @@ def contradiction(s, ws, nv, nc, used, perm, reach, whole, settings):
             part = weight * s[ws.bias + perm[k]]
             value -= part
             size += abs(part)
-        if abs(value) > worst * size:
+        if abs(value) > settings[la.INCONSISTENT] * size:
             length = 0.0
             for c in range(nv):
                 length += s[ws.copy + own * nv + c] ** 2
-            rounding = _alone(s, ws, nv, own) if whole else reach * np.sqrt(length)
-            if abs(value) > 10.0 * ROUNDING * rounding:
+            length = np.sqrt(length)
+            if turns < 0.0:
+                turns = _turning(s, ws, x, nq, nv)
+            rounding = _alone(s, ws, nv, own) if whole else reach * length
+            if abs(value) > 10.0 * ROUNDING * max(rounding, turns * length):
                 worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, nv, own, settings)))
     return worst
+
+
+@internal
+def _turning(s, ws, x, nq, nv):
+    """Return ‖L v‖ max |v_k|, about the size of the accelerations that velocities alone make; L at ws.mass."""
+    total = fastest = 0.0
+    for i in range(nv):
+        value = 0.0
+        for k in range(i + 1):
+            value += s[ws.mass + i * nv + k] * x[nq + k]
+        total += value * value
+        fastest = max(fastest, abs(x[nq + i]))
+    return np.sqrt(total) * fastest
 
 
 @internal
@@ -103,16 +120,17 @@ def unmet(s, ws, nv, nc, used, whole, settings):
             part = entry * s[ws.a + c]
             value += part
             size += abs(part)
-            length += entry * entry
             s[ws.extra + c] -= weight * entry
         if whole:
             value, size = _row_of_whole(s, ws, nv, j)
         s[ws.rhs + j] = -value
-        s[ws.norms + j] = size
-        if abs(value) > la.MET * size and value * value > faint * length and length > short:
-            missed = True
-        else:
-            s[ws.norms + j] = -size  # met
+        s[ws.norms + j] = -size  # met
+        if abs(value) > la.MET * size:
+            for c in range(row, row + nv):
+                length += s[c] * s[c]
+            if value * value > faint * length and length > short:
+                missed = True
+                s[ws.norms + j] = size
     if missed:
         for j in range(nc):
             if s[ws.norms + j] > 0.0:

@@ -61,7 +61,7 @@ def lanes(table_pointer, x_pointer, what):
         for k in range(W):
             if lane[W * bl.MODE + k] == AWAKE:
                 if lane[W * bl.OPEN + k] < np.inf:
-                    _accept(table, todo, step, k, before, after, x)
+                    _accept(table, todo, step, k, before, after, lane, x)
                 else:
                     _alone(table, todo, step, k, before, lane, x)
     for k in range(count):
@@ -234,7 +234,7 @@ def _close(table, todo, after, answer, lane):
 
 
 @internal
-def _accept(table, todo, step, k, before, after, x):
+def _accept(table, todo, step, k, before, after, lane, x):
     """Let a lane go on from the end of its step, and sample it if that is due."""
     size, steps = la.input_size(table), todo[bl.STEPS]
     for i in range(table[la.NQ] + table[la.NV] + table[la.NU] + 1):
@@ -242,6 +242,10 @@ def _accept(table, todo, step, k, before, after, x):
     if (step + 1) % todo[bl.EVERY] == 0 or step + 1 == steps:
         _gather(before, k, size, x)
         _sample(table, todo, todo[bl.FIRST] + k, _number(todo, step + 1), x)
+        ws = la.workspace(table)
+        found = flat_at(table[la.WORK])[ws.facts + la.OUTCOME]
+        if found > la.SINGULAR_ANSWER:
+            _state(todo, lane, k)[rs.UNSOUND] = found
 
 
 @internal
@@ -321,6 +325,6 @@ def _sample(table, todo, run, number, x):
     s, ws = flat_at(table[la.WORK]), la.workspace(table)
     table[la.RECORDS] = todo[bl.BLOCK]
     set_control(table, x, s, ws)
-    rank = call_kernel(table[la.ACCELERATION], table, x, la.PIVOTS)
+    rank = call_kernel(table[la.ACCELERATION], table, x, la.VERIFIED)
     record(table, x, rank, 0, s, ws)
     keep(table, todo, run, 0, number)

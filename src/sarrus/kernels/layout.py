@@ -76,8 +76,8 @@ QUATERNIONS = 62
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
-# factorisation knows.
-SLOPE, ANSWER, PIVOTS = 0, 1, 2
+# factorisation knows; these with the residuals looked at, as they are for an answer.
+SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
 # What became of a solve, numbers of `sarrus.status.Status`; `sarrus.kernels.forward` returns the rank plus `STRIDE` ×
 # one of these. Negative: no answer.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
@@ -151,9 +151,9 @@ class Workspace(NamedTuple):
 
 
 # facts of an acceleration: norm of the residual A a + γ and what became of the solve, if more than a is wanted; largest
-# pivot, smallest at the generic rank, first beyond it; condition number of what a formulation inverted, 0 otherwise; how
-# far dependent rows contradict others, the largest relative residual, and the largest M_kk/L_kk², the condition number
-# of M where every coordinate is measured in 1/√M_kk
+# pivot, smallest at the generic rank, first beyond it; condition number of what a formulation inverted, 0 otherwise;
+# how far dependent rows contradict others, the largest relative residual, and the largest M_kk/L_kk², the condition
+# number of M where every coordinate is measured in 1/√M_kk
 RESIDUAL, OUTCOME, LARGEST, SMALLEST, BEYOND, CONDITION = 0, 1, 2, 3, 4, 5
 CONTRADICTION, UNMET, WEAKEST, N_FACTS = 6, 7, 8, 9
 # gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ; of a

@@ -26,11 +26,12 @@ def null_space_acceleration(table_pointer, x_pointer, want):
         s[ws.rhs + j] = -s[ws.bias + j]
         for c in range(nv):
             s[ws.copy + j * nv + c] = s[ws.rows + j * nv + c]
+    looks = want == la.ANSWER or want == la.VERIFIED
     reach = 0.0
     for i in range(nv):
         if s[ws.mass + i * nv + i] > 0.0:
             reach = max(reach, abs(s[ws.force + i]) / s[ws.mass + i * nv + i])
-    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], want, reach, False, s, perm, ws)
+    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], looks, reach, x, False, s, perm, ws)
     if used < 0:
         return -1
     # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
@@ -79,8 +80,9 @@ def null_space_acceleration(table_pointer, x_pointer, want):
         for i in range(nv):
             s[ws.reaction + i] = s[ws.y + i] if i < used else 0.0
         fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.reaction)
-        s[ws.facts + la.WEAKEST] = ch.weakest(s, ws.copy, free)
-        load_dynamics(table, settings, x, s, ws)
-        s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, reach, settings)
-        s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
+        if looks:
+            s[ws.facts + la.WEAKEST] = ch.weakest(s, ws.copy, free)
+            load_dynamics(table, settings, x, s, ws)
+            s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, reach, settings)
+            s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
     return used if is_finite(s, ws.a, nv) else -1

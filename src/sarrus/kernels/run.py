@@ -16,6 +16,7 @@ from sarrus.kernels.run_state import (
     CONDITION,
     CONTROL_FAILED,
     DONE,
+    DOUBTFUL,
     END,
     ENERGY,
     EVENT,
@@ -59,6 +60,7 @@ from sarrus.kernels.run_state import (
     TRIED_ERROR,
     TRIES,
     UNRECORDED,
+    UNSOUND,
 )  # fmt: skip
 from sarrus.kernels.sampling import is_due, measures, next_sample, take_sample
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
@@ -73,6 +75,8 @@ NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
 # Fixed steps stop this many steps before coordinates fail.
 AHEAD = 4.0
+# The residuals of the solve are looked at after every so many steps.
+LOOK_EVERY = 8
 
 
 @internal
@@ -304,7 +308,10 @@ def _advance(table, x, state, room):
         due = x[time] < end and is_due(state, x[time])
         if due and not measures(table) and not take_sample(table, x, state, False, work, ws):
             return CONTROL_FAILED, rows
-        rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
+        looks = int(state[STEPS]) % LOOK_EVERY == 0
+        rank = slope(table, x, la.VERIFIED if looks else la.PIVOTS, slopes, 0, work, ws)
+        if looks:
+            note_solve(table, state, rank, work, ws)
         state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
         size, speed = _approach(work, ws, state)
         if whole:
@@ -334,6 +341,15 @@ def _advance(table, x, state, room):
         if state[THRESHOLD] > 0.0 and x[time] < end and wants_other_method(state):
             return OTHER_METHOD, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def note_solve(table, state, rank, s, ws):
+    """Note where two states looked at in a row, neither singular, have no answer whose residuals are met."""
+    found = s[ws.facts + la.OUTCOME] if rank == table[la.GENERIC_RANK] else 0.0
+    if found != 0.0 and found == state[DOUBTFUL]:
+        state[UNSOUND] = found
+    state[DOUBTFUL] = found
 
 
 @internal

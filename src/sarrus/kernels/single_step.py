@@ -8,8 +8,8 @@ from sarrus.kernels.run_state import DONE, ILL_POSED, NOT_FINITE, PROJECTION_FAI
 from sarrus.kernels.stepping import finish, slope, take_step
 
 # What a step remembers: the size that the smallest pivot has elsewhere; 1 where redundant rows contradict each other
-# beside the constraints, so that stages are projected from then on.
-TYPICAL_PIVOT, SPLIT, N_MEMORY = 0, 1, 2
+# beside the constraints, so that stages are projected from then on; what became of the solve where the last step began.
+TYPICAL_PIVOT, SPLIT, FOUND, N_MEMORY = 0, 1, 2, 3
 
 
 @internal
@@ -23,8 +23,9 @@ def single_step(table, x, h, memory):
     n, size = table[la.NQ] + table[la.NV], la.input_size(table)
     slopes = flat_at(table[la.WORK] + 8 * ws.size)
     new = flat_at(table[la.WORK] + 8 * (ws.size + (table[la.N_STAGES] + 1) * n))
-    if slope(table, x, la.PIVOTS, slopes, 0, s, ws) < 0:
+    if slope(table, x, la.VERIFIED, slopes, 0, s, ws) < 0:
         return ILL_POSED
+    memory[FOUND] = s[ws.facts + la.OUTCOME]
     smallest = s[ws.facts + la.SMALLEST]
     memory[TYPICAL_PIVOT] = max(memory[TYPICAL_PIVOT], smallest)
     near = smallest < settings[la.NEAR] * memory[TYPICAL_PIVOT] or memory[SPLIT] > 0.0
