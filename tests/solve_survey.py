@@ -17,8 +17,9 @@ Rng = np.random.Generator
 
 # A relative residual above this is wrong in an answer called OK.
 TOLERANCE = 1e-6
-# Rows that contradict each other by less than this multiple of the terms of A a are hidden by rounding of these.
-HIDDEN = 1e-12
+# Rows that contradict each other by less than this multiple of the terms of A a are hidden by the rounding of these: of
+# some 65 terms in each of up to 30 rows that a dependent one combines.
+HIDDEN = 1e-11
 # Rows below this multiple of the largest terms cannot be told from rounding of the others.
 ROUNDING = 1e-13
 # Condition numbers of M and of A below which a problem counts as well-posed, together with rows that agree.
