@@ -455,3 +455,17 @@ def test_nothing_in_a_model_can_be_written_to() -> None:
         with pytest.raises(ValueError, match="read-only"):
             getattr(model, name)[...] = 0.0
     assert replace(model, t=1.0).t == 1.0
+
+
+def test_a_velocity_in_the_place_of_u() -> None:
+    """`linearize` is for rest: it says where a velocity goes."""
+    example = load_example("five_bar")
+    system = System(example.build())
+    q, v = example.SYMMETRIC, np.zeros(system.nv)
+    for arguments in ((v,), (v, np.zeros(system.nu)), (None, v)):
+        with pytest.raises(
+            ArgumentError, match=r"linearize takes \(system, q, u\), at rest.*first_order_taylor"
+        ):
+            linearize(system, q, *arguments)
+    with pytest.raises(ArgumentError, match=r"u must have \d entries"):
+        linearize(system, q, np.zeros(7))

@@ -116,10 +116,14 @@ def test_error_follows_the_tolerance(name: str, coordinates: str, method: str) -
 def test_coordinates_are_changed_before_they_cost_accuracy(coordinates: str) -> None:
     """At 6 rad/s and 1 ms the projection with A⁺ errs by 2.6e-11; far out on a chart it would be 1e-6."""
     assert angle_error(dt=1e-3) < 1e-10
-    assert angle_error(dt=1e-3, coordinates=coordinates) < 3e-9
+    assert angle_error(dt=1e-3, coordinates=coordinates) < 2e-10
     steps = np.array([0.01, 0.005, 0.0025])
     errors = [angle_error(dt=step, coordinates=coordinates) for step in steps]
-    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(4.0, abs=0.2), errors
+    # Of order four by a bound in every case. Coordinates of partitioning change at a step of the grid, whose place
+    # decides in part what cancels: a line through three errors means nothing there.
+    assert (np.array(errors) < 1.5e-6 * (steps / 0.01) ** 4).all(), errors
+    if coordinates != "partition":
+        assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(4.0, abs=0.2), errors
 
 
 def test_changes_are_listed_by_name() -> None:

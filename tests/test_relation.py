@@ -14,6 +14,8 @@ from conftest import load_example
 from sarrus.coordinates.parametrization import parametrize
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.errors import ArgumentError, SolveError
+from sarrus.linear.linearize import linearize
+from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.pose import Array
 from sarrus.simulation import simulate
 from sarrus.status import Status
@@ -242,6 +244,49 @@ def test_relation_that_fails_on_the_way(method: dict[str, float]) -> None:
     arrival = np.pi / 2 / np.sqrt(1.5)
     assert arrival - 6 * method.get("dt", 1e-3) < fall.t[-1] < arrival
     assert_allclose(fall.q[-1, 0], np.cos(np.sqrt(1.5) * fall.t[-1]), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_linear_models_take_a_relation(seed: int) -> None:
+    """r̈ = r φ̇² − k r / m + u_r / m, r φ̈ = u_φ / m − 2 ṙ φ̇ with the controls turned, by differences of these."""
+    rng = np.random.default_rng(seed)
+    r, angle, rate, turn, u = 1.5, rng.uniform(-1.0, 1.0), *rng.standard_normal(2), rng.standard_normal(2)
+
+    def motion(x: Array) -> Array:
+        c, s = np.cos(x[1]), np.sin(x[1])
+        push = np.array([c * u[0] + s * u[1], c * u[1] - s * u[0]]) / 2.0
+        return np.array([*x[2:], x[0] * x[3] ** 2 - 1.5 * x[0] + push[0], (push[1] - 2 * x[2] * x[3]) / x[0]])
+
+    x = np.array([r, angle, rate, turn])
+    c, s = np.cos(angle), np.sin(angle)
+    q, v = r * np.array([c, s]), np.array([rate * c - r * turn * s, rate * s + r * turn * c])
+    model = first_order_taylor(particle(), q, v, u, coordinates=Relation(POLAR.function, POLAR.names, x[:2]))
+    assert model.names == ("r", "angle", "r.rate", "angle.rate")
+    assert_allclose(model.affine, motion(x), atol=1e-12)
+    step = 1e-6
+    differences = [(motion(x + step * e) - motion(x - step * e)) / (2 * step) for e in np.eye(4)]
+    assert_allclose(model.A, np.transpose(differences), atol=1e-8)
+    assert_allclose(model.q, [*q, *x[:2]], atol=1e-12)
+
+
+def test_linearize_takes_a_relation() -> None:
+    """At rest under a push the eigenvalues are those of the Cartesian model: ±i √(k/m), twice."""
+    at = ([1.2, 0.0], [3.6, 0.0])
+    polar = linearize(particle(), *at, coordinates=POLAR)
+    assert polar.coordinates == ("r", "angle")
+    assert_allclose(
+        np.sort(polar.eigenvalues.imag), np.sort(linearize(particle(), *at).eigenvalues.imag), atol=1e-9
+    )
+
+
+def test_linear_models_refuse_what_is_no_choice() -> None:
+    for call in (lambda c: linearize(particle(), [0.0, 0.0], coordinates=c),
+                 lambda c: first_order_taylor(particle(), [1.0, 0.0], coordinates=c)):  # fmt: skip
+        for bad in (np.eye(2), [[1.0, 0.0], [0.0, 1.0]], 3, lambda q: q):
+            with pytest.raises(
+                ArgumentError, match=r"coordinates must be .* names of coordinates, got .*Relation"
+            ):
+                call(bad)
 
 
 def test_simulate_takes_a_relation() -> None:

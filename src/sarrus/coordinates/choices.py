@@ -6,7 +6,7 @@ here are linear changes of coordinates, (2.33) there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,16 @@ def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int)
     if isinstance(coordinates, str):
         raise ArgumentError(
             unknown_name("choice of coordinates", coordinates, AUTOMATIC),
+            element="coordinates",
+            valid=AUTOMATIC,
+        )
+    if not all(
+        isinstance(name, str) for name in (coordinates if isinstance(coordinates, Iterable) else [None])
+    ):
+        raise ArgumentError(
+            f"{system.name}: coordinates must be one of {', '.join(AUTOMATIC)} or names of coordinates, got "
+            f"{type(coordinates).__name__}. Others, y = R q or R(q, y) = 0, are a `sarrus.coordinates.Relation`: "
+            "`sarrus.coordinates.extend` makes them coordinates of a system",
             element="coordinates",
             valid=AUTOMATIC,
         )

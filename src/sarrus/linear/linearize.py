@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.coordinates.choices import PARTITION, Coordinates
+from sarrus.coordinates.relation import Relation
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.taylor import extended, first_order_taylor
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ def linearize(
     system: System,
     q: ArrayLike,
     u: ArrayLike | None = None,
-    *,
+    *more: ArrayLike,
     t: float = 0.0,
     tau: ArrayLike | None = None,
-    coordinates: Coordinates = PARTITION,
+    coordinates: Coordinates | Relation = PARTITION,
     outputs: Sequence[str] | None = None,
 ) -> LinearSystem:
     """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
@@ -41,11 +42,14 @@ def linearize(
     Raises
     ------
     ArgumentError
-        q is no equilibrium under u, τ and its own forces: the largest acceleration and the name of its velocity are
-        given; or q is not on the constraints.
+        A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces: the largest acceleration
+        and the name of its velocity are given; or q is not on the constraints.
     SolveError
         The constraints move at rest, or as in `first_order_taylor`.
     """
+    _check_controls(system, u, more)
+    if isinstance(coordinates, Relation):
+        system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
     still = np.zeros(system.nv)
     drift = np.abs(system.velocity_residual(q, still, t))
     if drift.max(initial=0.0) > 1e-9:
@@ -65,6 +69,17 @@ def linearize(
             element="q",
         )
     return model
+
+
+def _check_controls(system: System, u: ArrayLike | None, more: tuple[ArrayLike, ...]) -> None:
+    """Raise `ArgumentError` where a velocity was given: a mechanism in equilibrium has none."""
+    if more or (u is not None and np.shape(u) == (system.nv,) != (system.nu,)):
+        raise ArgumentError(
+            f"{system.name}: linearize takes (system, q, u), at rest; what stands in the place of u (nu = {system.nu}) "
+            f"looks like a velocity (nv = {system.nv}). With v use first_order_taylor(system, q, v, u)",
+            element="u",
+            valid=system.actuator_names,
+        )
 
 
 def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> tuple[float, float]:

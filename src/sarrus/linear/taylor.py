@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus import dense
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
+from sarrus.coordinates.relation import Relation, extend
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.linear.derivatives import Derivatives, derivatives
@@ -39,7 +40,7 @@ def first_order_taylor(
     *,
     t: float = 0.0,
     tau: ArrayLike | None = None,
-    coordinates: Coordinates = PARTITION,
+    coordinates: Coordinates | Relation = PARTITION,
     outputs: Sequence[str] | None = None,
 ) -> LinearSystem:
     """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
@@ -53,7 +54,9 @@ def first_order_taylor(
     ----------
     q, v, u : (nq,), (nv,), (nu,) the state; v and u default to zero.
     t : time [s]. tau : (nv,) applied generalized force, held constant.
-    coordinates : "partition", "tangent-space", "null-space" or names, as in `sarrus.coordinates.choices.choose`.
+    coordinates : "partition", "tangent-space", "null-space" or names, as in `sarrus.coordinates.choices.choose`. A
+        `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system, as in `sr.simulate`: the
+        model is in y, and its q, v and ``system`` are those of the extended system.
     outputs : names of coordinates and velocities of the mechanism, dependent ones too: "boom" is the coordinate,
         "boom.rate" its velocity. By default the outputs are the state.
 
@@ -71,6 +74,8 @@ def first_order_taylor(
         The configuration is singular (its rank and that nearby, and the closures that become dependent, are given),
         the constraints contradict each other, or there is no acceleration.
     """
+    if isinstance(coordinates, Relation):
+        system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system._tau_part] = system.checked(tau, system.nv, "tau")
@@ -122,6 +127,17 @@ def first_order_taylor(
         velocity_rows=chart.own,
         tangent_rates=read_only(reduced.rates[:, :n].copy()),
     )
+
+
+def extended(
+    system: System, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, coordinates: Relation, t: float
+) -> tuple[System, Array, Array, Array | None, tuple[str, ...]]:
+    """Return the system with the coordinates of a relation, its state and force, and the names of the coordinates."""
+    force = None if tau is None else system.checked(tau, system.nv, "tau")
+    larger, q0, v0 = extend(system, coordinates, q, v, t)
+    if force is not None:
+        force = np.concatenate([force, np.zeros(larger.nv - system.nv)])
+    return larger, q0, v0, force, coordinates.names
 
 
 def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
