@@ -24,7 +24,7 @@ from sarrus.errors import ArgumentError, unknown_name
 if TYPE_CHECKING:
     from sarrus.system import System
 
-# Farther apart than this [m, rad], a constraint cannot be switched on.
+# Farther apart than this [characteristic lengths, rad], a constraint cannot be switched on.
 TOUCHING = 1e-5
 
 
@@ -41,7 +41,7 @@ def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0
     The velocity is left alone: `sarrus.impacts.impact` says what it becomes.
 
     Raises `ArgumentError` for names of constraints that always hold or do not exist, and where one is open at q by
-    more than 1e-5 m or rad, with its name and the gap; then nothing is switched.
+    more than 1e-5 rad or characteristic lengths, with its name and the gap; then nothing is switched.
     """
     new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
     trial = system.private()
@@ -54,7 +54,7 @@ def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0
             anchor = anchor_parameter(system.constraint_names[j])
             if anchor in system.parameters:
                 anchors[anchor] = system.parameters[anchor] + residual[j]
-            elif abs(residual[j]) > TOUCHING:
+            elif abs(residual[j]) * system.characteristic.rows[j] > TOUCHING:
                 raise ArgumentError(
                     f"{system.name}: {name!r} cannot be switched on, it is open by {abs(residual[j]):.3g} in row "
                     f"{system.constraint_names[j]!r}",

@@ -132,7 +132,7 @@ def hold(system: System, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Impact:
 
 def _check_gaps(system: System, closing: list[str], q: Array, t: float) -> None:
     for name, gap in gaps(system, q, t).items():
-        if name in closing and abs(gap) > TOUCHING:
+        if name in closing and abs(gap) > TOUCHING * system.characteristic.length:
             raise ArgumentError(
                 f"{system.name}: contact {name!r} does not touch its plane at q, the gap is {gap:.3g} m",
                 element=name,

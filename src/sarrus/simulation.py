@@ -96,9 +96,9 @@ def simulate(
     formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
-    stabilization : "projection" of position and velocity after every ``project_every``-th step by A⁺, minimum
-        norm; "energy", the same together with conservation of T + V (conservative systems); "baumgarte" with
-        γ + 2α ψ + β² φ, (α, β) = ``baumgarte``; "none".
+    stabilization : "projection" of position and velocity after every ``project_every``-th step, the shortest in the
+        kinetic metric; "energy", the same together with conservation of T + V (conservative systems); "baumgarte"
+        with γ + 2α ψ + β² φ, (α, β) = ``baumgarte``; "none".
     events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
         and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;

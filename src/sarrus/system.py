@@ -157,7 +157,11 @@ class System(Evaluations):
         return assembly.assemble(self, np.asarray(q, dtype=float), locked=locked, t=t, throw=throw)
 
     def project_velocity(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return the velocity nearest to v that the constraints allow at q, v − A⁺ψ, for any rank of A."""
+        """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
+
+        Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
+        Massless links: see `sarrus.kernels.projection`.
+        """
         x = self.pack(self.normalized(q), v, None, t)
         given, q, v = x.copy(), x[self._q_part], x[self._v_part]
         with self.lock:

@@ -108,14 +108,15 @@ def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
         arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
         if arrived:
             best, iterations = arrived[0]
-            sure = all(same_place(system, best, other) for other, _ in arrived)
+            sure = ways[0].arrived and all(same_place(system, best, other) for other, _ in arrived)
             return _Closed(best, iterations, left_branch=() if sure else names)
         if ways:
             way = ways[0]
+            locked = {name for name, value in zip(system.velocity_names, free) if value == 0.0}
             limits = {
                 name: float(way.q[i])
                 for i, name in enumerate(system.coordinate_names)
-                if way.q[i] != start[i] and name in _locked_names(system, free)
+                if way.q[i] != start[i] and name in locked
             }
     best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
     best, iterations = descend(system, best, t, free)
@@ -142,10 +143,6 @@ def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
     jumped = jumped or turned is not best
     changed = names if jumped else turned_over(system, start, turned, t, free)
     return _Closed(turned, iterations + more, opposite, changed, limits)
-
-
-def _locked_names(system: System, free: Array) -> set[str]:
-    return {name for name, value in zip(system.velocity_names, free) if value == 0.0}
 
 
 def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:

@@ -254,14 +254,17 @@ class Parametrization:
         s = self.system
         q = s.normalized(q)
         v = np.zeros(s.nv) if v is None else s.checked(v, s.nv, "v").copy()
+        size = s.characteristic
         gap = np.abs(s.constraint_residual(q, t)).max(initial=0.0)
-        if gap > OPEN:
+        if np.abs(size.rows[: s.nh] * s.constraint_residual(q, t)).max(initial=0.0) > OPEN:
             raise ArgumentError(
                 f"{s.name}: q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
                 element="q",
             )
         slip = np.abs(s.velocity_residual(q, v, t)).max(initial=0.0)
-        if slip > OPEN * (1.0 + np.abs(v).max(initial=0.0)):
+        if np.abs(size.rows * s.velocity_residual(q, v, t)).max(initial=0.0) > OPEN * (
+            1.0 + np.abs(size.columns * v).max(initial=0.0)
+        ):
             raise ArgumentError(
                 f"{s.name}: v violates the constraints by {slip:.3g}; make it admissible with "
                 "system.project_velocity(q, v)",

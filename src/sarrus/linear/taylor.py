@@ -144,8 +144,9 @@ def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLi
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
     x = system.pack(q, v, u, t)
     q, v = x[system._q_part], x[system._v_part]
+    size = system.characteristic
     gaps = np.abs(system.constraint_residual(q, t))
-    if gaps.max(initial=0.0) > OPEN:
+    if (size.rows[: system.nh] * gaps).max(initial=0.0) > OPEN:
         row = system.constraint_names[int(gaps.argmax())]
         raise ArgumentError(
             f"{system.name}: q leaves the loops open by {gaps.max():.3g} (row {row!r}); close them with "
@@ -153,7 +154,7 @@ def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLi
             element="q",
         )
     slips = np.abs(system.velocity_residual(q, v, t))
-    if slips.max(initial=0.0) > OPEN * (1.0 + np.abs(v).max(initial=0.0)):
+    if (size.rows * slips).max(initial=0.0) > OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0)):
         row = system.constraint_names[int(slips.argmax())]
         raise ArgumentError(
             f"{system.name}: v violates the constraints by {slips.max():.3g} (row {row!r}); make it admissible with "
