@@ -124,7 +124,7 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
     brings nothing new and every candidate has come up three times.
     """
     kernel, cut = here.split.kernel, here.split.cut
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(14)
     if len(here.forms) and not any(_candidates(*_outside(here), rng)):
         # All motions keep to the space in which every form vanishes.
         if here.space.shape[1] == 0:
@@ -133,6 +133,7 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
         found = _try(system, q, t, _Group(x / np.linalg.norm(x), here.space), cut, rng, trials=0)
         if found and found[0].sides == 2:
             return tuple(found), True
+    rng = np.random.default_rng(8)
     groups: list[_Group] = []
     complete = curved = False
     for _ in range(_ROUNDS):
@@ -222,10 +223,14 @@ def _land(
     """Step along the unit vector x and close the loops beside it; None where this leads elsewhere."""
     p = close(system, system.move(q, step * x), t, across=x[:, None])
     shift = difference(system, q, p)
-    beside = float(np.linalg.norm(shift - step * x))
-    if open_by(system, p, t) > 1e-10 + 10 * open_by(system, q, t) or not beside < aside * step:
+    beside, length = float(np.linalg.norm(shift - step * x)), float(np.linalg.norm(shift))
+    if (
+        open_by(system, p, t) > 1e-10 + 10 * open_by(system, q, t)
+        or not beside < aside * step
+        or length == 0.0
+    ):
         return None
-    return _Landing(p, shift / np.linalg.norm(shift), tangents(system, p, t, cut))
+    return _Landing(p, shift / length, tangents(system, p, t, cut))
 
 
 def _try(
