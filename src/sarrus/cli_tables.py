@@ -176,10 +176,10 @@ def _mobility(system: System) -> Table:
         table.add_row("idle" if k == 0 else "", escape(str(motion)))
     if here.shaky:
         table.add_row("[yellow]shaky[/]", f"{here.finite_dof} of them finite, the others infinitesimal")
-    if here.status is Status.SINGULAR:
+    if here.status in (Status.SINGULAR, Status.RIGID):
         nearby = f"rank {here.generic_rank} nearby, where {here.generic_dof} of them remain"
         lost = f"; dependent here: {', '.join(here.singular_closures)}" if here.singular_closures else ""
-        table.add_row("[yellow]singular[/]", escape(nearby + lost))
+        table.add_row(f"[yellow]{here.status.name.lower()}[/]", escape(nearby + lost))
         for k, text in enumerate(here.branch_descriptions):
             table.add_row("branches" if k == 0 else "", escape(text))
         if not here.branches:

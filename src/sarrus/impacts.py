@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on, unchanged
 from sarrus.analysis.assembly import finite_jacobian, survey
+from sarrus.analysis.rigidity import leaves
 from sarrus.complementarity import OneSided, mass_left
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
@@ -51,7 +52,8 @@ class Impact:
     restitution_scale : the part of the restitutions that creates no energy; 1 but for contacts that would.
     slipping : names of contacts that push but cannot stick, because they would have to pull.
     released : names of contacts that take no impulse because they would have to pull, in the order of their rows.
-    status : OK; SINGULAR (the rank drops at this configuration; the lost direction gives no impulse); INCONSISTENT
+    status : OK; SINGULAR (the rank drops at this configuration; the lost direction gives no impulse); RIGID (v⁺ points
+        where A leaves velocities that no motion has, which no finite impulse stops); INCONSISTENT
         (redundant rows that ask for different velocities: their least-squares compromise).
     """
 
@@ -207,6 +209,8 @@ def _jump(system: System, q: Array, v: Array, t: float, elastic: Array, most: fl
         status = Status.INCONSISTENT
     else:
         status = Status.SINGULAR if rank < near.rank else Status.OK
+    if near.motions is not None and leaves(near.motions, v + step):
+        status = Status.RIGID
     return Impact(
         v=read_only(v + step),
         impulse=read_only(impulse),

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import restore, unchanged
+from sarrus.activity import active, restore, unchanged
+from sarrus.analysis.manifold import close
+from sarrus.analysis.rigidity import held, is_blocked
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError, SarrusError
@@ -34,10 +36,13 @@ if TYPE_CHECKING:
 
 # A start farther from the constraints than this is an error rather than projected silently.
 START_TOLERANCE = 1e-5
+# Steps that a run takes at most, accepted and rejected, where nothing else is said.
+MOST_STEPS = 10_000_000
 # A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
 _CALL_SECONDS = 0.1
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+_LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
 
 class Integration:
@@ -97,6 +102,7 @@ class Integration:
         self.state[run.UNRECORDED] = -1.0
         self.state[run.FACTOR] = 10.0
         self.state[run.TRIED_ERROR] = np.inf
+        self.state[run.MOST_STEPS], self.max_bytes = MOST_STEPS, np.inf
         self.blocks: list[Array] = []
         self.records: list[EventRecord] = []
         self.rows, self.filled = 256, 0
@@ -227,6 +233,50 @@ class Integration:
             min(1e-4, duration, max_step) if adaptive else (1e-3 if dt is None else float(dt))
         )
 
+    def set_limits(self, max_steps: int | None, max_bytes: float, duration: float) -> None:
+        """Limit the steps, by default to `MOST_STEPS` or those that fixed steps need, and the memory of records."""
+        needed = 0.0 if self.adaptive else np.ceil(duration / self.state[run.STEP]) + 1.0
+        self.state[run.MOST_STEPS] = max(MOST_STEPS, needed) if max_steps is None else max_steps
+        self.max_bytes = max_bytes
+
+    def stop_where_rigid(self) -> None:
+        """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.
+
+        Contacts that are closed may open, so nothing is said where there are any.
+        """
+        s = self.system
+        if s.motions_left is None or any(active(s)[contact.name] for contact in s.equations.contacts):
+            return
+        self._new_block()
+        _, self.filled = self._advance(self.time, self.blocks[-1])
+        row = self.blocks[-1][0]
+        v, a = row[1 + s.nq : 1 + s.nq + 2 * s.nv].reshape(2, s.nv)
+        if is_blocked(s, self.x[: s.nq], v, self.time, a, s.motions_left):
+            self.status = Status.RIGID
+            n = 1 + s.nq + 2 * s.nv + s.nu
+            x = self.x.copy()
+            x[s._u_part] = row[n - s.nu : n]
+            answer = held(s, x, s.motions_left)
+            a[:], row[n : n + s.nc] = answer.a, answer.multipliers
+
+    def _has_left(self) -> bool:
+        """Tell whether the run failed because it left the motions that a rigid mechanism has."""
+        s, x = self.system, self.x.copy()
+        if s.nc == 0 or self.status not in _LOST or not np.isfinite(x).all():
+            return False
+        q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
+        try:
+            q[:] = close(s, q, self.time)
+            s.ensure_generic_rank(q, self.time, v, renew=True)
+        except SarrusError:
+            return False
+        rank, answer = s.accelerate(x)
+        return bool(
+            s.motions_left is not None
+            and rank >= 0
+            and is_blocked(s, q, v, self.time, answer[: s.nv], s.motions_left)
+        )
+
     @property
     def time(self) -> float:
         """Time reached."""
@@ -260,6 +310,9 @@ class Integration:
         self.switched_by = None
         while self.status is None:
             if not self.blocks or len(self.blocks[-1]) - self.filled < 16:
+                if sum(block.nbytes for block in self.blocks) >= self.max_bytes:
+                    self.status = Status.STEP_LIMIT
+                    break
                 self._new_block()
             room = self.blocks[-1][self.filled :]
             began = perf_counter()
@@ -294,6 +347,8 @@ class Integration:
                 if self.status is Status.ILL_POSED:
                     finite = np.isfinite(self.x).all()
                     self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
+                if self._has_left():
+                    self.status = Status.RIGID
         return None
 
     def _new_block(self) -> None:
@@ -328,6 +383,7 @@ class Integration:
         else:
             self.state[run.START] = self.began
             self.state[run.STEPS] = np.floor((self.time - self.began) / self.state[run.STEP] + 1e-9)
+        self.stop_where_rigid()
 
     def _begin_stretch(self) -> None:
         """Note that from now on the constraints have this rank and these parameters."""

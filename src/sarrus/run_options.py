@@ -65,6 +65,15 @@ def check_times(
         raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
 
 
+def check_limits(max_steps: int | None, max_bytes: float) -> None:
+    """Check the limits of a run."""
+    if max_steps is not None and not (isinstance(max_steps, (int, np.integer)) and max_steps >= 1):
+        raise ArgumentError(
+            f"max_steps must be a whole number of steps ≥ 1, got {max_steps!r}", element="max_steps"
+        )
+    check_positive("max_bytes", max_bytes, "", bounded=False)
+
+
 def check_steps(every: int, project_every: int, baumgarte: Any, events: Any) -> None:
     """Check counts of steps, Baumgarte's numbers and events."""
     for name, count in (("every", every), ("project_every", project_every)):

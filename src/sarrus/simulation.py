@@ -20,7 +20,7 @@ from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
 from sarrus.kernels.tableau import tableau
 from sarrus.progress import progress_bar
-from sarrus.run_options import check_stabilization, check_steps, check_times, is_adaptive
+from sarrus.run_options import check_limits, check_stabilization, check_steps, check_times, is_adaptive
 from sarrus.status import Status
 from sarrus.switching import Switcher, Switching
 from sarrus.system import System
@@ -55,6 +55,8 @@ def simulate(
     switching: Switching | bool = True,
     every: int = 1,
     max_step: float = np.inf,
+    max_steps: int | None = None,
+    max_bytes: float = 2e9,
     progress: bool | None = None,
     throw: bool = True,
 ) -> Trajectory:
@@ -99,13 +101,16 @@ def simulate(
         and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
         there the state is recorded twice, before and after. The system has its own parameters again at the end.
     every : record every so many steps.
+    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
+        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
 
     Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
     continuity of velocity selects; ``trajectory.passages`` lists these. Inconsistent constraints are met in
-    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED.
+    the least-squares sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out
+    of which there is no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
 
     Returns
     -------
@@ -131,6 +136,7 @@ def simulate(
     scheme = rosenbrock_tableau(name) if implicit else tableau(name)
     check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     check_steps(every, project_every, baumgarte, events)
+    check_limits(max_steps, max_bytes)
     check_stabilization(system, stabilization, control, force)
     if coordinates is not None and (stabilization != "projection" or project_every != 1):
         raise ArgumentError(
@@ -168,12 +174,15 @@ def simulate(
         if control is not None and (sample_time is None or isinstance(control, Law)):
             loop.compile_control(control, sampling, duration)
         loop.set_method(scheme, adaptive, rtol, atol, dt, max_step, duration)
+        loop.set_limits(max_steps, max_bytes, duration)
         called = [
             (f, name)
             for f, name in ((control, "control"), (force, "force"))
             if f is not None and sample_time and not isinstance(f, Law)
         ]
         loop.warm_up()
+        if switcher is None:
+            loop.stop_where_rigid()
         began = perf_counter()
         failure: Exception | None = None
         with progress_bar(duration, progress) as bar:

@@ -44,13 +44,26 @@ class ForwardDynamics:
     rank, dof : rank of A used, and nv − rank.
     determined : (nc,) bool, which multipliers are unique.
     residual : norm of A a + γ, zero unless the constraints contradict each other.
-    status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares) or ILL_POSED.
+    unbalanced : (nv,) force that no finite multipliers balance, M a + h = k + S u + τ + Aᵀλ + unbalanced: zero but
+        where the status is RIGID.
+    status : OK, SINGULAR (rank below the rank nearby), INCONSISTENT (least squares), ILL_POSED, or RIGID: q is
+        isolated, or v or the forces point where the constraints to second order leave no motion. Then ``a`` has
+        nothing in these directions; an isolated q at rest stays there, a = 0.
     """
 
-    __slots__ = ("_out", "_system", "_time", "rank", "status")
+    __slots__ = ("_out", "_system", "_time", "_unbalanced", "rank", "status")
 
-    def __init__(self, system: System, out: Array, rank: int, status: Status, time: float) -> None:
+    def __init__(
+        self,
+        system: System,
+        out: Array,
+        rank: int,
+        status: Status,
+        time: float,
+        unbalanced: Array | None = None,
+    ) -> None:
         self._system = system
+        self._unbalanced = unbalanced
         self._out = out
         self._time = time
         self.rank = rank
@@ -75,6 +88,11 @@ class ForwardDynamics:
         """Force of the constraints on the mechanism (nv,)."""
         start = self._system.nv + self._system.nc
         return self._part(start, start + self._system.nv)
+
+    @property
+    def unbalanced(self) -> Array:
+        """Force that no finite multipliers balance (nv,)."""
+        return read_only(np.zeros(self._system.nv) if self._unbalanced is None else self._unbalanced)
 
     @property
     def residual(self) -> float:
@@ -150,7 +168,8 @@ class Assembly:
     """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
 
     ``flipped`` names the closures that hold with opposite instead of parallel axes. ``status``: OK; SINGULAR
-    (closed, where the rank drops); INCONSISTENT (closed to the accuracy of the data: redundant rows
+    (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion although
+    A allows velocities); INCONSISTENT (closed to the accuracy of the data: redundant rows
     contradict each other below 1e-6); NOT_CLOSED (stuck at a local minimum, or flipped).
     """
 

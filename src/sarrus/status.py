@@ -28,6 +28,8 @@ class Status(IntEnum):
     INFEASIBLE = 14
     UNBOUNDED = 15
     NOT_CONVERGED = 16
+    RIGID = 19
+    STEP_LIMIT = 20
 
     @property
     def ok(self) -> bool:
@@ -108,6 +110,17 @@ _TEXT: dict[Status, tuple[str, str]] = {
     Status.NOT_CONVERGED: (
         "the iterations ended before residuals and gap were small",
         "Look at the residuals of the result; scale the problem, or allow more iterations",
+    ),
+    Status.RIGID: (
+        "the constraints allow velocities here that no motion has (second-order rigid); nothing moves in these "
+        "directions, and no finite multipliers hold a force along them",
+        "Ask sr.mobility(system, q) what can move; change the lengths that just reach, or describe what cannot move as "
+        "one body or a weld",
+    ),
+    Status.STEP_LIMIT: (
+        "the run came to the limit of its steps or of the memory for its records",
+        "Give max_steps= or max_bytes=, record less with every= or dt=, or see why the steps are so small: loosen "
+        "rtol, or take an implicit method for stiff forces; the motion up to then is kept",
     ),
     Status.CONTROL_FAILED: (
         "the control law or applied-force function failed",

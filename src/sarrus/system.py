@@ -89,6 +89,7 @@ class System(Evaluations):
         self._describe(e, mechanism, driven)
         self.options = Options(on_change=self._renew_settings)
         self._generic_known, self._switched = self.nc == 0, 0
+        self.motions_left: Array | None = None
         self._surveyed: tuple[Any, assembly.Neighbourhood] | None = None
         self._non_ideal = not e.non_ideal.is_zero()
         self._scales, self.typical_pivot = (0.0, 0.0), 0.0
@@ -158,12 +159,15 @@ class System(Evaluations):
     def ensure_generic_rank(
         self, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
     ) -> int:
-        """Find, once, the rank that A has at generic closed configurations near q, the kernels' most."""
+        """Find, once, the rank that A has at generic closed configurations near q, the kernels' most.
+
+        ``motions_left`` is then None, or at a rigid q the basis of the motions that there are (see `Neighbourhood`).
+        """
         if not self._generic_known or renew or self._switched != self.parameters.switched:
             near = self._survey(q, t, v)
             self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
             self.table[la.GENERIC_RANK] = near.rank
-            self._scales = near.scale, near.weighted_scale
+            self._scales, self.motions_left = (near.scale, near.weighted_scale), near.motions
             self.typical_pivot = near.smallest
             self._renew_settings()
             self._generic_known, self._switched = True, self.parameters.switched
@@ -195,8 +199,9 @@ class System(Evaluations):
 
         Full rank: the unique solution. Redundant and consistent: unique a and Aᵀλ, minimum-norm λ.
         Inconsistent: least squares, status INCONSISTENT. Singular: status SINGULAR, the lost direction
-        unconstrained. Massless bodies: solved in the null space of A; ILL_POSED raises `SolveError` (or
-        is the status with ``throw=False``) where M is not positive definite on it.
+        unconstrained. Rigid (velocities that A allows and no motion has): status RIGID, nothing accelerates there,
+        and ``unbalanced`` is the force that no finite multipliers hold. Massless bodies: solved in the null space of
+        A; ILL_POSED raises `SolveError` (or is the status with ``throw=False``) where M is not positive definite on it.
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
@@ -227,8 +232,9 @@ class System(Evaluations):
             self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
         except SolveError:
             return  # the constraints are not numbers here, which the status of the solve will say
-        # An ordinary answer has this code; a non-ideal force needs a second look at every answer.
-        self._complete = -2 if self._non_ideal else int(self.table[la.GENERIC_RANK])
+        # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.
+        second_look = self._non_ideal or self.motions_left is not None
+        self._complete = -2 if second_look else int(self.table[la.GENERIC_RANK])
         self._ready = True
 
     def _incomplete(
@@ -250,8 +256,10 @@ class System(Evaluations):
         if code in (la.NOT_ARRAYS, la.NOT_UNIT):
             code = self._forward(self.table, q, v, tau, t, out)
         outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
-        if outcome == la.SINGULAR_ANSWER or (
-            outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST]
+        if (
+            outcome == la.SINGULAR_ANSWER
+            or (outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST])
+            or (outcome >= 0 and self.motions_left is not None)
         ):
             # The rank nearby may differ from where it was found: look again, here.
             self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
@@ -260,6 +268,19 @@ class System(Evaluations):
             self._prepare(q, v, t)
         if self._non_ideal:
             out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
+        if outcome >= 0 and self.motions_left is not None:
+            from sarrus.analysis.rigidity import held, is_blocked
+
+            if is_blocked(self, q, v, t, out[: self.nv], self.motions_left):
+                x[self._tau_part] = tau
+                answer = held(self, x, self.motions_left)
+                force = out[self.nv + self.nc : 2 * self.nv + self.nc]
+                force += self.constraint_jacobian(q, t, v).T @ (
+                    answer.multipliers - out[self.nv : self.nv + self.nc]
+                )
+                out[: self.nv], out[self.nv : self.nv + self.nc] = answer.a, answer.multipliers
+                facts[la.RESIDUAL] = answer.residual
+                return ForwardDynamics(self, out, rank, Status.RIGID, t, answer.unbalanced)
         if outcome < 0:
             status = self.diagnose(x)
             if throw:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,13 @@ TOLERANCE = 1e-12
 DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 RESTARTS = 4
+# Dampings tried in one step of the descent, each ten times the one before: the last is next to nothing even against the
+# square of a residual of 1e-12, which is what it takes beside an isolated configuration.
+_DAMPINGS = 40
+# Of a residual below the tolerance of data a step that leaves more than this part gains little. So many in a row end
+# the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
+# that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
+_LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 # Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
 _TURN, _TURNS = 2.0, 24
 # Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
@@ -67,6 +74,8 @@ def assemble(
     near = survey(system, best, t)
     if error > DATA_TOLERANCE or opposite:
         status = Status.NOT_CLOSED
+    elif near.motions is not None and near.motions.shape[1] == 0:
+        status = Status.RIGID
     elif error > TOLERANCE:
         status = Status.INCONSISTENT
     else:
@@ -98,7 +107,9 @@ class Neighbourhood:
     ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
     itself. ``scale`` is the largest singular value of A nearby or at a random configuration and
     ``weighted_scale`` that of A M^(−1/2): pivots count as singular against these. ``smallest`` is the largest
-    value nearby of the smallest singular value of A M^(−1/2) at the generic rank.
+    value nearby of the smallest singular value of A M^(−1/2) at the generic rank. ``motions`` (nv × d): basis of the
+    motions out of the configuration where A allows velocities besides that no motion has; d = 0 where it is isolated;
+    else None (see `sarrus.analysis.rigidity`).
     """
 
     holonomic_rank: int
@@ -107,6 +118,7 @@ class Neighbourhood:
     scale: float
     weighted_scale: float
     smallest: float
+    motions: Array | None = None
 
 
 def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
@@ -115,8 +127,12 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
     Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular
     configuration the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the
-    neighbours' velocities are seeded steps too.
+    neighbours' velocities are seeded steps too. Where holonomic rows are dependent and no neighbour has a higher
+    rank, the second order says whether the configuration is rigid, and on which branches else to look.
     """
+    from sarrus.analysis.manifold import split
+    from sarrus.analysis.rigidity import look
+
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
@@ -125,9 +141,23 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
         closed, _ = descend(system, q, t, everything)
         q = closed if _residual(system, closed, t) <= DATA_TOLERANCE else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
+    found = _compared(system, samples, t)
+    if found.here < found.holonomic_rank or found.here in (system.nh, system.nv):
+        return found
+    ways = look(system, q, t, alone=all(p is q for p, _ in samples))
+    if ways.places:
+        found = _compared(system, [*samples, *((p, start) for p in ways.places)], t)
+    motions = ways.motions
+    if motions is not None and system.nc > system.nh:
+        motions = motions @ split(finite_jacobian(system, q, t, start) @ motions, 1e-6 * found.scale).kernel
+    return replace(found, motions=motions)
+
+
+def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
+    """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     anywhere = random_coordinates(system.equations, np.random.default_rng(4))
-    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, start))
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     rows = _row_scales(system, [*jacobians, elsewhere])
     scale = max(map(_largest, (*jacobians, elsewhere)))
@@ -165,14 +195,14 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     tangent = _tangent(finite_jacobian(system, q, t, v)[: system.nh], scale)
     directions = [v] if np.linalg.norm(v) > 1e-12 else []
     directions += [tangent.T @ rng.standard_normal(len(tangent)) for _ in range(_DRAWS) if len(tangent)]
-    found = []
+    found, closed = [], min(DATA_TOLERANCE, 1e-10 + 10 * _residual(system, q, t))
     for direction in directions:
         kick = 0.03 * (1.0 + float(np.linalg.norm(v))) * rng.standard_normal(system.nv)
         step = _NEAR * direction / np.linalg.norm(direction)
         away = system.move(q, step)
         near, iterations = descend(system, away, t, everything)
         fallen = np.linalg.norm(near - q) < 0.5 * np.linalg.norm(away - q) or iterations > _QUICK
-        if _residual(system, near, t) <= DATA_TOLERANCE and not fallen:
+        if _residual(system, near, t) <= closed and not fallen:
             found.append((near, v + kick))
         if len(found) == 3:
             break
@@ -224,7 +254,7 @@ def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int
     """Run Levenberg–Marquardt steps of at most one radian or metre until nothing improves."""
     phi = system.constraint_residual(q, t)
     size = float(np.linalg.norm(phi))
-    scale = 1.0
+    scale, crawling = 1.0, 0
     for iteration in range(MAX_ITERATIONS):
         if size <= 1e-15 * max(1.0, float(np.abs(q).max(initial=0.0))):
             return q, iteration
@@ -235,23 +265,26 @@ def descend(system: System, q: Array, t: float, free: Array) -> tuple[Array, int
         left, values, right = left[:, keep], values[keep], right[keep]
         slope = left.T @ phi
         improved = False
-        for _ in range(12):
+        for _ in range(_DAMPINGS):
             step = -free * (right.T @ (values * slope / (values**2 + scale * size**2)))
             step /= max(1.0, float(np.abs(step).max(initial=0.0)))
             trial = system.move(q, step)
             value = system.constraint_residual(trial, t)
-            if np.linalg.norm(value) < size:
+            length = float(np.abs(step).max(initial=0.0))
+            little = size < DATA_TOLERANCE and np.linalg.norm(value) > _LITTLE * size
+            if np.linalg.norm(value) < size and not (little and length > _FAR * size):
                 improved = True
                 break
             scale = 10.0 * scale
-            if float(np.abs(step).max(initial=0.0)) < 1e-16:
+            if length < 1e-16:
                 break
         if not improved:
             return q, iteration
         stalled = np.linalg.norm(value) > size * (1 - 1e-9) and size > DATA_TOLERANCE
+        crawling = crawling + 1 if little else 0
         q, phi, size = trial, value, float(np.linalg.norm(value))
         scale = max(0.1 * scale, 1e-4)
-        if stalled:
+        if stalled or crawling > _CRAWL:
             return q, iteration
     return q, MAX_ITERATIONS
 

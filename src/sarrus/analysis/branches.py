@@ -125,6 +125,14 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
     """
     kernel, cut = here.split.kernel, here.split.cut
     rng = np.random.default_rng(8)
+    if len(here.forms) and not any(_candidates(*_outside(here), rng)):
+        # All motions keep to the space in which every form vanishes.
+        if here.space.shape[1] == 0:
+            return (), True
+        x = here.space @ rng.standard_normal(here.space.shape[1])
+        found = _try(system, q, t, _Group(x / np.linalg.norm(x), here.space), cut, rng, trials=0)
+        if found and found[0].sides == 2:
+            return tuple(found), True
     groups: list[_Group] = []
     complete = curved = False
     for _ in range(_ROUNDS):
@@ -156,6 +164,13 @@ class _Group:
     def is_loose(self) -> bool:
         """Whether its tangents are those of one candidate alone, as on a cone, where every one has its own."""
         return self.hits == 1 and self.space.shape[1] > 1
+
+
+def _outside(here: Tangents) -> tuple[Array, int]:
+    """Return the forms on the part of the kernel normal to the space in which they vanish, and its dimension."""
+    k = here.split.kernel.shape[1]
+    across = split(here.forms.reshape(-1, k), 1e-6).right
+    return np.einsum("mij,ia,jb->mab", here.forms, across, across), across.shape[1]
 
 
 def _candidates(forms: Array, k: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
@@ -214,7 +229,13 @@ def _land(
 
 
 def _try(
-    system: System, q: Array, t: float, group: _Group, cut: float, rng: np.random.Generator
+    system: System,
+    q: Array,
+    t: float,
+    group: _Group,
+    cut: float,
+    rng: np.random.Generator,
+    trials: int = _TRIALS,
 ) -> list[Branch]:
     """Return the branches that steps along a candidate find: one where the forms are decisive, or any number."""
     x, space = group.direction, group.space
@@ -224,7 +245,7 @@ def _try(
     if decisive:
         return [Branch(space, size, decisive[0].near.split.rank, decisive[0].q, len(decisive), exact=True)]
     found: list[Branch] = []
-    for _ in range(_TRIALS):
+    for _ in range(trials):
         guess = space @ rng.standard_normal(size)
         far = _land(system, q, t, guess / np.linalg.norm(guess), STEP, cut, aside=3.0)
         landing = far and _land(system, q, t, far.direction, STEP / 4, cut)

@@ -21,6 +21,7 @@ from sarrus.analysis.manifold import (
     split,
     typical_size,
 )
+from sarrus.analysis.rigidity import look
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
@@ -55,8 +56,9 @@ class Equilibrium:
         tell: a zero eigenvalue (``neutral`` counts them), a singular configuration, no rest.
         For an unsymmetric stiffness those of M⁻¹K count, which must be real as well (no flutter without damping).
     iterations : steps taken.
-    status : OK; SINGULAR (at rest, where the rank drops); NOT_ACHIEVABLE (no place of rest found, or no inputs
-        hold q).
+    status : OK; SINGULAR (at rest, where the rank drops); RIGID (q is isolated and rests whatever acts; ``residual`` is
+        the force along the velocities of A that no finite multipliers hold); NOT_ACHIEVABLE (no place of rest found,
+        or no inputs hold q).
     """
 
     q: Array
@@ -108,10 +110,11 @@ def equilibrium(
     t : time [s], for forces and constraints that depend on it, held fixed.
     throw : raise `SolveError` for NOT_ACHIEVABLE; its ``result`` holds the best answer found.
 
-    Redundant rows are ordinary; λ is of minimum norm. Singular: the force must vanish along every motion that A
-    allows here; status SINGULAR, ``stable`` None. Constraints that move at rest (ψ ≠ 0 at v = 0) allow no rest:
-    `SolveError`. With nonholonomic rows the places of rest form surfaces, of which the nearest point is
-    found, and the stiffness is that along the allowed velocities.
+    Redundant rows are ordinary; λ is of minimum norm. Rigid: force is balanced along the motions that there are; where
+    some is left along other velocities of A the status is RIGID, and at an isolated q, which rests there. Singular:
+    the force must vanish along every motion that A allows here; status SINGULAR, ``stable`` None. Constraints that
+    move at rest (ψ ≠ 0 at v = 0) allow no rest: `SolveError`. With nonholonomic rows the places of rest form
+    surfaces, of which the nearest point is found, and the stiffness is that along the allowed velocities.
     """
     if hold and (u is not None or stable):
         raise ArgumentError(
@@ -121,6 +124,7 @@ def equilibrium(
         raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
     place = closed_start(system, np.asarray(q, dtype=float), t)
     rest = _Rest(system, u, tau, t, place)
+    rest.motions = look(system, place, t).motions
     drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))
     if drift > 1e-9:
         raise SolveError(
@@ -129,7 +133,7 @@ def equilibrium(
     iterations = 0
     if hold:
         rest.u = _holding(rest, place, limits)
-    else:
+    elif not rest.is_isolated:
         place, iterations = rest.find(place, stable)
     result = rest.describe(place, iterations)
     if throw and result.status is Status.NOT_ACHIEVABLE:
@@ -170,6 +174,7 @@ class _Rest:
         self, system: System, u: ArrayLike | None, tau: ArrayLike | None, t: float, q: Array
     ) -> None:
         self.system, self.t = system, t
+        self.motions: Array | None = None
         self.u = np.zeros(system.nu) if u is None else system.checked(u, system.nu, "u")
         self.tau = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
         self.cut = CUT * typical_size(system, q, t)
@@ -177,6 +182,11 @@ class _Rest:
         beside = [system.move(q, 0.5 * rng.standard_normal(system.nv)) for _ in range(4)]
         loads = np.nan_to_num(np.array([self.loads(p) for p in (q, *beside)]))
         self.size = float(np.linalg.norm(loads, axis=2).sum(axis=1).max())
+
+    @property
+    def is_isolated(self) -> bool:
+        """Whether no motion goes out of the start."""
+        return self.motions is not None and self.motions.shape[1] == 0
 
     def rests(self, balance: _Balance) -> bool:
         """Tell whether the force left is rounding of the forces at work here or nearby."""
@@ -207,6 +217,9 @@ class _Rest:
         values = all_rows.values[: all_rows.rank]
         multipliers = all_rows.left @ ((all_rows.right.T @ -force) / values)
         motions = all_rows.kernel
+        if self.motions is not None and not self.is_isolated:
+            ways = tangents(system, q, self.t, self.cut).space
+            motions = ways @ split(jacobian @ ways, self.cut).kernel
         return _Balance(force, motions.T @ force, jacobian, multipliers, motions, ways, all_rows.rank)
 
     def stiffness(self, q: Array, balance: _Balance) -> Array:
@@ -307,10 +320,7 @@ class _Rest:
             stable = self.flutter_verdict(q, here.motions, k)
         scale = max(float(np.abs(values).max(initial=0.0)), 1e-9 * self.size)
         neutral = int(np.count_nonzero(np.abs(values) <= _NEUTRAL * scale))
-        singular = not goes_on(self.system, q, self.t, tangents(self.system, q, self.t, self.cut))
-        status = Status.SINGULAR if singular else Status.OK
-        if not self.rests(here):
-            status = Status.NOT_ACHIEVABLE
+        status = self.status(q, here)
         return Equilibrium(
             q=read_only(q),
             u=read_only(self.u.copy()),
@@ -327,6 +337,18 @@ class _Rest:
             iterations=iterations,
             status=status,
         )
+
+    def status(self, q: Array, here: _Balance) -> Status:
+        """Return what the answer is."""
+        if self.is_isolated:
+            return Status.RIGID
+        if not self.rests(here):
+            return Status.NOT_ACHIEVABLE
+        if self.motions is None:
+            smooth = goes_on(self.system, q, self.t, tangents(self.system, q, self.t, self.cut))
+            return Status.OK if smooth else Status.SINGULAR
+        left = float(np.linalg.norm(here.force + here.jacobian.T @ here.multipliers))
+        return Status.OK if left <= TOLERANCE * self.size else Status.RIGID
 
     def flutter_verdict(self, q: Array, motions: Array, stiffness: Array) -> bool | None:
         """Return whether small undamped motions M ẍ + K x = 0 stay small, for an unsymmetric K."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.assembly import numerical_rank
+from sarrus.analysis.rigidity import is_blocked
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
@@ -39,7 +40,9 @@ def inverse_dynamics(
     singular rows are ordinary: Zᵀ S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises
     uᵀ diag(weights) u (default: ones); where they cannot produce the motion, u is the least-squares answer
     and the status NOT_ACHIEVABLE (raised as `SolveError` unless ``throw`` is False). Passive joints are those
-    no actuator acts on. Controls are not clipped to limits.
+    no actuator acts on. Controls are not clipped to limits. Rigid (``a`` or v point where A leaves velocities that no
+    motion has, and anything at an isolated q): status RIGID, raised as well; u is then what holds these directions
+    too, as far as the actuators can.
     """
     q = system.normalized(q)
     mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, t, v)
@@ -69,6 +72,13 @@ def inverse_dynamics(
         status = Status.NOT_ACHIEVABLE
     else:
         status = Status.OK
+    motions = system.motions_left
+    speed = np.asarray(v, dtype=float)
+    if motions is not None and is_blocked(system, q, speed, t, acceleration, motions):
+        status = Status.RIGID
+    elif motions is not None and status is Status.NOT_ACHIEVABLE:
+        along = float(np.linalg.norm(motions.T @ missing))
+        status = status if along > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))) else Status.RIGID
     result = InverseDynamics(
         u=read_only(u),
         multipliers=read_only(multipliers),
@@ -91,7 +101,8 @@ def constraint_rank(system: System, q: Array, v: Array, t: float, jacobian: Arra
     generic, cut = system.ensure_generic_rank(q, t, v), system.options.singular_cut
     scale = system.settings()[la.SCALE_OF_ROWS]
     rank = numerical_rank(jacobian, cut, scale)
-    if rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic:
+    unlike = rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic
+    if unlike or system.motions_left is not None:
         generic = system.ensure_generic_rank(q, t, v, renew=True)
         rank = numerical_rank(jacobian, cut, system.settings()[la.SCALE_OF_ROWS])
     return min(rank, generic)

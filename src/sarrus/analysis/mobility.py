@@ -37,7 +37,8 @@ class Mobility:
     name : name of the system.
     q : (nq,) the configuration, its loops closed to rounding; ``residual`` the largest entry of φ left.
     status : OK where the closed configurations around q are one smooth surface with the same rank all over;
-        SINGULAR where the rank is higher nearby, branches meet, or q is isolated.
+        SINGULAR where the rank is higher nearby or branches meet; RIGID where q is isolated: no motion goes on,
+        although A allows velocities (second-order rigid).
     rank, dof : rank of A, and nv − rank, the number of instantaneous motions (velocities).
     generic_rank, generic_dof : the largest rank on the branches through q, and nv less it.
     finite_dof : dimension of the configuration space here, that of the largest branch; 0 where q is isolated.
@@ -131,7 +132,7 @@ class Mobility:
         rows += [("idle" if k == 0 else "", str(motion)) for k, motion in enumerate(self.idle)]
         if self.shaky:
             rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
-        if self.status is Status.SINGULAR:
+        if self.status in (Status.SINGULAR, Status.RIGID):
             rows += self._singular_rows()
         width = max(len(label) for label, _ in rows) + 2
         return "\n".join(f"{label:<{width}}{text}".rstrip() for label, text in rows)
@@ -187,7 +188,8 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float =
     Full rank: dof = nv − rank, nothing redundant. Redundant rows (permanently, as in a planar loop closed in
     space, or Bricard's linkage): status OK, their names in ``redundant``. Singular (the rank drops here but
     not nearby): status SINGULAR, with the branches along which motion goes on, found from the quadratic forms
-    uᵀγ(x) on the kernel and tried by short steps; see `sarrus.analysis.branches`. Inconsistent by up to 1e-5:
+    uᵀγ(x) on the kernel and tried by short steps; see `sarrus.analysis.branches`. Isolated: status RIGID, no branch;
+    ``motions`` are infinitesimal then. Inconsistent by up to 1e-5:
     the loops are closed first as well as they can be, ``residual`` says how well. Loops open by more are a
     `SolveError`, q that is no number an `ArgumentError`.
 
@@ -223,11 +225,14 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float =
     motions = parts.kernel @ np.linalg.inv(parts.kernel[independent])
     motions[np.abs(motions) < 1e-14] = 0.0
     lasting = generic == parts.rank and (regular or len(branches) == 1)
+    status = Status.OK if lasting else Status.SINGULAR
+    if not regular and not branches and complete:
+        status = Status.RIGID
     return Mobility(
         name=system.name,
         q=read_only(q),
         residual=open_by(system, q, t),
-        status=Status.OK if lasting else Status.SINGULAR,
+        status=status,
         rank=parts.rank,
         dof=system.nv - parts.rank,
         generic_rank=generic,

@@ -26,6 +26,7 @@ from sarrus.analysis.manifold import (
     typical_size,
     walk,
 )
+from sarrus.analysis.rigidity import look
 from sarrus.analysis.sweep import Sweep, sweep
 from sarrus.analysis.targets import Targets
 from sarrus.errors import ArgumentError, SolveError, unknown_name
@@ -59,11 +60,11 @@ class AssemblyModes:
 
     Attributes
     ----------
-    modes : by number of hits, most first. Their ``status`` is OK, or SINGULAR where the rank drops, as where
-        two modes meet.
+    modes : by number of hits, most first. Their ``status`` is OK, SINGULAR where the rank drops, as where two modes
+        meet, or RIGID where the mechanism is isolated: no coordinate moves on from there, a driven one neither.
     tried : number of starts. A mode with a single hit suggests that others are missing.
-    freedom : number of motions left in the modes. Where it is not 0 a mode is a whole family, shown by one of
-        its configurations. A family of one motion is followed along its curve; with more, families count as
+    freedom : number of motions left in the modes that are not RIGID. Where it is not 0 a mode is a whole family, shown
+        by one of its configurations. A family of one motion is followed along its curve; with more, families count as
         different where no straight walk joins them.
     driven, values : the coordinates that were held, and where.
     """
@@ -132,7 +133,8 @@ def assembly_modes(
     throw : raise `SolveError` where nothing closes; else ``modes`` is empty.
 
     Redundant rows are ordinary. Inconsistent rows (to 1e-6, as of printed digits) close as well as they can.
-    Singular modes, in which two coincide, are found once, with status SINGULAR. Assemblies with opposite
+    Singular modes, in which two coincide, are found once, with status SINGULAR, isolated ones with status RIGID.
+    Assemblies with opposite
     instead of parallel axes do not count (see `System.assemble`).
     """
     names = (driven,) if isinstance(driven, str) else tuple(driven)
@@ -147,18 +149,20 @@ def assembly_modes(
     found: list[Array] = []
     families: list[Array] = []
     hits: list[int] = []
+    alone: list[bool] = []
     tried = quiet = 0
     while tried < _MOST and quiet < _PATIENCE:
         tried, quiet = tried + 1, quiet + 1
         q = search.attempt(rng)
         if q is None:
             continue
-        known = next((k for k, family in enumerate(families) if search.joined(family, q)), None)
+        known = next((k for k, family in enumerate(families) if search.joined(family, q, alone[k])), None)
         if known is not None:
             hits[known] += 1
         else:
             found.append(q)
-            families.append(search.family(q))
+            alone.append(_is_isolated(system, q, t))
+            families.append(q[None] if alone[-1] else search.family(q))
             hits.append(1)
             quiet = 0
     if throw and not found:
@@ -166,11 +170,12 @@ def assembly_modes(
             f"{system.name}: none of {tried} starts closed; nothing assembles with these values, or only from "
             "starts that are rare"
         )
-    generic = max((search.rank_nearby(q) for q in found), default=0)
-    modes = [
-        Mode(read_only(q), n, Status.OK if search.rank(q) == generic else Status.SINGULAR)
-        for q, n in zip(found, hits)
-    ]
+    moving = [search.rank_nearby(q) for q, rigid in zip(found, alone) if not rigid]
+    generic = max(moving, default=int(search.free.sum()))
+    modes = []
+    for q, n, rigid in zip(found, hits, alone):
+        status = Status.OK if search.rank(q) == generic else Status.SINGULAR
+        modes.append(Mode(read_only(q), n, Status.RIGID if rigid else status))
     modes.sort(key=lambda mode: -mode.hits)
     freedom = int(search.free.sum()) - generic
     return AssemblyModes(tuple(modes), tried, freedom, names, values, system, t)
@@ -268,8 +273,11 @@ class _Search:
             path.reverse()
         return np.array(path)
 
-    def joined(self, family: Array, q: Array) -> bool:
-        """Tell whether an assembly belongs to a family, or is the end of a straight walk from its first member."""
+    def joined(self, family: Array, q: Array, isolated: bool) -> bool:
+        """Tell whether an assembly belongs to a family, or is the end of a straight walk from its first member.
+
+        No walk goes out of an isolated one.
+        """
         p = family[0]
         if self.bodies:
             return bool(np.abs(self.places(p) - self.places(q)).max() < _SAME)
@@ -277,6 +285,8 @@ class _Search:
             return True
         gap = difference(self.system, p, q, self.turns)
         left = float(np.linalg.norm(gap))
+        if isolated:
+            return left < _SAME
         while left > _SAME:
             kernel = self.kernel(p)
             x = kernel @ (kernel.T @ gap)
@@ -294,6 +304,11 @@ class _Search:
         """Return positions and rotations of the bodies that modes are told apart by."""
         positions, rotations = self.system.body_placements(q)
         return np.concatenate([np.append(positions[k], rotations[k]) for k in self.bodies])
+
+
+def _is_isolated(system: System, q: Array, t: float) -> bool:
+    motions = look(system, q, t).motions
+    return motions is not None and motions.shape[1] == 0
 
 
 def _body_index(system: System, name: str) -> int:

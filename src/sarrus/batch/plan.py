@@ -8,6 +8,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sarrus.activity import unchanged
 from sarrus.batch.lane_functions import suits_lanes
@@ -22,12 +23,15 @@ from sarrus.kernels import run_state as rs
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, rosenbrock_tableau
 from sarrus.kernels.tableau import tableau
 from sarrus.mechanism.pose import Array
+from sarrus.status import Status
 from sarrus.system import System
 
 # Most rows that a thread records before they are sorted in.
 _ROOM = 4096
 # A start whose pivots are this clearly above or below the generic rank needs no second look.
 CLEAR_PIVOT = 1e-6
+# In place of ranks: no motion has the velocity of the start, or follows its forces.
+_RIGID = (-1, -1)
 # The reference of each system that was rolled out, with the time and the parameters it belongs to.
 _REFERENCES: WeakKeyDictionary[System, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
 
@@ -127,6 +131,7 @@ class Plan:
         longest = self.max_step if grid is None else min(self.max_step, 0.9 * _ROOM * grid)
         first = grid if self.adaptive else self.step
         loop.set_method(scheme, self.adaptive, self.rtol, self.atol, first, longest, self.duration)
+        loop.set_limits(None, np.inf, self.duration)
         if every is None:
             loop.state[rs.EVERY] = np.inf
             loop.state[rs.UNRECORDED] = 0.0
@@ -196,10 +201,17 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
         _check_starts(plan, given, facts)
     projected = facts[:, bl.PROJECTED] == 1.0
     clear = projected & (facts[:, bl.SMALLEST] > CLEAR_PIVOT) & (facts[:, bl.BEYOND] < CLEAR_PIVOT)
+    clear &= plan.system.motions_left is None
     others: dict[tuple[int, int], list[int]] = {}
+    seen: dict[bytes, tuple[int, int]] = {}
     for run in np.flatnonzero(~clear):
-        others.setdefault(_own_ranks(plan, given[run], ranks), []).append(int(run))
+        start = given[run].tobytes()
+        seen[start] = seen.get(start) or _own_ranks(plan, given[run], ranks)
+        others.setdefault(seen[start], []).append(int(run))
     failed, done = np.zeros(len(given), dtype=bool), np.zeros(len(given), dtype=bool)
+    rigid = others.pop(_RIGID, [])
+    done[rigid] = True
+    _end(plan, todo, rigid, Status.RIGID)
     failed[others.pop(ranks, [])] = True
     failed &= ~projected
     for own, runs in others.items():
@@ -215,8 +227,14 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
         yield Group(todo, ranks)
     elif len(rest):
         yield Group(todo.select(rest), ranks, rest)
-    todo.outcomes[failed] = 0.0
-    todo.outcomes[failed, bl.CODE], todo.outcomes[failed, bl.REACHED] = rs.PROJECTION_FAILED, plan.t0
+    _end(plan, todo, np.flatnonzero(failed), Status.PROJECTION_FAILED)
+
+
+def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
+    """Note that runs have ended before they began."""
+    chosen = np.asarray(runs, dtype=np.int64)
+    todo.outcomes[chosen] = 0.0
+    todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.t0
 
 
 def _ranks(table: np.ndarray) -> tuple[int, int]:
@@ -224,14 +242,22 @@ def _ranks(table: np.ndarray) -> tuple[int, int]:
 
 
 def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:
-    """Return the ranks that a single run would find at its start; ``otherwise`` where it cannot be closed."""
+    """Return the ranks that a single run would find at its start, `_RIGID` where nothing moves from there.
+
+    ``otherwise`` where it cannot be closed.
+    """
     s = plan.system
     with unchanged(s):
         s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
         closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
+        if closed.status is Status.RIGID:
+            return _RIGID
         if not closed.status.ok:
             return otherwise
         s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
+        if s.motions_left is not None:
+            found = s.forward_dynamics(closed.q, x[s._v_part], t=plan.t0, throw=False)
+            return _RIGID if found.status is Status.RIGID else _ranks(s.table)
         return _ranks(s.table)
 
 

@@ -79,8 +79,8 @@ def rollout(
     Returns
     -------
     Rollout
-        A run that fails is a row with its status; the others are not affected. What a run comes to does not depend on
-        the runs beside it, nor on the number of threads.
+        A run that fails is a row with its status, RIGID where nothing can move from its start; the others are not
+        affected. What a run comes to does not depend on the runs beside it, nor on the number of threads.
     """
     if not isinstance(system, System):
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")

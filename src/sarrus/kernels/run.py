@@ -31,6 +31,7 @@ from sarrus.kernels.run_state import (
     LAST_STEP,
     LOGGED,
     LONGEST,
+    MOST_STEPS,
     N_FACTS,
     NEXT_PIVOT,
     NOT_FINITE,
@@ -48,6 +49,7 @@ from sarrus.kernels.run_state import (
     SPLIT_PIVOT,
     START,
     STEP,
+    STEP_LIMIT,
     STEP_TOO_SMALL,
     STEPS,
     TRIED_ERROR,
@@ -158,6 +160,8 @@ def _advance(table, x, state, room):
         if n_events:
             _event_values(table, x, event_values, 0, work, ws)
     while x[time] < end and rows < room and state[LOGGED] + n_events <= table[la.LOG_ROOM]:
+        if state[STEPS] + state[REJECTED] >= state[MOST_STEPS]:
+            return STEP_LIMIT, rows
         t, halt = x[time], next_sample(state, end)
         last = False
         near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)

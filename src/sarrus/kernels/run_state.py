@@ -5,6 +5,7 @@ from __future__ import annotations
 # How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
 RUNNING, RENEW_CHART, DONE = -1, -2, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
+STEP_LIMIT = 20
 
 # Columns of a record after t, q, v, a, u, λ.
 ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
@@ -22,7 +23,9 @@ END, GRID, EVERY, RELATIVE, ABSOLUTE, LONGEST, SHORTEST, POWER, BETWEEN = 18, 19
 FILLED = 27
 # Samples of a control law: their period (0: none, the law acts at all times), how many there were, the time of the
 # first, and after how many of them the controls reach the actuators.
-PERIOD, SAMPLES, FIRST_SAMPLE, DELAY, N_STATE = 28, 29, 30, 31, 32
+PERIOD, SAMPLES, FIRST_SAMPLE, DELAY = 28, 29, 30, 31
+# The number of steps, accepted and rejected, at which to stop.
+MOST_STEPS, N_STATE = 32, 33
 
 # Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
 SPLIT_PIVOT = 1e-13

@@ -201,12 +201,13 @@ def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoRe
     dependent = f"; the rows of {closures} become dependent" if closures else ""
     branches = "; ".join(f"({k}) {text}" for k, text in enumerate(here.branch_descriptions, start=1))
     meeting = f"Branches that meet here, in velocities: {branches}. " if branches else ""
-    if here.status is Status.SINGULAR and not branches:
-        meeting = "No motion goes on from here, the velocities are infinitesimal. "
+    kind = "a singular configuration"
+    advice = "Motions do not form a smooth surface here; linearize beside it, on the branch you mean"
+    if Status.RIGID in (here.status, solved.status):
+        kind, advice = f"a rigid configuration ({Status.RIGID.diagnosis})", Status.RIGID.remedy
     raise SolveError(
-        f"{system.name}: no linear model at a singular configuration: the constraints have rank {here.rank} here and "
-        f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. {meeting}"
-        "Motions do not form a smooth surface here; linearize beside it, on the branch you mean",
+        f"{system.name}: no linear model at {kind}: the constraints have rank {here.rank} here and "
+        f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. {meeting}{advice}",
         result=here,
         element=here.singular_closures[0] if here.singular_closures else None,
     )
