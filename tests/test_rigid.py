@@ -57,9 +57,12 @@ def test_a_velocity_that_no_motion_has(case):
     system, q = case
     v = turned(case, 3)
     assert np.abs(system.constraint_jacobian(q) @ v).max() < 1e-12
-    found = system.forward_dynamics(q, v)
-    assert found.status is sr.Status.RIGID
-    assert found.residual > 1e-3
+    # Wherever the rank was found last: beside q the loops are open.
+    for place in (system.move(q, 0.1 * turned(case, 5)), q):
+        system.ensure_generic_rank(place, renew=True)
+        found = system.forward_dynamics(q, v)
+        assert found.status is sr.Status.RIGID
+        assert found.residual > 1e-3
     assert sr.simulate(system, q, v, duration=1.0, throw=False).status is sr.Status.RIGID
     assert impact(system, q, v, []).status is sr.Status.RIGID
 

@@ -259,6 +259,7 @@ class System(Evaluations):
         if (
             outcome == la.SINGULAR_ANSWER
             or (outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST])
+            or (outcome == la.INCONSISTENT_ANSWER and rank < self.table[la.GENERIC_RANK])
             or (outcome >= 0 and self.motions_left is not None)
         ):
             # The rank nearby may differ from where it was found: look again, here.
