@@ -98,8 +98,8 @@ def nearest_return(motion: sr.Trajectory) -> tuple[float, float]:
 def time_of_rest(motion: sr.Trajectory) -> float:
     """Return when the motion comes to rest at the collinear configuration.
 
-    The zero of a polynomial through the velocity from 0.3 to 0.05 s before: where it rests the configuration is singular,
-    and rounding decides at which of the times within 1e-4 s a record lies nearest to it.
+    The zero of a polynomial through the velocity from 0.3 to 0.05 s before. Where it rests the configuration is
+    singular, and rounding decides which of the records within 1e-4 s is nearest to it.
     """
     before = (motion.t > RETURN_TIME - 0.3) & (motion.t < RETURN_TIME - 0.05)
     roots = np.polynomial.Polynomial.fit(motion.t[before], motion.v[before, 0], 11).roots()
