@@ -124,7 +124,7 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
     brings nothing new and every candidate has come up three times.
     """
     kernel, cut = here.split.kernel, here.split.cut
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(14)
     if len(here.forms) and not any(_candidates(*_outside(here), rng)):
         # All motions keep to the space in which every form vanishes.
         if here.space.shape[1] == 0:
@@ -133,6 +133,7 @@ def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[t
         found = _try(system, q, t, _Group(x / np.linalg.norm(x), here.space), cut, rng, trials=0)
         if found and found[0].sides == 2:
             return tuple(found), True
+    rng = np.random.default_rng(8)
     groups: list[_Group] = []
     complete = curved = False
     for _ in range(_ROUNDS):

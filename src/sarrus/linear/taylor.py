@@ -205,6 +205,8 @@ def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoRe
     advice = "Motions do not form a smooth surface here; linearize beside it, on the branch you mean"
     if Status.RIGID in (here.status, solved.status):
         kind, advice = f"a rigid configuration ({Status.RIGID.diagnosis})", Status.RIGID.remedy
+    if here.status is Status.RIGID:
+        meeting = "No motion goes on from here, the velocities are infinitesimal. "
     raise SolveError(
         f"{system.name}: no linear model at {kind}: the constraints have rank {here.rank} here and "
         f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. {meeting}{advice}",
