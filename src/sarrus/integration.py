@@ -42,6 +42,8 @@ MOST_STEPS = 10_000_000
 _CALL_SECONDS = 0.1
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of a run by which it may have left the motions of a rigid mechanism, if the state is no larger than this.
+_FAR = 1e6
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
 
@@ -262,7 +264,7 @@ class Integration:
     def _has_left(self) -> bool:
         """Tell whether the run failed because it left the motions that a rigid mechanism has."""
         s, x = self.system, self.x.copy()
-        if s.nc == 0 or self.status not in _LOST or not np.isfinite(x).all():
+        if s.nc == 0 or self.status not in _LOST or not np.abs(x[: s.nq + s.nv]).max() < _FAR:
             return False
         q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
         try:

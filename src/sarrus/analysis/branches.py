@@ -223,10 +223,14 @@ def _land(
     """Step along the unit vector x and close the loops beside it; None where this leads elsewhere."""
     p = close(system, system.move(q, step * x), t, across=x[:, None])
     shift = difference(system, q, p)
-    beside = float(np.linalg.norm(shift - step * x))
-    if open_by(system, p, t) > 1e-10 + 10 * open_by(system, q, t) or not beside < aside * step:
+    beside, length = float(np.linalg.norm(shift - step * x)), float(np.linalg.norm(shift))
+    if (
+        open_by(system, p, t) > 1e-10 + 10 * open_by(system, q, t)
+        or not beside < aside * step
+        or length == 0.0
+    ):
         return None
-    return _Landing(p, shift / np.linalg.norm(shift), tangents(system, p, t, cut))
+    return _Landing(p, shift / length, tangents(system, p, t, cut))
 
 
 def _try(
