@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.activity import active, restore, unchanged
-from sarrus.analysis.manifold import close
-from sarrus.analysis.rigidity import held, is_blocked
+from sarrus.analysis.rigidity import has_left, held, is_blocked
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError, SarrusError
@@ -42,8 +41,7 @@ MOST_STEPS = 10_000_000
 _CALL_SECONDS = 0.1
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
-# Ends of a run by which it may have left the motions of a rigid mechanism, if the state is no larger than this.
-_FAR = 1e6
+# Ends of a run by which it may have left the motions of a rigid mechanism.
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
 
@@ -261,24 +259,6 @@ class Integration:
             answer = held(s, x, s.motions_left)
             a[:], row[n : n + s.nc] = answer.a, answer.multipliers
 
-    def _has_left(self) -> bool:
-        """Tell whether the run failed because it left the motions that a rigid mechanism has."""
-        s, x = self.system, self.x.copy()
-        if s.nc == 0 or self.status not in _LOST or not np.abs(x[: s.nq + s.nv]).max() < _FAR:
-            return False
-        q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
-        try:
-            q[:] = close(s, q, self.time)
-            s.ensure_generic_rank(q, self.time, v, renew=True)
-        except SarrusError:
-            return False
-        rank, answer = s.accelerate(x)
-        return bool(
-            s.motions_left is not None
-            and rank >= 0
-            and is_blocked(s, q, v, self.time, answer[: s.nv], s.motions_left)
-        )
-
     @property
     def time(self) -> float:
         """Time reached."""
@@ -349,7 +329,7 @@ class Integration:
                 if self.status is Status.ILL_POSED:
                     finite = np.isfinite(self.x).all()
                     self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
-                if self._has_left():
+                if self.status in _LOST and has_left(self.system, self.x):
                     self.status = Status.RIGID
         return None
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from sarrus.analysis.branches import find_branches, goes_on, tangents
 from sarrus.analysis.manifold import CUT, OPEN, Split, close, holonomic_jacobian, open_by, split, typical_size
+from sarrus.errors import SarrusError
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _STEP = 1e-3
 # Directions that are probed for curvature, and what counts as none, relatively.
 _PROBES, _FLAT = 3, 1e-7
+# States larger than this are no place to look at: the run flew off.
+_FAR = 1e6
 # What an acceleration may have in a direction that is closed: error of that difference, relatively; and a velocity.
 _BESIDE, _SLOW = 1e-4, 1e-6
 
@@ -99,6 +102,22 @@ def is_blocked(system: System, q: Array, v: Array, t: float, a: Array, motions: 
     push = float(np.linalg.norm(across.T @ (a - bent)))
     slip = float(np.linalg.norm(across.T @ v))
     return slip > _SLOW * speed or push > _BESIDE * (float(np.linalg.norm(a)) + speed**2)
+
+
+def has_left(system: System, x: Array) -> bool:
+    """Tell whether a run that failed at x = [q | v | u | t | p | τ] left the motions that a rigid mechanism has."""
+    s, x = system, x.copy()
+    q, v, t = x[s._q_part], x[s._v_part], float(x[s._t_index])
+    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:
+        return False
+    try:
+        q[:] = close(s, q, t)
+        s.ensure_generic_rank(q, t, v, renew=True)
+    except SarrusError:
+        return False
+    rank, answer = s.accelerate(x)
+    motions = s.motions_left
+    return rank >= 0 and motions is not None and is_blocked(s, q, v, t, answer[: s.nv], motions)
 
 
 def _across(system: System, q: Array, t: float, motions: Array) -> Array:
