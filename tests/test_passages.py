@@ -164,6 +164,18 @@ def test_motion_that_turns_back_before_the_singular_pose_comes_near_it(options):
     assert motion.determined_until == np.inf
 
 
+def test_a_value_that_is_small_all_the_time_is_no_passage():
+    """A row whose size is 1e-5 along the motion, ten times that nearby, and moves by a thousandth of it."""
+    system = sr.System.from_lagrangian(
+        nq=3,
+        lagrangian=lambda q, v, t: 0.5 * (v[0] ** 2 + v[1] ** 2 + v[2] ** 2) - 50.0 * (q[2] - 1e-5) ** 2,
+        holonomic=lambda q, t: [q[0], q[1] * q[2]],
+    )
+    motion = sr.simulate(system, [0.0, 0.0, 1.001e-5], duration=3.0, dt=1e-3)
+    assert np.ptp(motion.q[:, 2]) > 1e-8
+    assert motion.passages == ()
+
+
 def test_values_that_vanish_together_name_all_their_closures(example):
     module = example("four_bar_chain")
     system = sr.System(module.build(3))

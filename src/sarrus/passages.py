@@ -34,6 +34,7 @@ class PassageLog:
         self.array[pl.ROOM], self.array[pl.LOWEST] = ROOM, np.inf
         self.layout = pl.passage_array(table)
         self.rows: list[tuple[int, Array]] = []
+        self.largest: dict[int, float] = {}
 
     def attach(self, table: Array) -> None:
         """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
@@ -50,6 +51,7 @@ class PassageLog:
         logged = self.array[at.log : at.log + count * at.row].reshape(count, at.row)
         self.rows += [(stretch, row.copy()) for row in logged]
         self.array[pl.LOGGED] = 0.0
+        self.largest[stretch] = float(self.array[pl.HIGHEST])
 
     def passages(
         self, system: System, stretches: Iterable[tuple[float, int, dict[str, float]]]
@@ -63,7 +65,9 @@ class PassageLog:
                 _, rank, parameters = known[stretch]
                 restore(system, parameters)
                 closest = min(rows, key=lambda r: float(r[pl.LEAST]))
-                found += [_passage(system, row, rank) for row in crossed or [closest]]
+                # The pivot that the survey found at the start may be larger than all of the motion.
+                near = [closest] if closest[pl.LEAST] < pl.CLOSE * self.largest[stretch] else []
+                found += [_passage(system, row, rank) for row in crossed or near]
         return tuple(sorted(found, key=lambda passage: passage.time))
 
 

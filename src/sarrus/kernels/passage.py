@@ -23,9 +23,8 @@ from sarrus.kernels.projection import move
 from sarrus.kernels.run_state import LARGEST_PIVOT
 from sarrus.kernels.stepping import finish, slope, take_step
 
-# Sizes of the smallest pivot, relative to its largest value in the run: a minimum below the first is a passage; below
-# the second every state is measured.
-CLOSE, WATCHED = 0.05, 0.06
+# Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
+WATCHED = 0.06
 # Distance between the points through which a signed σ is interpolated, in units of that size.
 APART = 1e-3
 # Rounds of inverse iteration for the singular vectors; distance [rad, m] between states for Ȧ.
@@ -39,7 +38,7 @@ def enter(table, x, size, slopes):
     if passages[pl.KNOWN] == 0.0:
         passages[pl.KNOWN], passages[pl.LOWEST] = 1.0, np.inf
         state = at.states + int(passages[pl.LAST]) * at.width
-        passages[state + pl.SIZE], passages[state + pl.MEASURED] = size, 0.0
+        passages[state + pl.SIZE], passages[state + pl.MEASURED], passages[pl.HIGHEST] = size, 0.0, size
     _keep(table, x, slopes, passages, at.states + int(passages[pl.LAST]) * at.width, at)
 
 
@@ -64,11 +63,12 @@ def follow(table, x, size, projected, what, ended, slopes, trial, s, ws):
     )
     passages[pl.LAST], passages[pl.KNOWN] = (k + 1) % 3, min(known + 1, 3)
     passages[c + pl.SIZE], passages[c + pl.MEASURED] = size, 0.0
+    passages[pl.HIGHEST] = max(passages[pl.HIGHEST], size)
     passages[c + pl.PROJECTED], passages[c + pl.WHAT] = 1.0 if projected else 0.0, what
     _keep(table, x, slopes, passages, c, at)
     last, earlier = passages[b + pl.SIZE], passages[before + pl.SIZE] if known > 1 else np.inf
     clock = at.x + table[la.NQ] + table[la.NV] + table[la.NU]
-    valley = last <= earlier and last < size and last - 2.0 * max(size - last, earlier - last) < CLOSE
+    valley = last <= earlier and last < size and last - 2.0 * max(size - last, earlier - last) < pl.CLOSE
     close = size < WATCHED or known == 1 or (ended and size < last)
     if not close and earlier > last:
         # On the way down to zero and up again as fast, the sizes at both ends would make up the fall.
@@ -92,7 +92,7 @@ def follow(table, x, size, projected, what, ended, slopes, trial, s, ws):
             _look(table, passages, before, b, at, slopes, trial, s, ws)
     if passages[b + pl.MEASURED] != 0.0 and passages[c + pl.MEASURED] != 0.0:
         _look(table, passages, b, c, at, slopes, trial, s, ws)
-    if size >= CLOSE and passages[pl.LOWEST] < np.inf:
+    if size >= pl.CLOSE and passages[pl.LOWEST] < np.inf:
         passages[pl.STAY] += 1.0
         passages[pl.LOWEST] = np.inf
     _restore(table, slopes, passages, c, at)
@@ -241,7 +241,7 @@ def _look(table, passages, a, b, at, slopes, trial, s, ws):
         found = _search(table, passages, a, b, h, 0.0, row, at, slopes, trial, s, ws)
         if slope(table, trial, la.PIVOTS, slopes, table[la.N_STAGES], s, ws) >= 0:
             least = min(least, s[ws.facts + la.SMALLEST] / flat_at(table[la.RUN])[LARGEST_PIVOT])
-        if least >= CLOSE:
+        if least >= pl.CLOSE:
             return
     # In proportion to the time σ falls and rises: so much is left at the nearest stage.
     nearest = min(ends, max(least, rate * _distance(table, found, h)))

@@ -6,9 +6,13 @@ from typing import NamedTuple
 
 from sarrus.kernels.layout import NC, NQ, NV, input_size
 
+# Size of the smallest pivot, relative to its largest value in the run, below which a minimum is a passage.
+CLOSE = 0.05
+
 # The array begins with the number of rows in the log and its room; the number of states known (at most 3) and which of
-# them is the last; a count of the stays close to a singular configuration, and the smallest size logged in this one.
-LOGGED, ROOM, KNOWN, LAST, STAY, LOWEST, HEADER = 0, 1, 2, 3, 4, 5, 6
+# them is the last; a count of the stays close to a singular configuration, and the smallest size logged in this one;
+# and the largest size of all.
+LOGGED, ROOM, KNOWN, LAST, STAY, LOWEST, HIGHEST, HEADER = 0, 1, 2, 3, 4, 5, 6, 7
 
 # A state: smallest pivot, relative to its largest value in the run; how the step ended there (stages projected, what
 # was projected at its end); whether it was measured; σ, σ dσ/dt. Then come x, its slope, and the singular vectors u, w.
