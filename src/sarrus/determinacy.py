@@ -52,7 +52,7 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
 
 
 def _neighbour(motion: Motion) -> tuple[Array, Array]:
-    """Return a start that differs from that of the motion by rounding, the same one every time; at rest where it was."""
+    """Return a start that differs from the motion's by rounding, the same one every time; at rest where it was."""
     random = np.random.default_rng(0)
     q = np.array(motion.q, dtype=float)
     v = np.zeros(motion.system.nv) if motion.v is None else np.array(motion.v, dtype=float)
