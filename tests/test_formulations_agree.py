@@ -225,7 +225,9 @@ def test_kernel(kernel: Any, family: str) -> None:
         assert agreement.deviation(case, found.a, expected.a) < 2.0 * allowed
         assert found.rank == expected.rank
         np.testing.assert_array_equal(found.determined, expected.determined)
-        assert found.status is (Status.SINGULAR if family == "singular" else expected.status)
+        # Its forces are as exact as the condition number of the rows lets them be: 1e-8 is not enough for OK.
+        almost = family == "1e-8 from singular" and found.status is Status.ALMOST
+        assert almost or found.status is (Status.SINGULAR if family == "singular" else expected.status)
         if family != "badly scaled":
             size = np.linalg.norm(case.M, 2) * np.linalg.norm(exact)
             np.testing.assert_allclose(

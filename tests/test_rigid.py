@@ -154,7 +154,9 @@ def test_it_turns_where_its_weight_is_carried():
     weight = ca.DM([0, 0, 2.0 * G, 0, 0, 0])
     v = np.array([0.0, 0.0, 0.0, 1.0, 2.0, -1.5])
     assert system.forward_dynamics(q, v, tau=np.array(weight).ravel()).status is sr.Status.OK
-    motion = sr.simulate(system, q, v, duration=1.0, force=lambda q, v, t: weight, rtol=1e-10)
+    # Neighbours of this motion leave its branch, which no motion does: an estimate by them says nothing.
+    alone = {"rtol": 1e-10, "error_estimate": False}
+    motion = sr.simulate(system, q, v, duration=1.0, force=lambda q, v, t: weight, **alone)
     assert motion.status is sr.Status.OK
     assert np.abs(motion.q[:, :3]).max() < 1e-12
     inertia = np.array([0.1, 0.2, 0.3])
@@ -252,11 +254,11 @@ def test_a_run_ends_at_its_limit_of_steps(method):
 def test_a_run_ends_at_its_limit_of_memory():
     system = sr.System(CASES[0].build())
     q, v = CASES[0].state(0.3)
-    motion = sr.simulate(system, q, v, duration=1e3, max_bytes=1e6, throw=False)
+    motion = sr.simulate(system, q, v, duration=1e3, dt=1e-3, max_bytes=1e6, throw=False)
     assert motion.status is sr.Status.STEP_LIMIT
     rows = sum(getattr(motion, name).nbytes for name in ("t", "q", "v", "a", "u", "multipliers"))
     assert 2e5 < rows < 4e7
-    assert sr.simulate(system, q, v, duration=1.0, max_bytes=1e6, every=10).status is sr.Status.OK
+    assert sr.simulate(system, q, v, duration=1.0, dt=1e-3, max_bytes=1e6, every=10).status is sr.Status.OK
 
 
 def test_bad_limits_are_errors():

@@ -47,6 +47,8 @@ _CALL_SECONDS = 0.1
 _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# A thousand steps that come to less than this part of the run get nowhere.
+_CREEP = 1e-6
 # Ends of a run by which it may have left the motions of a rigid mechanism.
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
@@ -86,6 +88,7 @@ class Integration:
         self.control: InputFunction | None = None
         self.model: LocalModel | None = None
         self.turned = np.nan  # when the method was changed last
+        self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
             from sarrus.coordinates.chart import Chart
 
@@ -346,6 +349,8 @@ class Integration:
             if code == run.RUNNING:
                 if rows == 0:
                     self._new_block()
+                if self._creeps(end) and has_left(self.system, self.x):
+                    self.status = Status.RIGID
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
                     self.state[[run.HINTS, run.DOUBTS]] = 0.0
@@ -365,6 +370,17 @@ class Integration:
                 if self.status in _LOST and has_left(self.system, self.x):
                     self.status = Status.RIGID
         return None
+
+    def _creeps(self, end: float) -> bool:
+        """Tell whether the last steps of an adaptive run, a thousand or more, came to next to nothing.
+
+        So they do where forces push a rigid mechanism: its loops are held open by less and less.
+        """
+        steps, (time, before) = self.state[run.STEPS] + self.state[run.REJECTED], self.milestone
+        if not self.adaptive or steps - before < 1000.0:
+            return False
+        self.milestone = self.time, steps
+        return self.time - time < _CREEP * (end - self.began)
 
     def _new_block(self) -> None:
         """Make room for records; rows without a time are empty."""
@@ -477,7 +493,7 @@ class Integration:
         pivots = facts[:, [run.LARGEST, run.SMALLEST]]
         status = self.status or Status(int(self.state[run.UNSOUND]))
         unstable = bool(np.isfinite(self.state[run.UNSTABLE_SINCE]))
-        if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE, Status.PROJECTION_FAILED):
+        if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE):
             status = Status.UNSTABLE_STEP
         refusal = self._refusal(status)
         if refusal is not None:

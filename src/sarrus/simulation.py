@@ -174,6 +174,8 @@ def simulate(
     if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
         with suppress(KeyboardInterrupt):
             trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+    elif trajectory.passages:
+        trajectory = replace(trajectory, determined_until=np.nan)
     trajectory = replace(trajectory, system=given)
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure

@@ -447,7 +447,7 @@ class System(Evaluations):
     def adopt(self, other: System) -> None:
         """Take over mechanism, options and parameters of a system with the same coordinates."""
         self.mechanism, self.joint_names = other.mechanism, other.joint_names
-        self.characteristic = other.characteristic
+        self.characteristic, self._first_rows = other.characteristic, other._first_rows
         self.compiled.ridge, self.compiled.stiff = other.compiled.ridge, other.compiled.stiff
         self.driven, self.parameters = other.driven, other.parameters
         self.options = replace(other.options, on_change=self._renew_settings)

@@ -61,8 +61,8 @@ class Trajectory:
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
         other steps and begins beside it by rounding, to 1e-6 relative to 1 + |q|, or the run's rtol if that is more.
-        What comes later is not determined to that: rounding grows. Infinity where the two agree to the end, where
-        nothing was passed, and where the motion was not repeated (see `sarrus.simulate`).
+        What comes later is not determined to that: rounding grows. Infinity where the two agree to the end and where
+        nothing was passed, NaN where the motion was not repeated (see `sarrus.simulate`).
     coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
     coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
         are not known.

@@ -118,8 +118,8 @@ def _independent(columns: Array) -> list[int]:
     """Return as many independent rows of independent columns, the largest that are left first."""
     left, chosen = columns.copy(), []
     for _ in range(columns.shape[1]):
-        k = int(np.argmax(np.linalg.norm(left, axis=1)))
-        along = left[k] / np.linalg.norm(left[k])
-        left -= np.outer(left @ along, along)
+        k = int(np.argmax((left**2).sum(axis=1)))
+        along = left[k] / dense.norm(left[k])
+        left -= np.outer(dense.product(left, along), along)
         chosen.append(k)
     return sorted(chosen)

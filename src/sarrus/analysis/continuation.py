@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.analysis.descent import DATA_TOLERANCE, descend, directions, gap, longest, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.analysis.manifold import difference, turning
@@ -141,17 +142,17 @@ class _Way:
         root = np.eye(free.shape[1])
         if not self.unique:
             root = metric_root(self.system, q, self.t, self.basis / self.size.columns[:, None])
-        weighted = np.linalg.solve(root, free.T).T
-        found = -np.linalg.lstsq(weighted, residual, rcond=1e-11)[0]
+        weighted = dense.solve(root, free.T).T
+        found = -dense.product(dense.pseudoinverse(weighted, 1e-11), residual)
         out = np.zeros(self.system.nv)
-        out[~self.locked] = np.linalg.solve(root.T, found)
+        out[~self.locked] = dense.solve(root.T, found)
         return out
 
     def tangent(self, q: Array, s: float, rows: Array) -> Array:
         """Return the derivative of the motion by s, measured."""
         ahead = self.size.columns * difference(self.system, q, self.placed(q, s + 1e-3)) / 1e-3
         ahead[~self.locked] = 0.0
-        return ahead + self.solve(q, rows, rows @ ahead)
+        return ahead + self.solve(q, rows, dense.product(rows, ahead))
 
     def walk(self) -> Followed:
         """Go as far as it is possible."""
@@ -240,7 +241,7 @@ def _is_unique(columns: Array) -> bool:
     """Tell whether the columns are independent."""
     if columns.shape[1] == 0:
         return True
-    values = np.linalg.svd(columns, compute_uv=False)
+    values = dense.singular_values(columns)
     return len(values) == columns.shape[1] and bool(values[-1] > _UNIQUE * values[0])
 
 
@@ -248,5 +249,5 @@ def _reversed(before: Array, after: Array) -> bool:
     """Tell whether independent columns changed their orientation."""
     if not (_is_unique(before) and _is_unique(after)):
         return False
-    sign, _ = np.linalg.slogdet(before.T @ after)
+    sign, _ = np.linalg.slogdet(dense.product(before.T, after))
     return bool(sign < 0.0)

@@ -118,6 +118,8 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         crawling = crawling + 1 if little else 0
         q, phi, size = trial, value, left_over
         scale = max(0.1 * scale, 1e-4)
-        if stalled or crawling > _CRAWL:
+        if crawling > _CRAWL and cut > _LEAST:
+            cut, scale, crawling = _LEAST, 1.0, 0
+        elif stalled or crawling > _CRAWL:
             return q, iteration
     return q, MAX_ITERATIONS

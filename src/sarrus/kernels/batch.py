@@ -130,7 +130,7 @@ def finish_run(table, todo, run, code, samples, state, x):
     """Note the end of a run."""
     store(table, todo, run, x)
     outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
-    unstable = state[rs.UNSTABLE_SINCE] < np.inf and code in (rs.DONE, rs.NOT_FINITE, rs.PROJECTION_FAILED)
+    unstable = state[rs.UNSTABLE_SINCE] < np.inf and code in (rs.DONE, rs.NOT_FINITE)
     if unstable:
         outcome[bl.CODE] = float(rs.UNSTABLE_STEP)
     else:

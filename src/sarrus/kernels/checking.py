@@ -46,16 +46,26 @@ def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, whole, settings):
             value -= part
             size += abs(part)
         if abs(value) > settings[la.INCONSISTENT] * size:
-            length = 0.0
-            for c in range(nv):
-                length += s[ws.copy + own * nv + c] ** 2
-            length = np.sqrt(length)
+            length = _longest_beside(s, ws, nc, nv, own, settings)
             if turns < 0.0:
                 turns = _turning(s, ws, x, nq, nv)
             rounding = _alone(s, ws, nv, own) if whole else reach * length
             if abs(value) > 10.0 * ROUNDING * max(rounding, turns * length):
                 worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, nv, own, settings)))
     return worst
+
+
+@internal
+def _longest_beside(s, ws, nc, nv, j, settings):
+    """Return the length of the longest row, at ws.copy, of the closure of row j; rounding in all has its size."""
+    first, longest = la.FACTORS + nc + nv, 0.0
+    for i in range(nc):
+        if settings[first + i] == settings[first + j]:
+            total = 0.0
+            for c in range(nv):
+                total += s[ws.copy + i * nv + c] ** 2
+            longest = max(longest, total)
+    return np.sqrt(longest)
 
 
 @internal
@@ -108,7 +118,7 @@ def unmet(s, ws, nv, nc, used, whole, settings):
     for c in range(nv):
         total += s[ws.force + c] ** 2 + s[ws.step + c] ** 2
         s[ws.extra + c] = s[ws.step + c]
-    faint = (FAINT if whole else ROUNDING) ** 2 * total
+    faint = (FAINT if whole else 10.0 * ROUNDING) ** 2 * total
     short = (settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_WEIGHTED_ROWS]) ** 2 if used < nc else 0.0
     missed = False
     for j in range(nc):
