@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus import dense
 from sarrus.mechanism.elements import WORLD, Closure
 from sarrus.mechanism.pose import Array
 from sarrus.units import constraint_units, coordinate_units, velocity_units
@@ -108,17 +109,17 @@ def characteristic_length(mechanism: Mechanism) -> float:
 def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
     """Iterate over bodies and lengths on them."""
     for body in mechanism.bodies.values():
-        yield body.name, float(np.linalg.norm(body.com))
-        yield body.parent, float(np.linalg.norm(body.placement.position))
+        yield body.name, dense.norm(body.com)
+        yield body.parent, dense.norm(body.placement.position)
         for joint in body.joints:
-            yield body.name, float(np.linalg.norm(joint.anchor))
+            yield body.name, dense.norm(joint.anchor)
     for element in mechanism.constraints():
         if isinstance(element, Closure):
-            yield element.body1, float(np.linalg.norm(element.pose1.position))
-            yield element.body2, float(np.linalg.norm(element.pose2.position))
+            yield element.body1, dense.norm(element.pose1.position)
+            yield element.body2, dense.norm(element.pose2.position)
             yield element.body2, element.length
     for contact in mechanism.contacts.values():
-        yield contact.body, float(np.linalg.norm(contact.point))
+        yield contact.body, dense.norm(contact.point)
     for spring in mechanism.springs.values():
-        yield spring.body1, float(np.linalg.norm(spring.point1))
-        yield spring.body2, float(np.linalg.norm(spring.point2))
+        yield spring.body1, dense.norm(spring.point1)
+        yield spring.body2, dense.norm(spring.point2)

@@ -138,7 +138,7 @@ def difference(system: System, start: Array, end: Array, turns: np.ndarray | Non
             gap[part] = -np.asarray(end[part]) - start[part]
     if turns is not None:
         gap[turns] -= 2 * np.pi * np.rint(gap[turns] / (2 * np.pi))
-    return np.asarray(np.linalg.lstsq(rate_matrix(system, start), gap, rcond=None)[0])
+    return dense.product(dense.pseudoinverse(rate_matrix(system, start)), gap)
 
 
 @dataclass(frozen=True)
