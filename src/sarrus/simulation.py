@@ -118,10 +118,11 @@ def simulate(
     with somewhat other steps, from a start that differs by rounding (see `sarrus.determinacy`), and
     ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints are met in the least-squares
     sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out of which there is
-    no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`). A complete motion
-    whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is NOT_DETERMINED: both are
-    a warning (`AccuracyWarning`), not an error. Fixed steps of RK4 that leave its region of stability are an
-    UNSTABLE_STEP, which is one.
+    no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
+
+    A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is
+    NOT_DETERMINED: both are a warning (`sarrus.errors.AccuracyWarning`), not an error. Fixed steps of RK4 that leave
+    its region of stability are an UNSTABLE_STEP, which is one.
 
     Returns
     -------

@@ -199,7 +199,7 @@ class System(Evaluations):
     ) -> int:
         """Find, once, the rank that A has at generic closed configurations near q, the kernels' most.
 
-        ``motions_left`` is then None, or at a rigid q the basis of the motions that there are (see `Neighbourhood`).
+        ``motions_left`` is then None, or at a rigid q the basis of the motions that there are (see ``Neighbourhood``).
         """
         with self.lock:
             if not self._generic_known or renew or self._switched != self.parameters.switched:
