@@ -20,8 +20,8 @@ from sarrus.trajectory import Trajectory
 
 # A motion is INACCURATE from this relative error on: of the motion's size in lengths, of one radian in angles.
 INACCURATE = 3e-4
-# Times at which two runs are compared, at most.
-_TIMES = 100
+# Times at which two runs are compared, at most; with fewer than so many a coarser run says too little.
+_TIMES, _FEW = 100, 4
 # Orders of the methods with fixed steps.
 _ORDERS = {"rk4": 4, "dopri5": 5, "dop853": 8, "rodas4": 4, "rodas5p": 5}
 
@@ -33,15 +33,20 @@ def is_repeatable(motion: Motion) -> bool:
 
 def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     """Return the trajectory with ``error``, and INACCURATE where that leaves no digit."""
-    records = _checkpoints(trajectory, motion)
-    if len(records) == 0:
+    if len(trajectory.t) < 2:
         return trajectory
-    times, q = trajectory.t[records], trajectory.q[records]
     scale = coordinate_scales(motion, trajectory)
     coarser, excess, finer = _variants(motion)
-    error = _difference(motion.repeat(times, coarser), q, scale) / excess
+
+    def difference(records: np.ndarray, factor: float) -> Array:
+        return _difference(motion.repeat(trajectory.t[records], factor), trajectory.q[records], scale)
+
+    records = _checkpoints(trajectory, motion)
+    error = difference(records, coarser) / excess if len(records) >= _FEW else np.full(1, np.inf)
     if not error.max() * excess < INACCURATE:
-        error = _difference(motion.repeat(times, finer), q, scale)
+        records = np.unique(np.linspace(1, len(trajectory.t) - 1, _TIMES).astype(int))
+        error = difference(records, finer)
+    times = trajectory.t[records]
     error = np.maximum.accumulate(error)
     at_all = np.interp(trajectory.t, times, error, left=0.0)
     status, message = trajectory.status, trajectory.message
@@ -87,8 +92,6 @@ def _checkpoints(trajectory: Trajectory, motion: Motion) -> np.ndarray:
     steps are fixed they are on its grid.
     """
     count = len(trajectory.t)
-    if count < 2:
-        return np.zeros(0, dtype=int)
     most = max(1, min(_TIMES, trajectory.steps // (20 if motion.scheme.adaptive else 40)))
     stride = -(-(count - 1) // most)
     if not motion.scheme.adaptive and count > 8:
