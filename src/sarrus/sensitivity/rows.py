@@ -6,7 +6,6 @@ import numpy as np
 
 from sarrus import dense
 from sarrus.dense import product
-from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
 
 
@@ -39,12 +38,3 @@ class RankedRows:
         r + A s with s and μ held.
         """
         return self.acceleration_change(mass, np.zeros((len(mass), *residual.shape[1:])), residual)
-
-
-def require_rank(name: str, rank: int, generic: int) -> None:
-    """Raise `SolveError` where the rank is below that nearby."""
-    if rank < generic:
-        raise SolveError(
-            f"{name}: no derivatives at a singular configuration: the constraints have rank {rank} here and {generic} "
-            "nearby"
-        )
