@@ -15,33 +15,39 @@ import numpy as np
 
 from sarrus.mechanism.pose import Array
 from sarrus.motion import Motion
+from sarrus.repetition import LOST, compared, difference
 from sarrus.status import Status
 from sarrus.trajectory import Trajectory
 
 # Relative change of the start, some units of rounding. Relative distance from which motions count as parted, unless the
-# tolerance of the run is more; and from which on no digit is left.
-CHANGE, PARTED, LOST = 1e-15, 1e-6, 3e-4
+# tolerance of the run is more.
+CHANGE, PARTED = 1e-15, 1e-6
 # Distance of two motions before a passage, as a part of their distance from the singular configuration, that leaves it
 # open on which side of it they pass.
 SIDE = 0.01
 # Fixed steps of the repetition in those of the run, and tolerances likewise.
 STEP, TOLERANCE = 0.95, 4.0
-# Most times at which the two are compared.
-MOST = 200
+# Where the repetition lays a singular configuration between stages: else it makes the same error there.
+PLACE = 0.3
 
 
 def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     """Return the trajectory with ``determined_until``; NOT_DETERMINED where no digit is at its end."""
-    times = _compared_times(trajectory)
-    if not trajectory.passages or len(times) == 0:
+    records = compared(trajectory, *(passage.time for passage in trajectory.passages))
+    if not trajectory.passages or len(records) == 0:
         return trajectory
     q, v = _neighbour(motion)
-    scheme = motion.scheme
-    most_steps = 4 * (trajectory.steps + trajectory.rejected) + 1000
-    again = motion.repeat(times, TOLERANCE if scheme.adaptive else STEP, q=q, v=v, max_steps=most_steps)
-    own = trajectory.q[np.searchsorted(trajectory.t, times)]
-    apart = (np.abs(again - own) / (1.0 + np.abs(own))).max(axis=1, initial=0.0)
-    apart[np.isnan(apart)] = np.inf
+    scheme, times = motion.scheme, trajectory.t[records]
+    apart = difference(
+        motion,
+        trajectory,
+        records,
+        TOLERANCE if scheme.adaptive else STEP,
+        q=q,
+        v=v,
+        scheme=replace(scheme, place=PLACE),
+        max_steps=4 * (trajectory.steps + trajectory.rejected) + 1000,
+    )
     until = _agree_until(trajectory, times, apart, max(PARTED, scheme.rtol if scheme.adaptive else 0.0))
     lost = _agree_until(trajectory, times, apart, LOST)
     if lost == np.inf:
@@ -58,13 +64,6 @@ def _neighbour(motion: Motion) -> tuple[Array, Array]:
     v = np.zeros(motion.system.nv) if motion.v is None else np.array(motion.v, dtype=float)
     q += CHANGE * (1.0 + np.abs(q)) * random.choice([-1.0, 1.0], q.shape)
     return q, v * (1.0 + CHANGE * random.choice([-1.0, 1.0], v.shape))
-
-
-def _compared_times(trajectory: Trajectory) -> Array:
-    """Return recorded times after the start at which the neighbour is wanted, about evenly spread."""
-    t = np.unique(trajectory.t)[1:]
-    wanted = np.linspace(trajectory.t[0], trajectory.t[-1], MOST + 1)[1:]
-    return t[np.unique(np.minimum(np.searchsorted(t, wanted), len(t) - 1))] if len(t) else t
 
 
 def _agree_until(trajectory: Trajectory, times: Array, apart: Array, tolerance: float) -> float:

@@ -217,9 +217,21 @@ class Integration:
         state[run.GRID_START], state[run.GRID_NEXT] = self.time, 1.0
         state[run.STEP] = min(1e-4, duration, max_step) if scheme.adaptive else scheme.dt
         self._install(scheme.method)
+        self.times = np.zeros(0)
         if self.chart is not None:
             self.chart.attach(self.table)
             self.chart.renew(self.table, self.settings, self.x)
+
+    def record_only(self, times: Array) -> None:
+        """Record the start, the end and these ascending times, none before the start; the steps are as they are."""
+        self.times, state = np.ascontiguousarray(times, dtype=float), self.state  # kept alive
+        self.table[la.TIMES] = self.times.ctypes.data
+        state[run.N_TIMES], state[run.GRID], state[run.GRID_NEXT], state[run.EVERY] = (
+            len(times),
+            0.0,
+            0.0,
+            np.inf,
+        )
 
     def _install(self, method: str) -> None:
         """Have the kernel step with a method from now on."""
@@ -243,7 +255,10 @@ class Integration:
         entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
         table[entries] = [array.ctypes.data for array in self.weights]
         table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
-        state[run.POWER], state[run.BETWEEN] = -1.0 / (scheme.error_order + 1), scheme.between
+        state[run.POWER], state[run.BETWEEN] = (
+            -1.0 / (scheme.error_order + 1),
+            scheme.between(self.scheme.place),
+        )
         state[[run.HINTS, run.DOUBTS, run.THRESHOLD]] = 0.0
         if self.scheme.stiff is not None:
             state[run.THRESHOLD] = EASY if method == self.scheme.stiff else STIFF_8
@@ -474,6 +489,19 @@ class Integration:
             return error
         return None
 
+    def _rows(self) -> Array:
+        """Return what was recorded; empty rows have no time."""
+        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, self._width))
+        return rows[~np.isnan(rows[:, 0])]
+
+    def coordinates(self, times: Array) -> Array:
+        """Return the recorded q (len(times), nq) at times, NaN where there is no record."""
+        rows = self._rows()
+        close = 1e-9 * (times[-1] - self.began)
+        index = np.minimum(np.searchsorted(rows[:, 0], times - close), len(rows) - 1)
+        found = np.abs(rows[index, 0] - times) <= close
+        return np.where(found[:, None], rows[index, 1 : 1 + self.system.nq], np.nan)
+
     def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
         """Return what was recorded, with limit crossings found."""
         s = system
@@ -485,8 +513,7 @@ class Integration:
         if self.solver is not None:
             failure = self.solver.failure or failure
             doubt = self.solver.verdict(self.project != la.NOTHING)
-        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, self._width))
-        rows = rows[~np.isnan(rows[:, 0])]
+        rows = self._rows()
         widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
         t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         t = t[:, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -104,22 +105,18 @@ class Motion:
     def repeat(self, times: Array, factor: float, **others: Any) -> Array:
         """Return the coordinates at ``times`` of the same motion with ``factor`` times the step, or the tolerances.
 
-        ``others`` are arguments in which it differs too. NaN from where that run fails.
+        The times ascend; its steps do not depend on them. ``others`` are arguments in which it differs too. NaN from
+        where that run fails.
         """
         control = self.control.twin() if isinstance(self.control, Law) else self.control
-        again = replace(self, scheme=self.scheme.scaled(factor), control=control, events=(), **others)
-        q = np.full((len(times), self.system.nq), np.nan)
+        again = replace(self, control=control, events=(), **others)
+        again = replace(again, scheme=again.scheme.scaled(factor))
         with unchanged(self.system), progress_bar(self.duration, False) as bar:
             loop, switcher = again._begin()
-            for k, time in enumerate(times):
-                try:
-                    _advance(loop, switcher, float(time), bar, keep=True)
-                except SarrusError:
-                    break
-                if loop.status is not None:
-                    break
-                q[k] = loop.x[: self.system.nq]
-        return q
+            loop.record_only(times)
+            with suppress(SarrusError):
+                _advance(loop, switcher, float(times[-1]), bar, keep=True)
+        return loop.coordinates(times)
 
     def _begin(self) -> tuple[Integration, Switcher | None]:
         """Return a time loop at the start, and what switches in it."""

@@ -27,7 +27,8 @@ class Scheme:
 
     ``stiff`` names the implicit method that takes over from ``method`` where stability holds the steps back, and hands
     back where it does not; None where nothing takes over. ``dt`` is the fixed step, or the interval of the records of
-    an adaptive run (None: every step).
+    an adaptive run (None: every step). A singular configuration is laid at ``place``, from 0 to 1, in the widest gap
+    between the stages of a step.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Scheme:
     rtol: float
     atol: float
     dt: float | None
+    place: float = 0.5
 
     def scaled(self, factor: float) -> Scheme:
         """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid."""

@@ -17,7 +17,7 @@ from sarrus.kernels import run_state as rs
 from sarrus.kernels.batch import begin, end_of, finish_run, held_inputs, keep
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.run import record
+from sarrus.kernels.recording import record
 from sarrus.kernels.stepping import set_control
 
 W = bl.LANES

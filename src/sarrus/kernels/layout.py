@@ -69,8 +69,9 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
 PASSAGE = 60  # the array where singular passages are noted, see `sarrus.kernels.passage_layout` (0: none are)
-N_QUATERNIONS = 61  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 62
+TIMES = 61  # the array of times at which a run is recorded besides
+N_QUATERNIONS = 62  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 63
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2

@@ -74,8 +74,16 @@ def follow(table, x, size, projected, what, ended, slopes, trial, s, ws):
         # On the way down to zero and up again as fast, the sizes at both ends would make up the fall.
         h, taken = passages[c + clock] - passages[b + clock], passages[b + clock] - passages[before + clock]
         close = (earlier - last) * h > 0.5 * (last + size) * taken
-    if not (valley or close):
-        return
+    if valley or close:
+        _find(table, x, valley, close, known, before, b, c, passages, at, slopes, trial, s, ws)
+    if size >= pl.CLOSE and passages[pl.LOWEST] < np.inf:
+        passages[pl.STAY] += 1.0
+        passages[pl.LOWEST] = np.inf
+
+
+@internal
+def _find(table, x, valley, close, known, before, b, c, passages, at, slopes, trial, s, ws):
+    """Log the passages between the last three states, the last one at x, where they are ``close`` or a ``valley``."""
     chart = flat_at(table[la.CHART]) if table[la.CHART] != 0 else passages
     gauge, failed = chart[la.CHART_GAUGE], chart[la.CHART_FAILED]
     if close:
@@ -92,9 +100,6 @@ def follow(table, x, size, projected, what, ended, slopes, trial, s, ws):
             _look(table, passages, before, b, at, slopes, trial, s, ws)
     if passages[b + pl.MEASURED] != 0.0 and passages[c + pl.MEASURED] != 0.0:
         _look(table, passages, b, c, at, slopes, trial, s, ws)
-    if size >= pl.CLOSE and passages[pl.LOWEST] < np.inf:
-        passages[pl.STAY] += 1.0
-        passages[pl.LOWEST] = np.inf
     _restore(table, slopes, passages, c, at)
     if table[la.CHART] != 0:
         chart[la.CHART_GAUGE], chart[la.CHART_FAILED] = gauge, failed

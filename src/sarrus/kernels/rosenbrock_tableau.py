@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from sarrus.errors import ArgumentError
+from sarrus.kernels.tableau import widest_gap
 from sarrus.mechanism.pose import Array
 
 IMPLICIT_METHODS = ("rodas4", "rodas5p")
@@ -74,12 +75,9 @@ class RosenbrockTableau:
     time_weights: Array
     m: Array
 
-    @property
-    def between(self) -> float:
-        """Middle of the widest gap between the stages, as a fraction of the step."""
-        nodes = np.unique(self.nodes)
-        widest = int(np.diff(nodes).argmax())
-        return float(0.5 * (nodes[widest] + nodes[widest + 1]))
+    def between(self, place: float) -> float:
+        """Return where a singular configuration is laid in a step, see `sarrus.kernels.tableau.widest_gap`."""
+        return widest_gap(self.nodes, place)
 
     def packed(self) -> Array:
         """Return γ, a, C, α, γ_i and m one after the other, as `sarrus.kernels.rosenbrock` reads them."""

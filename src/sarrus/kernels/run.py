@@ -9,46 +9,37 @@ from sarrus.kernels.flat import flat_at, flat_pointer, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.passage import enter, follow, is_full
 from sarrus.kernels.power import power
+from sarrus.kernels.recording import count_wanted, record, record_between, record_passed
 from sarrus.kernels.run_state import (
     ABSOLUTE,
     BETWEEN,
     BLOCKED,
-    CONDITION,
     CONTROL_FAILED,
     DONE,
     DOUBTFUL,
     END,
-    ENERGY,
     EVENT,
     EVERY,
     FACTOR,
     FILLED,
-    GRID,
-    GRID_NEXT,
-    GRID_START,
     ILL_POSED,
     KEEP_LAST,
-    LARGEST,
     LARGEST_PIVOT,
     LAST_PIVOT,
     LAST_STEP,
     LOGGED,
     LONGEST,
     MOST_STEPS,
-    N_FACTS,
     NEXT_PIVOT,
     NOT_FINITE,
     OTHER_METHOD,
     POWER,
     PROJECTION_FAILED,
-    RANK,
     REJECTED,
     RELATIVE,
     RENEW_CHART,
-    RESIDUAL,
     RUNNING,
     SHORTEST,
-    SMALLEST,
     SPLIT,
     SPLIT_PIVOT,
     START,
@@ -79,48 +70,14 @@ AHEAD = 4.0
 LOOK_EVERY = 8
 
 
-@internal
-def record(table, x, rank, index, s, ws):
-    """Fill the record ``index``: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
-    nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
-    n = nq + nv
-    row = flat_at(table[la.RECORDS] + 8 * index * (1 + n + nv + nu + nc + N_FACTS))
-    row[0] = x[n + nu]
-    at = 1
-    for i in range(n):
-        row[at + i] = x[i]
-    at += n
-    for i in range(nv):
-        row[at + i] = s[ws.a + i]
-    at += nv
-    for i in range(nu):
-        row[at + i] = x[n + i]
-    at += nu
-    for j in range(nc):
-        row[at + j] = s[ws.lam + j]
-    at += nc
-    call_native(table[la.ENERGY], x, 0, row, at + ENERGY)
-    row[at + RANK] = rank
-    row[at + LARGEST] = s[ws.facts + la.LARGEST]
-    row[at + SMALLEST] = s[ws.facts + la.SMALLEST]
-    row[at + CONDITION] = s[ws.facts + la.CONDITION]
-    residual = 0.0
-    if nh > 0:
-        call_native(table[la.POSITION], x, 0, s, ws.native)
-        for j in range(nh):
-            residual = max(residual, abs(s[ws.native + j]))
-    row[at + RESIDUAL] = residual
-
-
 def advance(table_pointer, x_pointer, limit):
     """Advance x to the time state[END] or until the records are full; return how it ended.
 
     ``state`` at table[RUN] persists between calls (see `sarrus.kernels.run_state`). Without error estimates the steps
     are state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
-    (state[UNRECORDED] = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal; state[GRID] > 0
-    asks for records at its multiples after state[GRID_START]: each is the end of a step of its own from where the
-    step that passes it began, so the steps do not depend on it. The event log gets a row (index, time) per
-    crossing, state[LOGGED] counts them. ``limit`` is the number of rows to write at most.
+    (state[UNRECORDED] = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after
+    every state[EVERY] steps, on a grid, or at given times (see `sarrus.kernels.recording`). The event log gets a row
+    (index, time) per crossing, state[LOGGED] counts them. ``limit`` is the number of rows to write at most.
     """
     table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     state = flat_at(table[la.RUN])
@@ -138,7 +95,7 @@ def _advance(table, x, state, room):
     s = table[la.N_STAGES]
     adaptive, n_events = table[la.N_ERRORS] > 0, table[la.N_EVENTS] + table[la.N_WATCHED]
     project, project_every = table[la.PROJECT], table[la.PROJECT_EVERY]
-    end, grid, every, between = state[END], state[GRID], state[EVERY], state[BETWEEN]
+    end, every, between = state[END], state[EVERY], state[BETWEEN]
     rtol, atol, h_max, h_min, exponent = (
         state[RELATIVE],
         state[ABSOLUTE],
@@ -209,7 +166,8 @@ def _advance(table, x, state, room):
                 last = last and whole
             if beside and rows + 2 > room:
                 return RUNNING, rows
-        if grid > 0.0 and rows + int(h / grid) + 2 > room:
+        wanted = count_wanted(table, state, t, h)
+        if wanted > 0 and rows + wanted + 1 > room:
             return RUNNING, rows
         good = take_step(table, adaptive, near, x, h, slopes, new, work, ws)
         if (
@@ -282,24 +240,16 @@ def _advance(table, x, state, room):
                 table, near, x, h, slopes, new, trial, work, ws, what,
                 state, event_values, values, settings[la.EVENT_TOLERANCE],
             )  # fmt: skip
-        on_grid = False
-        while grid > 0.0:
-            wanted = state[GRID_START] + state[GRID_NEXT] * grid
-            on_grid = abs(wanted - new[time]) <= 1e-9 * grid
-            if wanted > new[time] + 1e-9 * grid:
-                break
-            state[GRID_NEXT] += 1.0
-            if on_grid:
-                break
-            if not _sample(table, near, x, wanted, slopes, trial, work, ws, what, rows):
-                return PROJECTION_FAILED, rows
-            rows += 1
+        written, on_time = record_passed(table, state, near, x, new, h, slopes, trial, work, ws, what, rows)
+        if written < 0:
+            return PROJECTION_FAILED, rows
+        rows += written
         if beside:
             # The step went past its target: the record there comes from a step of its own.
             state[STEPS] += 1.0
             state[UNRECORDED] += 1.0
             if state[UNRECORDED] >= every and not (stop and new[time] < target):
-                if not _sample(table, near, x, target, slopes, trial, work, ws, what, rows):
+                if not record_between(table, near, x, target, slopes, trial, work, ws, what, rows):
                     return PROJECTION_FAILED, rows
                 rows += 1
                 state[UNRECORDED] = 0.0
@@ -327,7 +277,7 @@ def _advance(table, x, state, room):
             rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
         if due and not adaptive:
             _realign(state, x[time])
-        if stop or on_grid or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
+        if stop or on_time or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
             record(table, x, rank, rows, work, ws)
             rows += 1
             state[UNRECORDED] = 0.0
@@ -370,19 +320,6 @@ def _worn(chart, settings, adaptive):
     return chart[la.CHART_GAUGE] < settings[la.CHART_LIMIT] or (
         not adaptive and chart[la.CHART_GAUGE] < AHEAD * falling
     )
-
-
-@internal
-def _sample(table, near, x, time, slopes, trial, s, ws, what, row):
-    """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
-    clock = table[la.NQ] + table[la.NV] + table[la.NU]
-    take_step(table, False, near, x, time - x[clock], slopes, trial, s, ws)
-    trial[clock] = time
-    if not finish(table, trial, what):
-        return False
-    rank = slope(table, trial, la.PIVOTS, slopes, table[la.N_STAGES], s, ws)
-    record(table, trial, rank, row, s, ws)
-    return True
 
 
 @internal

@@ -33,7 +33,9 @@ UNSTABLE, UNSTABLE_ERROR, UNSTABLE_SINCE, UNSTABLE_SIZE = 35, 36, 37, 38
 # The number of steps, accepted and rejected, at which to stop.
 MOST_STEPS = 39
 # What became of the last solve that was looked at, where it was no full answer, and of two in a row (`Status`).
-DOUBTFUL, UNSOUND, N_STATE = 40, 41, 42
+DOUBTFUL, UNSOUND = 40, 41
+# How many times there are at table[TIMES] at which records are wanted.
+N_TIMES, N_STATE = 42, 43
 
 # h |λ| from which on the explicit method of order 8 is held back by stability, not by accuracy (Hairer and Wanner,
 # Solving Ordinary Differential Equations II, 2nd ed., IV.2).

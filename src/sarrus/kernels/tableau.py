@@ -27,13 +27,17 @@ class Tableau:
     errors: Array
     error_order: int
 
-    @property
-    def between(self) -> float:
-        """Middle of the widest gap between the stages, as a fraction of the step; of equal ones the last."""
-        nodes = np.unique(np.concatenate([self.c, [1.0]]))
-        gaps = np.diff(nodes)
-        widest = int(np.flatnonzero(gaps > gaps.max() - 1e-9)[-1])
-        return float(0.5 * (nodes[widest] + nodes[widest + 1]))
+    def between(self, place: float) -> float:
+        """Return where a singular configuration is laid in a step, see `widest_gap`."""
+        return widest_gap(np.append(self.c, 1.0), place)
+
+
+def widest_gap(nodes: Array, place: float) -> float:
+    """Return the fraction of a step at a ``place``, 0 to 1, in the widest gap between nodes; of equal gaps the last."""
+    nodes = np.unique(nodes)
+    gaps = np.diff(nodes)
+    widest = int(np.flatnonzero(gaps > gaps.max() - 1e-9)[-1])
+    return float(nodes[widest] + place * gaps[widest])
 
 
 METHODS = ("rk4", "dopri5", "dop853")
