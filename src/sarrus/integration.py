@@ -13,23 +13,21 @@ from sarrus.activity import active
 from sarrus.analysis.rigidity import has_left, held, is_blocked
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.errors import ArgumentError
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, projection, projection_with_energy
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
-from sarrus.kernels.run_state import EASY, LIMIT_OF_RK4, STIFF_8
+from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import Tableau, tableau
-from sarrus.limits import find_limit_crossings
 from sarrus.mechanism.pose import Array
 from sarrus.passages import PassageLog
+from sarrus.recorder import Recorder
 from sarrus.records import EventRecord
 from sarrus.run_options import Scheme
 from sarrus.status import Status
 from sarrus.system import System
-from sarrus.trajectory import Trajectory
-from sarrus.units import labels
 
 if TYPE_CHECKING:
     from sarrus.coordinates.chart import Chart
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
 START_TOLERANCE = 1e-5
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
-# A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
-_CALL_SECONDS = 0.1
 # Ends of an adaptive run that the other of two methods may prevent.
 _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
@@ -114,9 +110,8 @@ class Integration:
         self.state[run.FACTOR] = 10.0
         self.state[run.TRIED_ERROR] = np.inf
         self.state[run.MOST_STEPS], self.max_bytes = MOST_STEPS, np.inf
-        self.blocks: list[Array] = []
         self.records: list[EventRecord] = []
-        self.rows, self.filled = 256, 0
+        self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
 
@@ -295,9 +290,10 @@ class Integration:
         s = self.system
         if s.motions_left is None or any(active(s)[contact.name] for contact in s.equations.contacts):
             return
-        self._new_block()
-        _, self.filled = self._advance(self.time, self.blocks[-1])
-        row = self.blocks[-1][0]
+        room = self.recorder.begin_block()
+        _, rows = self._advance(self.time, room)
+        self.recorder.filled += rows
+        row = room[0]
         v, a = row[1 + s.nq : 1 + s.nq + 2 * s.nv].reshape(2, s.nv)
         if is_blocked(s, self.x[: s.nq], v, self.time, a, s.motions_left):
             self.status = Status.RIGID
@@ -339,23 +335,16 @@ class Integration:
         self.state[run.KEEP_LAST] = float(keep)
         self.switched_by = None
         while self.status is None:
-            if not self.blocks or len(self.blocks[-1]) - self.filled < 16:
-                if sum(block.nbytes for block in self.blocks) >= self.max_bytes:
-                    self.status = Status.STEP_LIMIT
-                    break
-                self._new_block()
-            room = self.blocks[-1][self.filled :]
+            room = self.recorder.room(self.max_bytes)
+            if room is None:
+                self.status = Status.STEP_LIMIT
+                break
             began = perf_counter()
             code, rows = self._advance(end, room)
-            elapsed = perf_counter() - began
-            self.filled += rows
+            self.recorder.note(rows, perf_counter() - began)
             if self.solver is not None and self.solver.interrupted:
                 raise KeyboardInterrupt
-            self._collect()
-            if rows >= len(room) - 2 and elapsed < 0.5 * _CALL_SECONDS:
-                self.rows = min(4 * self.rows, 65536)
-            elif elapsed > 2 * _CALL_SECONDS:
-                self.rows = max(self.rows // 4, 64)
+            self.collect()
             bar.update(self.time - self.began)
             if code == run.DONE:
                 return None
@@ -363,7 +352,7 @@ class Integration:
                 return self.switched_by
             if code == run.RUNNING:
                 if rows == 0:
-                    self._new_block()
+                    self.recorder.begin_block()
                 if self._creeps(end) and has_left(self.system, self.x):
                     self.status = Status.RIGID
             elif code == run.OTHER_METHOD:
@@ -396,12 +385,6 @@ class Integration:
             return False
         self.milestone = self.time, steps
         return self.time - time < _CREEP * (end - self.began)
-
-    def _new_block(self) -> None:
-        """Make room for records; rows without a time are empty."""
-        self.blocks.append(np.empty((self.rows, self._width)))
-        self.blocks[-1][:, 0] = np.nan
-        self.filled = 0
 
     def renew(self) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
@@ -440,13 +423,8 @@ class Integration:
         """Have the kernel compiled before the clock starts: a call that takes no step."""
         before = self.state.copy()
         self.state[run.UNRECORDED] = 0.0
-        self._advance(self.time, np.empty((0, self._width)))
+        self._advance(self.time, self.recorder.nothing)
         self.state[:] = before
-
-    @property
-    def _width(self) -> int:
-        s = self.system
-        return 1 + s.nq + 2 * s.nv + s.nu + s.nc + run.N_FACTS
 
     def _advance(self, end: float, block: Array) -> tuple[int, int]:
         """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
@@ -454,18 +432,7 @@ class Integration:
         code = advance(self.table, self.x, len(block))
         return code, int(self.state[run.FILLED])
 
-    def _starts(self, t: Array) -> list[int]:
-        """Return the first record of each stretch between switches, and the number of records."""
-        return [max(0, int(np.searchsorted(t, s[0], "right")) - 1) for s in self.stretches] + [len(t)]
-
-    def _generic_ranks(self, t: Array) -> Array:
-        """Return the generic rank of the constraints at each record."""
-        ranks, starts = np.zeros(len(t)), self._starts(t)
-        for (_, rank, _), start, end in zip(self.stretches, starts, starts[1:]):
-            ranks[start:end] = rank
-        return ranks
-
-    def _collect(self) -> None:
+    def collect(self) -> None:
         """Take the events and the singular passages that the kernel logged."""
         logged = int(self.state[run.LOGGED])
         for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
@@ -476,93 +443,3 @@ class Integration:
                 self.switched_by = int(k) - len(self.events)
         self.state[run.LOGGED] = 0.0
         self.passages.collect(len(self.stretches) - 1)
-
-    def _refusal(self, status: Status) -> SarrusError | None:
-        """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
-        q, v = np.split(self.x[: self.system.nq + self.system.nv], [self.system.nq])
-        law, ended = getattr(self, "law", None), status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
-        if not (ended and isinstance(law, Law) and np.isfinite(q).all() and np.isfinite(v).all()):
-            return None
-        try:
-            law(q, v, self.time)
-        except SarrusError as error:
-            return error
-        return None
-
-    def _rows(self) -> Array:
-        """Return what was recorded; empty rows have no time."""
-        rows = np.concatenate(self.blocks) if self.blocks else np.empty((0, self._width))
-        return rows[~np.isnan(rows[:, 0])]
-
-    def coordinates(self, times: Array) -> Array:
-        """Return the recorded q (len(times), nq) at times, NaN where there is no record."""
-        rows = self._rows()
-        close = 1e-9 * (times[-1] - self.began)
-        index = np.minimum(np.searchsorted(rows[:, 0], times - close), len(rows) - 1)
-        found = np.abs(rows[index, 0] - times) <= close
-        return np.where(found[:, None], rows[index, 1 : 1 + self.system.nq], np.nan)
-
-    def trajectory(self, system: System, seconds: float, failure: Exception | None) -> Trajectory:
-        """Return what was recorded, with limit crossings found."""
-        s = system
-        self._collect()
-        for time, what in self.chart.changes if self.chart is not None else ():
-            self.records.append(EventRecord(what, time))
-        self.records.sort(key=lambda record: record.time)
-        doubt = None
-        if self.solver is not None:
-            failure = self.solver.failure or failure
-            doubt = self.solver.verdict(self.project != la.NOTHING)
-        rows = self._rows()
-        widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
-        t, q, v, a, u, multipliers, facts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
-        t = t[:, 0]
-        pivots = facts[:, [run.LARGEST, run.SMALLEST]]
-        status = self.status or Status(int(self.state[run.UNSOUND]))
-        unstable = bool(np.isfinite(self.state[run.UNSTABLE_SINCE]))
-        if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE):
-            status = Status.UNSTABLE_STEP
-        refusal = self._refusal(status)
-        if refusal is not None:
-            status, failure = Status.CONTROL_FAILED, refusal
-        if failure is not None:
-            status = getattr(getattr(failure, "result", None), "status", status)
-            message = f"{type(failure).__name__} at t = {self.time:.6g} s: {failure}"
-        elif status in (Status.OK, Status.EVENT):
-            status, message = doubt or (status, status.diagnosis)
-        elif status is Status.UNSTABLE_STEP:
-            since, size = self.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
-            message = (
-                f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g}, where {self.method} is stable "
-                f"to {LIMIT_OF_RK4}. {status.remedy} than {self.state[run.STEP] * LIMIT_OF_RK4 / size:.2g} s"
-            )
-        else:
-            message = f"{status.diagnosis} at t = {self.time:.6g} s. {status.remedy}"
-        largest = pivots[:, 0].max(initial=0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            condition = np.where(self._generic_ranks(t) > 0, largest / pivots[:, 1], 1.0)
-        if self.solver is not None:
-            condition = facts[:, run.CONDITION]
-        return Trajectory(
-            name=s.name,
-            t=t,
-            q=q,
-            v=v,
-            a=a,
-            u=u,
-            multipliers=multipliers,
-            energy=facts[:, run.ENERGY],
-            rank=facts[:, run.RANK].astype(np.int64),
-            condition=condition,
-            residual=facts[:, run.RESIDUAL],
-            status=status,
-            message=message,
-            passages=self.passages.passages(s, self.stretches),
-            limit_crossings=find_limit_crossings(s, t, q, v, a),
-            events=tuple(self.records),
-            **labels(s),
-            steps=int(self.state[run.STEPS]),
-            rejected=int(self.state[run.REJECTED]),
-            wall_seconds=seconds,
-            system=s,
-        )

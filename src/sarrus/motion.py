@@ -18,6 +18,7 @@ from sarrus.errors import SarrusError
 from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.integration import Integration
 from sarrus.mechanism.pose import Array
+from sarrus.outcome import trajectory_of
 from sarrus.progress import progress_bar
 from sarrus.run_options import Scheme
 from sarrus.status import Status
@@ -97,7 +98,7 @@ class Motion:
                     due = resample
             except KeyboardInterrupt:
                 loop.status = Status.INTERRUPTED
-        trajectory = loop.trajectory(self.system, perf_counter() - began, failure)
+        trajectory = trajectory_of(loop, self.system, perf_counter() - began, failure)
         if switcher is not None:
             trajectory = replace(trajectory, switches=tuple(switcher.records))
         return trajectory, loop.time, failure
@@ -116,7 +117,8 @@ class Motion:
             loop.record_only(times)
             with suppress(SarrusError):
                 _advance(loop, switcher, float(times[-1]), bar, keep=True)
-        return loop.coordinates(times)
+        close = 1e-9 * float(times[-1] - self.t0)
+        return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
     def _begin(self) -> tuple[Integration, Switcher | None]:
         """Return a time loop at the start, and what switches in it."""
