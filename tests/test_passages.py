@@ -253,6 +253,21 @@ def test_a_motion_that_loses_all_digits_says_when(place, options, exact):
     early = [p for p in motion.passages if p.time < motion.determined_until]
     assert max((abs(p.time - t) for p, t in zip(early, exact)), default=0.0) < 1e-5
     assert f"determined until {motion.determined_until:.4g} s" in repr(motion)
+    # A motion that turns about the third tip instead of going through has lost them all.
+    assert motion.status is not sr.Status.OK or [p.crossed for p in motion.passages] == [True] * 3
+
+
+def test_errors_fall_with_the_step_through_singular_configurations(example):
+    """With the fourth power to 1e-10, and then no longer; nine passages."""
+    module = example("parallelogram")
+    system, start, errors = sr.System(module.build()), module.closed(0.4, 1.4), []
+    for dt in (1e-3, 5e-4, 2e-4, 1e-4):
+        every = round(1e-3 / dt)
+        motion = sr.simulate(system, start, duration=3.0, dt=dt, every=every, error_estimate=False)
+        errors.append(np.abs(motion.q[:, :2] - module.angles(0.4, 1.4, motion.t)).max())
+    assert len(motion.passages) == 9
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.5)
+    assert max(errors[2:]) < 1e-10
 
 
 def test_motions_that_errors_do_not_decide_are_determined_to_the_end(example):

@@ -352,7 +352,7 @@ class Integration:
                 return self.switched_by
             if code == run.RUNNING:
                 if rows == 0:
-                    self.recorder.begin_block()
+                    self.recorder.enlarge()
                 if self._creeps(end) and has_left(self.system, self.x):
                     self.status = Status.RIGID
             elif code == run.OTHER_METHOD:

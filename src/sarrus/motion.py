@@ -15,7 +15,7 @@ from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import SarrusError
-from sarrus.inputs import Event, InputFunction, with_force
+from sarrus.inputs import Event, InputFunction
 from sarrus.integration import Integration
 from sarrus.mechanism.pose import Array
 from sarrus.outcome import trajectory_of
@@ -33,9 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The arguments of `sarrus.simulate`, checked; ``system`` belongs to the motion alone."""
+    """The arguments of `sarrus.simulate`, checked; ``system`` belongs to the motion alone.
+
+    ``driven`` is the system with ``force`` compiled into it where that is not sampled, else the same one.
+    """
 
     system: System
+    driven: System
     q: ArrayLike
     v: ArrayLike | None
     t0: float
@@ -122,14 +126,11 @@ class Motion:
 
     def _begin(self) -> tuple[Integration, Switcher | None]:
         """Return a time loop at the start, and what switches in it."""
-        driven = self.system
-        if self.force is not None and not self.sample_time:
-            driven = with_force(self.system, self.force)
         switcher = Switcher.of(self.system, self.switching)
         if switcher is not None:
             switcher.prepare(self.t0)
         loop = Integration(
-            driven,
+            self.driven,
             self.stabilization,
             self.project_every,
             self.baumgarte,

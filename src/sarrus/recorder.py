@@ -38,12 +38,17 @@ class Recorder:
             return self._blocks[-1][self.filled :]
         return None if sum(block.nbytes for block in self._blocks) >= most else self.begin_block()
 
+    def enlarge(self) -> None:
+        """Have a larger block begin next: what one step is to record did not fit in."""
+        self._rows *= 4
+        self.filled = len(self._blocks[-1])
+
     def note(self, rows: int, seconds: float) -> None:
         """Count rows that a call wrote to its room; by how long it took the next blocks are larger or smaller."""
         full = rows >= len(self._blocks[-1]) - self.filled - 2
         self.filled += rows
         if full and seconds < 0.5 * _CALL_SECONDS:
-            self._rows = min(4 * self._rows, _MOST)
+            self._rows = max(self._rows, min(4 * self._rows, _MOST))
         elif seconds > 2 * _CALL_SECONDS:
             self._rows = max(self._rows // 4, _LEAST)
 

@@ -16,7 +16,7 @@ from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.determinacy import estimate_determinacy
 from sarrus.errors import AccuracyWarning, ArgumentError, SimulationError
-from sarrus.inputs import Event, InputFunction
+from sarrus.inputs import Event, InputFunction, with_force
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.motion import Motion
@@ -167,9 +167,10 @@ def simulate(
         raise ArgumentError(
             f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
         )
+    driven = system if force is None or sample_time else with_force(system, force)
     motion = Motion(
-        system, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates, formulation,
-        stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
+        system, driven, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates,
+        formulation, stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
     )  # fmt: skip
     trajectory, reached, failure = motion.run(progress)
     if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
