@@ -34,7 +34,7 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     if len(trajectory.t) < 2:
         return trajectory
     coarser, excess, finer = _variants(motion)
-    records, error = compared(trajectory), np.full(1, np.inf)
+    records, error = compared(motion, trajectory), np.full(1, np.inf)
     if len(records) >= _FEW:
         error = difference(motion, trajectory, records, coarser) / excess
     if not error.max() * excess < LOST:

@@ -12,18 +12,21 @@ from sarrus.trajectory import Trajectory
 
 # From this relative difference on no digit that counts is left: of the size in lengths, of one radian in angles.
 LOST = 3e-4
-# Records at which two motions are compared, twice: a tenth of the steps, but in between these numbers.
-_FEW, _MOST = 20, 100
+# Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
+# but not fewer than the second number.
+_MOST, _FEW = 100, 20
 
 
-def compared(trajectory: Trajectory, *times: float) -> np.ndarray:
+def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
     """Return records after the start, the last one among them, and the last one before each of the ``times``.
 
     One half is evenly spread over the records, which are dense where much happens, the other over the time.
     """
     t, records = np.unique(trajectory.t, return_index=True)
     last = len(t) - 1
-    count = min(last, max(_FEW, min(_MOST, trajectory.steps // 10)))
+    count = min(last, _MOST)
+    if motion.scheme.adaptive:
+        count = min(count, max(_FEW, trajectory.steps // 10))
     spread = np.linspace(last / count, last, count).astype(int) if count else np.zeros(0, int)
     in_time = np.searchsorted(t, np.linspace(t[0], t[-1], count + 1)[1:-1])
     before = np.searchsorted(t, times) - 1
