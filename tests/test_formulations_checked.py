@@ -12,6 +12,8 @@ import sarrus as sr
 from conftest import load_example
 from sarrus.errors import SimulationError, SolveError
 from sarrus.formulations import METHODS, Formulation, null_space
+from sarrus.formulations.checked import _glance
+from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import MET
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
@@ -33,6 +35,52 @@ def test_survey() -> None:
     assert {str(s) for s in (Status.OK, Status.INCONSISTENT, Status.ILL_CONDITIONED)} <= set(
         found["null-space"].statuses
     )
+
+
+def plain(n: int, m: int, seed: int = 0) -> list[Array]:
+    """Return M, h, A, γ, τ with nothing special about them."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((n, n))
+    return [root @ root.T + n * np.eye(n), *(rng.standard_normal(size) for size in (n, (m, n), m, n))]
+
+
+@every
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 30])
+def test_a_plain_answer_takes_one_look(name: str, n: int) -> None:
+    """The check of an ordinary problem is one compiled call: none of what a closer look needs is made."""
+    found = METHODS[name](*plain(n, n // 2))
+    assert found.status is Status.OK
+    assert "balance" not in found.problem.__dict__
+    r = found.residuals
+    assert max(r.force, r.multipliers, r.constraint) < 1e-14
+    assert 0.0 < r.error < 1e-9
+
+
+@rank_free
+def test_dependent_and_zero_rows_take_one_look(name: str) -> None:
+    M, h, A, gamma, tau = plain(9, 3)
+    mixing = np.array([[1.0, -2.0, 0.5], [0.0, 0.0, 0.0]])
+    found = METHODS[name](M, h, np.vstack([A, mixing @ A]), np.concatenate([gamma, mixing @ gamma]), tau)
+    assert found.status is Status.OK
+    assert "balance" not in found.problem.__dict__
+
+
+@pytest.mark.parametrize("entry", [1e-12, np.inf, np.nan])
+def test_one_look_is_not_fooled(entry: float) -> None:
+    """A force, a multiplier or an acceleration that is a little off, or no number, in one row alone."""
+    problem = Problem.checked(*plain(6, 3))
+    good = null_space(*plain(6, 3))
+    parts = (good.a, good.constraint_force, good.multipliers)
+    applied = problem.tau - problem.h
+
+    def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
+        raise AssertionError("residuals that are large need no estimate")
+
+    for place, part in enumerate(parts):
+        for k in range(len(part)):
+            wrong = [other.copy() for other in parts]
+            wrong[place][k] += entry * np.abs(part).max() * 10.0
+            assert _glance(problem, solve, tuple(wrong), applied) is None, (place, k)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("mixed units", "tiny")])

@@ -7,7 +7,6 @@ the same verdict in millimetres and in metres.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -120,7 +119,7 @@ class Balance:
         if np.isnan(error):  # no mass on a motion, which the formulation did not see
             error = np.inf
         dropped = found.remainder if self._factor[3] > p.rank else 0.0
-        return replace(found, dropped=dropped, contradiction=contradiction, error=float(error))
+        return found._replace(dropped=dropped, contradiction=contradiction, error=float(error))
 
     def _shift(self, a: Array, force: Array, applied: Array) -> int:
         """Return the exponent of the largest number of an answer in balanced units."""

@@ -15,21 +15,24 @@ Mathematics of Computation 35, 1980). `sarrus.formulations.balance` has the unit
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.formulations.balance import EPSILON, Array, Solve
+from sarrus.formulations.balance import Array, Solve
 from sarrus.formulations.residuals import Residuals
+from sarrus.kernels.c_function import glance
+from sarrus.kernels.glance_layout import MET, N_RESULTS, SURE, UNMET
 
 if TYPE_CHECKING:
     from sarrus.formulations.problem import Problem
 
-# A change of every entry of a by less than this needs no closer look.
-SURE = 1e-7
 # Most corrections; they end earlier where the residual no longer halves.
 CORRECTIONS = 8
+# How the kernel is handed its integers and its numbers: addresses, without the microsecond that `ndarray.ctypes` takes.
+_Sizes, _Numbers = ctypes.c_int64 * 3, ctypes.c_double * 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,33 +70,24 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> Answer:
 
 
 def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:
-    """Return the residuals of an answer that is plainly good, at the cost of one more solve; None if it may not be.
+    """Return the residuals of an answer that is plainly good, None if it may not be: `sarrus.kernels.glance`.
 
     Plainly good: every row at rounding, and one solve with residuals of that size, of alternating signs, moves no
-    entry of a by more than `SURE`. In the units of the data, far from overflow and underflow.
+    entry of a by more than `SURE`. In the units of the data, far from overflow and underflow. The kernel solves by
+    itself; where it has not the digits to, or A another rank, the formulation is asked.
     """
-    a, force, multipliers = answer
-    M, A, gamma = problem.M, problem.A, problem.gamma
-    n = problem.n
-    free = M @ a - applied
-    sizes = np.abs(M) @ np.abs(a) + np.abs(applied)
-    left = np.concatenate([free - force, free - A.T @ multipliers, A @ a + gamma])
-    terms = np.concatenate(
-        [
-            sizes + np.abs(force),
-            sizes + np.abs(A.T) @ np.abs(multipliers),
-            np.abs(A) @ np.abs(a) + np.abs(gamma),
-        ]
-    )
-    if not (terms.min() > 1e-200 and terms.max() < 1e200):
+    n, m = problem.n, len(problem.gamma)
+    room = np.empty(N_RESULTS + 2 * n + (3 + m) * m)
+    x = np.concatenate((room, problem.M.ravel(), problem.A.ravel("F"), applied, problem.gamma, *answer))
+    found = glance.entry(_Sizes(n, m, problem.rank), _Numbers.from_buffer(x.data), 0)
+    if found == UNMET:
         return None
-    ratio = np.abs(left) / terms
-    if not ratio.max() <= 8.0 * (n + len(gamma) + 4) * EPSILON:
-        return None
-    rounding = (np.abs(left) + EPSILON * terms) * np.where(np.arange(len(left)) % 2, 1.0, -1.0)
-    change = np.abs(solve(rounding[n : 2 * n], rounding[2 * n :])[0])
-    if not (change <= SURE * np.abs(a)).all():
-        return None
-    rows = float(ratio[2 * n :].max(initial=0.0))
-    error = float((change / np.where(a != 0.0, np.abs(a), 1.0)).max())
-    return Residuals(float(ratio[:n].max()), float(ratio[n : 2 * n].max()), rows, rows, 0.0, 0.0, error)
+    force, multipliers, rows, error = x[:N_RESULTS].tolist()
+    if found == MET:
+        first = N_RESULTS + n
+        change = np.abs(solve(x[N_RESULTS:first], x[first : first + m])[0])
+        size = np.abs(answer[0])
+        if not (change <= SURE * size).all():
+            return None
+        error = float((change / np.where(size > 0.0, size, 1.0)).max())
+    return Residuals(force, multipliers, rows, rows, 0.0, 0.0, error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sarrus.status import Status
 
@@ -14,8 +14,7 @@ INCONSISTENT = 1e-6
 LOST = 1e-4
 
 
-@dataclass(frozen=True)
-class Residuals:
+class Residuals(NamedTuple):
     """Relative residuals of an answer, the largest of any row, and the estimated error: what its status is made of.
 
     Attributes
@@ -47,15 +46,16 @@ class Residuals:
     @property
     def status(self) -> Status:
         """NOT_FINITE, INCONSISTENT, ILL_CONDITIONED, ALMOST or OK; the first that applies."""
-        if any(value != value for value in (self.largest, self.contradiction, self.error)):
+        largest = self.largest
+        if largest != largest or self.contradiction != self.contradiction or self.error != self.error:
             return Status.NOT_FINITE
-        if self.largest > NEAR:
+        if largest > NEAR:
             return Status.ILL_CONDITIONED
         if self.contradiction > 0.0:
             return Status.INCONSISTENT
         if self.dropped > NEAR or self.error > LOST:
             return Status.ILL_CONDITIONED
-        return Status.ALMOST if self.largest > MET else Status.OK
+        return Status.ALMOST if largest > MET else Status.OK
 
 
 NOTHING = Residuals(*[float("nan")] * 7)

@@ -120,6 +120,7 @@ prepare = Kernel("batch", "prepare")
 batch = Kernel("batch", "batch")
 lanes = Kernel("lanes", "lanes")
 dense = Kernel("dense", "dense")
+glance = Kernel("glance", "glance")
 
 
 def prefetch(*, implicit: bool = False) -> None:
