@@ -85,6 +85,109 @@ def test_runs_with_contacts_switching_and_a_law() -> None:
     assert dict(system.parameters) == before
 
 
+@lru_cache
+def clutched_arm() -> sr.System:
+    """Return the bouncing arm with a flywheel behind a clutch, and a brake on it."""
+    m = sr.Mechanism("clutched arm")
+    m.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    m.add_body("carriage", mass=0.5, inertia=(0.01, 0.01, 0.01))
+    m.add_body("wheel", mass=0.2, inertia=(0.05, 0.05, 0.05))
+    m.add_joint("slide", "prismatic", "world", "carriage", axis=(0, 0, 1))
+    m.add_joint("hinge", "revolute", "carriage", "arm", axis=(0, 1, 0))
+    m.add_joint("wheel", "revolute", "carriage", "wheel", axis=(0, 1, 0))
+    m.add_actuator("motor", "hinge", gear=1.0)
+    m.add_actuator("spin", "wheel", gear=1.0)
+    m.add_coupling("clutch", {"hinge": 1.0, "wheel": -1.0}, active=False)
+    m.add_coupling("brake", {"wheel": 1.0}, active=False)
+    m.add_contact("tip", "arm", point=(1.0, 0, 0), restitution=0.5)
+    return sr.System(m, {"load": "arm.mass", "tilt": "gravity.x"})
+
+
+def test_runs_with_schedules_of_their_own() -> None:
+    """Clutch and brake at times of each run, a contact beside them, and activity that some runs begin with."""
+    system = clutched_arm()
+    before = dict(system.parameters)
+
+    def run(k: int) -> tuple[Any, ...]:
+        on = 0.02 + 0.001 * k
+        schedule = {"clutch": [(on, on + 0.06)], "brake": [(0.15, 0.2)] if k % 2 else []}
+        view, q = system, np.array([0.25 + 0.002 * k, 0.1 * np.sin(k), 0.0])
+        v = [0.0, 0.5, 0.0 if k % 3 == 0 else 2.0 + 0.1 * k]
+        if k % 3 == 0:
+            view = system.private()
+            activity.switch_on(view, ["brake"], q)
+            schedule = {"clutch": [(on, np.inf)]}
+        return results(
+            sr.simulate(
+                view, q, v, duration=0.25, dt=2e-3, every=5, progress=False, throw=False,
+                switching=sr.Switching(schedule),
+            )
+        )  # fmt: skip
+
+    alone = [run(k) for k in range(40)]
+    assert all("clutch" in str(r[6]) and str(r[7]) == "OK" for r in alone)
+    assert any("tip" in str(r[6]) for r in alone)
+    assert sum(same(x, y) for x, y in zip(alone, side_by_side(run, 40))) == 40
+    assert dict(system.parameters) == before
+
+
+def test_runs_with_sampled_laws() -> None:
+    """A law with delay and noise, the same law with a memory of forces, and a Python function, in samples."""
+    system = clutched_arm()
+    law = control.ComputedTorque(system, ["hinge", "wheel"], lambda t: [0.3 * ca.sin(3.0 * t), 0.2 * t])
+    gains = dict(law.settings)
+
+    def function(q: Any, v: Any, t: float) -> Any:
+        return [-2.0 * q[1] - 0.3 * v[1], np.sin(40.0 * t)]
+
+    def run(k: int) -> tuple[Any, ...]:
+        sampling: Any = control.Sampling(
+            4e-3, delay=k % 4, position_noise=1e-3 * (k % 2), velocity_noise=1e-2, seed=k
+        )
+        return results(
+            sr.simulate(
+                system, [0.6, 0.1 * np.cos(k), 0.0], duration=0.2, dt=2e-3, every=5, progress=False, throw=False,
+                control=function if k % 5 == 4 else law, sample_time=4e-3 if k % 5 == 4 else sampling,
+            )
+        )  # fmt: skip
+
+    alone = [run(k) for k in range(80)]
+    assert len({r[5].tobytes() for r in alone}) == 80
+    assert sum(same(x, y) for x, y in zip(alone, side_by_side(run, 80))) == 80
+    assert dict(law.settings) == gains
+
+
+def test_parameters_and_gains_per_run() -> None:
+    """Rollouts with parameters, views with parameters, and twins of a law with gains, on one system."""
+    system = clutched_arm()
+    law = control.ComputedTorque(system, ["hinge", "wheel"], lambda t: [0.3 * ca.sin(3.0 * t), 0.2 * t])
+    name = next(iter(law.settings))
+
+    def work(k: int) -> tuple[Any, ...]:
+        load, tilt = 1.0 + 0.05 * k, 0.1 * k
+        starts = np.array([[0.9, 0.1 * i, 0.0] for i in range(5)])
+        many = sr.rollout(
+            system, starts, duration=0.1, dt=2e-3, every=10, switching=False, threads=2, progress=False,
+            parameters={"load": load + 0.1 * np.arange(5), "tilt": tilt}, control=law if k % 2 else None,
+            side_by_side=k % 3 != 0,
+        )  # fmt: skip
+        view, own = system.private(), law.twin()
+        view.parameters["load"] = load
+        view.parameters["tilt"] = tilt
+        own.settings[name] = 10.0 + k
+        run = sr.simulate(
+            view, [0.4, 0.1, 0.0], duration=0.2, dt=2e-3, every=20, progress=False, throw=False,
+            control=own, sample_time=control.Sampling(4e-3, delay=1),
+        )  # fmt: skip
+        return many.q, many.v, many.u, many.status, *results(run)
+
+    alone = [work(k) for k in range(48)]
+    assert len({r[0].tobytes() for r in alone}) == 48
+    assert len({r[5].tobytes() for r in alone}) == 48
+    assert sum(same(x, y) for x, y in zip(alone, side_by_side(work, 48))) == 48
+    assert (system.parameters["load"], system.parameters["tilt"]) == (1.0, 0.0)
+
+
 def test_forward_dynamics_with_inputs_of_its_own() -> None:
     """Different q, v, u and tau, beside projections and law calls on the same system."""
     mechanism = sr.load("models/five_bar.xml")

@@ -66,7 +66,7 @@ NOISE_LEVEL = 1e-8
 PATIENCE = 20.0
 # Fixed steps stop this many steps before coordinates fail.
 AHEAD = 4.0
-# The residuals of the solve are looked at after every so many steps.
+# The residuals of the solve are looked at where a run begins and ends, and after every so many steps.
 LOOK_EVERY = 8
 
 
@@ -115,9 +115,12 @@ def _advance(table, x, state, room):
 
     if x[time] < end and is_due(state, x[time]) and not take_sample(table, x, state, False, work, ws):
         return CONTROL_FAILED, rows
-    rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
+    begins = state[STEPS] == 0.0
+    rank = slope(table, x, la.VERIFIED if begins else la.PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
+    if begins:
+        note_solve(table, state, rank, work, ws)
     size, speed = _approach(work, ws, state)
     if state[UNRECORDED] < 0.0:
         record(table, x, rank, rows, work, ws)
@@ -258,7 +261,7 @@ def _advance(table, x, state, room):
         due = x[time] < end and is_due(state, x[time])
         if due and not measures(table) and not take_sample(table, x, state, False, work, ws):
             return CONTROL_FAILED, rows
-        looks = int(state[STEPS]) % LOOK_EVERY == 0
+        looks = int(state[STEPS]) % LOOK_EVERY == 0 or x[time] >= end
         rank = slope(table, x, la.VERIFIED if looks else la.PIVOTS, slopes, 0, work, ws)
         if looks:
             note_solve(table, state, rank, work, ws)
