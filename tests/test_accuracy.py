@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import generated_runs
 import sarrus as sr
@@ -105,11 +105,22 @@ def test_unstable_steps_are_named_with_the_step_that_holds() -> None:
     assert within.status is Status.OK
 
 
-def test_unstable_runs_of_a_batch_are_flagged() -> None:
-    system = pendulum(damping=4.0 * 1.1 / 1e-2)
-    runs = sr.rollout(system, [[1.0]] * 9, duration=1.0, dt=1e-2, side_by_side=False)
-    assert {Status(int(code)) for code in runs.status} <= {Status.UNSTABLE_STEP, Status.NOT_FINITE}
-    assert not runs.status.tolist().count(int(Status.OK))
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_unstable_runs_of_a_batch_are_flagged(side_by_side: bool) -> None:
+    """Each has the status that it has alone, whatever dampers the runs beside it have."""
+    system = sr.System(pendulum(damping=1.0).mechanism, {"d": "hinge.damping"})
+    damping = 1.1 / 1e-2 * np.array([0.5, 4.0, 2.5, 3.2, 0.1, 2.9, 6.0, 1.0, 2.0, 3.6, 50.0])
+    options = {"duration": 1.0, "dt": 1e-2, "side_by_side": side_by_side, "progress": False}
+    runs = sr.rollout(system, [1.0], parameters={"d": damping}, **options)
+    assert runs.side_by_side is side_by_side
+    unstable = damping * 1e-2 / 1.1 > 2.83
+    assert [Status(int(code)) for code in runs.status[unstable]] == [Status.UNSTABLE_STEP] * unstable.sum()
+    assert not runs.status[~unstable].any()
+    assert "smaller dt" in runs.message(1)
+    for k, d in enumerate(damping):
+        alone = sr.rollout(system, [[1.0]], parameters={"d": [d]}, **options)
+        assert alone.status[0] == runs.status[k]
+        assert_array_equal(alone.final_q[0], runs.final_q[k])
 
 
 def test_a_motion_without_a_digit_left_warns() -> None:

@@ -228,6 +228,59 @@ def test_a_step_that_fails_leaves_the_state(tmp_path) -> None:
     assert t[0] == 0.0
 
 
+def test_a_step_that_is_too_long_says_so(tmp_path) -> None:
+    """Rotational damping with z = h d / I of 4, 2.7 and 50; beyond 2.785 errors grow. It takes four steps to know."""
+    mechanism = sr.Mechanism("damped")
+    mechanism.add_body("rod", 1.0, (0, 0, -1), (0.1, 0.1, 0.01))
+    mechanism.add_joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0), damping=4.0 * 1.1 / 1e-2)
+    system = sr.System(mechanism)
+    compiled = exported(system, tmp_path, np.zeros(1), functions=["step", "forward_dynamics"])
+
+    def answers(h: float, count: int, between: bool = False, restart: bool = False) -> list[Status]:
+        q, v, t, found = np.ones(1), np.full(1, 1e-3), np.zeros(1), []
+        compiled.call("init")
+        for _ in range(count):
+            found.append(Status(compiled.call("step", q, v, None, t, None, h)))
+            if between:
+                compiled.forward_dynamics(np.full(1, 0.3), np.ones(1), None, 0.0)
+            if restart:
+                q[:], v[:] = 1.0, 1e-3
+        return found
+
+    for h in (1e-2, 0.125):
+        found = answers(h, 12)
+        first = found.index(Status.UNSTABLE_STEP)
+        assert 4 <= first <= 7
+        assert set(found[:first]) == {Status.OK}
+        assert set(found[first:]) == {Status.UNSTABLE_STEP}
+        assert answers(h, 12, between=True) == found
+    assert set(answers(6.75e-3, 300)) == {Status.OK}
+    assert set(answers(1e-2, 12, restart=True)) == {Status.OK}  # no step begins where one ended
+
+
+@pytest.mark.parametrize("status", [Status.INCONSISTENT, Status.ILL_CONDITIONED])
+def test_a_step_from_no_full_answer_says_so(tmp_path, status: Status) -> None:
+    """v = 0 and v = 0.9 t; a mass matrix with eigenvalues 1 and 1e-12. The step is done, as the simulation does it."""
+    if status is Status.INCONSISTENT:
+        system = sr.System.from_equations(
+            1, lambda q: [[1e-3]], lambda q, v: [-5e3], velocity=lambda q, v, t: [v[0], v[0] - 0.9 * t]
+        )
+    else:
+        c, s = np.cos(0.4), np.sin(0.4)
+        light = 1e-12 * np.array([[s * s, -s * c], [-s * c, c * c]])
+        mass = np.array([[c * c, s * c], [s * c, s * s]]) + light
+        system = sr.System.from_equations(2, lambda q: mass.tolist(), lambda q, v: [0.3, 0.2])
+    compiled = exported(system, tmp_path, system.neutral(), functions=["step"])
+    q, v, t = system.neutral(), np.zeros(system.nv), np.zeros(1)
+    motion = sr.simulate(system, q, v, duration=3e-3, dt=1e-3, throw=False)
+    assert motion.status is status
+    for k in range(3):
+        assert compiled.call("step", q, v, None, t, None, 1e-3) == status
+        assert t[0] == pytest.approx(1e-3 * (k + 1))
+    np.testing.assert_allclose(q, motion.q[-1], rtol=1e-6)
+    np.testing.assert_allclose(v, motion.v[-1], rtol=1e-6)
+
+
 def test_inverse_dynamics(tmp_path) -> None:
     system, ((q, v, u, t),) = shipped("front_loader")[0], states("front_loader", 1)
     compiled = exported(system, tmp_path, q, functions="inverse_dynamics")

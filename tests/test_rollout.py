@@ -278,11 +278,7 @@ def test_a_run_that_fails_is_a_row() -> None:
             parameters={"k": stiffness},
             side_by_side=side_by_side,
         )
-        assert [sr.Status(code).name for code in many.status] == [
-            "OK",
-            "NOT_FINITE" if side_by_side else "UNSTABLE_STEP",  # which lanes do not look for
-            "OK",
-        ]
+        assert [sr.Status(code).name for code in many.status] == ["OK", "UNSTABLE_STEP", "OK"]
         assert many.reached[1] < 2.0
         assert np.isnan(many.q[1, -1]).all()
         assert np.isfinite(many.q[1, 0]).all()

@@ -80,7 +80,8 @@ def rollout(
     -------
     Rollout
         A run that fails is a row with its status, RIGID where nothing can move from its start; the others are not
-        affected. What a run comes to does not depend on the runs beside it, nor on the number of threads.
+        affected. UNSTABLE_STEP and statuses of solves are found as in `simulate`; the global error is not estimated.
+        What a run comes to does not depend on the runs beside it, nor on the number of threads.
     """
     if not isinstance(system, System):
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")

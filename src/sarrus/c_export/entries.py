@@ -17,6 +17,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
 from sarrus.kernels.forward import forward
 from sarrus.kernels.projection import normalize
+from sarrus.status import Status
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -228,6 +229,10 @@ class Terms:
     }}"""
 
 
+# Answers of a step that has not been done.
+NOT_DONE = (Status.ILL_POSED, Status.NOT_FINITE, Status.PROJECTION_FAILED)
+
+
 class Step:
     """One step of the simulation: Runge–Kutta of order 4, then projection on the constraints."""
 
@@ -242,8 +247,10 @@ class Step:
         text = note(
             "One step of h [s] with u and tau held, either may be NULL: classical Runge-Kutta of order 4, then "
             "projection on the constraints, positions and velocities. q, v and t are replaced; they stay as they are "
-            "where the answer is ILL_POSED, NOT_FINITE or PROJECTION_FAILED. W->steps[2] is what forward dynamics "
-            "would have answered where the step began."
+            "where the answer is ILL_POSED, NOT_FINITE or PROJECTION_FAILED. With any other answer the step is done. "
+            "INCONSISTENT, ILL_CONDITIONED, ALMOST: forward dynamics had no full answer where it began. UNSTABLE_STEP: "
+            "h is too long for the fastest forces, and errors have grown for four steps, each from where the one "
+            "before ended."
         )
         return (
             f"{text}\nint {name}_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"
@@ -261,16 +268,17 @@ class Step:
             f"int {name}_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"
             "    const double *tau, double h)\n"
         )
+        failed = " || ".join(f"code == {name.upper()}_{status.name}" for status in NOT_DONE)
         lines = [
             "    int i = 0, code = 0;",
             f"    {name}_state(W, q, v, u, *t, tau);",
             f"    {unit}(W, W->x);",
             f"    code = {kernel}(W, W->x, h, W->steps);",
-            "    if (code)\n        return code;",
+            f"    if ({failed})\n        return code;",
             f"    for (i = 0; i < {s.nq}; i++)\n        q[i] = W->x[i];",
             f"    for (i = 0; i < {s.nv}; i++)\n        v[i] = W->x[{s.nq} + i];",
             f"    *t = W->x[{s._t_index}];",
-            "    return 0;",
+            "    return code;",
         ]
         return Code(head + "{\n" + "\n".join(lines) + "\n}\n", [kernel, unit])
 

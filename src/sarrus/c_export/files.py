@@ -28,6 +28,7 @@ STATUSES = (
     Status.NOT_FINITE,
     Status.PROJECTION_FAILED,
     Status.INFEASIBLE,
+    Status.UNSTABLE_STEP,
 )
 
 

@@ -36,8 +36,9 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = 0, 1, 2, 3, 4
 # register at a time hides the time that an operation takes.
 LANES = 8
 # What is known of each lane: what it does, until which step it waits, its smallest pivot relative to the greatest so
-# far (negative: not known), this greatest one, and how far its last step left loops open. Then come the states of runs.
-MODE, UNTIL, SIZE_OF_PIVOT, GREATEST_PIVOT, OPEN, LANE_FACTS = 0, 1, 2, 3, 4, 5
+# far (negative: not known), this greatest one, how far its last step left loops open, and how far apart the velocities
+# of its middle stages and their slopes were (`sarrus.kernels.lane_stability`). Then come the states of runs.
+MODE, UNTIL, SIZE_OF_PIVOT, GREATEST_PIVOT, OPEN, RISE, WAY, LANE_FACTS = 0, 1, 2, 3, 4, 5, 6, 7
 # Rows of a stretch that one lane goes through on its own.
 STRETCH = 34
 

@@ -16,6 +16,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.batch import begin, end_of, finish_run, held_inputs, keep
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
+from sarrus.kernels.lane_stability import NOT_LOOKED, measure_lanes, note_lane
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.recording import record
 from sarrus.kernels.stepping import set_control
@@ -81,6 +82,7 @@ def _begin_lanes(table, todo, count, before, lane, x):
         run = todo[bl.FIRST] + min(k, count - 1)
         lane[W * bl.MODE + k] = AWAKE if k < count else ENDED
         lane[W * bl.SIZE_OF_PIVOT + k], lane[W * bl.GREATEST_PIVOT + k] = -1.0, 0.0
+        lane[W * bl.RISE + k] = NOT_LOOKED
         begin(todo, _state(todo, lane, k), table, run, x)
         for i in range(size):
             before[W * i + k] = x[i]
@@ -95,6 +97,7 @@ def _rouse(lane, step):
         if lane[W * bl.MODE + k] == ASLEEP and lane[W * bl.UNTIL + k] <= step:
             lane[W * bl.MODE + k] = AWAKE
             lane[W * bl.SIZE_OF_PIVOT + k] = -1.0
+            lane[W * bl.RISE + k] = NOT_LOOKED
 
 
 @internal
@@ -129,6 +132,9 @@ def _stages(table, todo, step, time, target, before, after, slopes, answer, lane
     settings, pitch, h = flat_at(table[la.SETTINGS]), W * (n + la.N_GAUGE), target - time
     _slope(table, todo, before, slopes, answer)
     for k in range(W):
+        if lane[W * bl.MODE + k] == AWAKE:
+            note_lane(table, before, slopes, pitch, h, k, lane, _state(todo, lane, k), x)
+    for k in range(W):
         if lane[W * bl.MODE + k] == AWAKE and not (
             _is_clear(settings, slopes, W * n + k) and _is_far(settings, lane, slopes, W * n, k)
         ):
@@ -144,6 +150,7 @@ def _stages(table, todo, step, time, target, before, after, slopes, answer, lane
         for k in range(W):
             if lane[W * bl.MODE + k] == AWAKE and not _is_clear(settings, own, W * n + k):
                 _alone(table, todo, step, k, before, lane, x)
+    measure_lanes(table, slopes, pitch, step, lane)
     _combine(before, slopes, b, 0, 4, h, n, pitch, after)
     for k in range(W):
         after[W * (n + nu) + k] = target

@@ -61,22 +61,32 @@ def wants_other_method(state):
 def note_stability(table, x, slopes, h, size, state):
     """Count a step of the classical method with this h |λ| that leaves its region of stability; note since when.
 
-    Errors then grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that is
-    asked for. slopes[0] is that at x, where the step has ended.
+    slopes[0] is that at x, where the step has ended.
     """
     if size <= LIMIT_OF_RK4:
         state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
         return
     n = table[la.NQ] + table[la.NV]
-    error, largest = classical_error(n, slopes, x, h)
-    growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
-    if error > NOTICED * largest and error * error > growth * state[UNSTABLE_ERROR] * state[UNSTABLE_ERROR]:
+    error, grown = growing_error(n, slopes, x, h, size, state[UNSTABLE_ERROR])
+    if grown:
         state[UNSTABLE] += 1.0
         if state[UNSTABLE] == UNSTABLE_STEPS and not state[UNSTABLE_SINCE] < np.inf:
             state[UNSTABLE_SINCE], state[UNSTABLE_SIZE] = x[n + table[la.NU]], size
     else:
         state[UNSTABLE] = 0.0
     state[UNSTABLE_ERROR] = error
+
+
+@internal
+def growing_error(n, slopes, x, h, size, last):
+    """Return the error of a step with h |λ| = ``size``, and whether it grew over the ``last`` one as that lets it grow.
+
+    Unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that
+    is asked for.
+    """
+    error, largest = classical_error(n, slopes, x, h)
+    growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
+    return error, error > NOTICED * largest and error * error > growth * last * last
 
 
 @internal

@@ -1,0 +1,71 @@
+"""Runs side by side that leave the region of stability: what `sarrus.kernels.stiffness` does for a single run.
+
+A lane is looked at every few steps, and at every step while errors grow: by what it does itself, not by what those
+beside it do. Number i of lane k lies at ``array[LANES * i + k]``; ``pitch`` is from the slopes of one stage to those of
+the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import layout as la
+from sarrus.kernels.flat import flat_at, internal
+from sarrus.kernels.run_state import LIMIT_OF_RK4, N_STATE, UNSTABLE, UNSTABLE_ERROR
+from sarrus.kernels.stiffness import note_stability
+
+W = bl.LANES
+# Steps from one look to the next where errors do not grow; RISE of a lane that was not looked at.
+LOOK_EVERY, NOT_LOOKED = 8, -1.0
+
+
+@internal
+def measure_lanes(table, slopes, pitch, step, lane):
+    """Write to RISE and WAY of each lane what `stiffness.classical_size` is made of, from the stages of a step."""
+    rise, way = W * bl.RISE, W * bl.WAY
+    due = step % LOOK_EVERY == 0
+    wanted = due
+    for k in range(W):
+        wanted = wanted or _grows(lane, k)
+        lane[rise + k] = NOT_LOOKED
+    if not wanted:
+        return
+    for k in range(W):
+        lane[rise + k] = lane[way + k] = 0.0
+    for i in range(table[la.NQ], table[la.NQ] + table[la.NV]):
+        for k in range(W):
+            first, second = slopes[W * i + k], slopes[pitch + W * i + k]
+            third = slopes[2 * pitch + W * i + k]
+            lane[way + k] += (second - first) * (second - first)
+            lane[rise + k] += (third - second) * (third - second)
+    for k in range(W):
+        if not (due or _grows(lane, k)):
+            lane[rise + k] = NOT_LOOKED
+
+
+@internal
+def _grows(lane, k):
+    """Tell whether the errors of a lane grew in its last step."""
+    return lane[W * bl.LANE_FACTS + k * N_STATE + UNSTABLE] > 0.0
+
+
+@internal
+def note_lane(table, before, slopes, pitch, h, k, lane, state, x):
+    """Count the last step of a lane for or against stability, now that the slope at its end is there, in slopes[0].
+
+    That of its last stage still is in slopes[3]; x is room for one state.
+    """
+    rise, way = lane[W * bl.RISE + k], lane[W * bl.WAY + k]
+    if rise == NOT_LOOKED:
+        return
+    if 4.0 * rise <= LIMIT_OF_RK4 * LIMIT_OF_RK4 * way:
+        state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
+        return
+    n = table[la.NQ] + table[la.NV]
+    own = flat_at(table[la.WORK] + 8 * la.workspace(table).size)
+    for i in range(la.input_size(table)):
+        x[i] = before[W * i + k]
+    for i in range(n):
+        own[i], own[3 * n + i] = slopes[W * i + k], slopes[3 * pitch + W * i + k]
+    note_stability(table, x, own, h, 2.0 * np.sqrt(rise / way) if way > 0.0 else 0.0, state)
