@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from rigid_configurations import ISOLATED, G, framework, rods_and_body, turned, two_rods
+from rigid_configurations import (
+    ISOLATED,
+    G,
+    framework,
+    gough_platform_with_legs,
+    rods_and_body,
+    turned,
+    two_rods,
+)
 from sarrus.analysis.assembly import survey
 from sarrus.errors import ArgumentError, SimulationError, SolveError
 from sarrus.impacts import impact
@@ -128,6 +136,21 @@ def test_modes_of_assembly_that_are_isolated(case):
     modes = sr.assembly_modes(system, **by)
     assert modes.freedom == 0
     assert {mode.status for mode in modes} == {sr.Status.RIGID}
+
+
+def test_isolated_modes_that_differ_by_the_angles_of_legs():
+    """Each leg of the platform has two pairs of hip angles: 64 modes or more, each of its own, and closed."""
+    system, _ = gough_platform_with_legs()
+    modes = sr.assembly_modes(system)
+    assert {mode.status for mode in modes} == {sr.Status.RIGID}
+    assert len(modes) > 110
+    assert sum(mode.hits for mode in modes) > 0.9 * modes.tried
+    assert max(np.abs(system.constraint_residual(mode.q)).max() for mode in modes) < 1e-12
+    places = [np.concatenate([system.body_placements(mode.q)[0].ravel(), mode.q[7:]]) for mode in modes]
+    for k, place in enumerate(places):
+        gaps = np.array(places[:k]) - place if k else np.ones((1, len(place)))
+        gaps[:, -12:] -= 2 * np.pi * np.rint(gaps[:, -12:] / (2 * np.pi))
+        assert np.abs(gaps).max(axis=1).min() > 1e-2
 
 
 # --- rigid in some directions ---------------------------------------------------------------------

@@ -33,14 +33,13 @@ def product(a: Array, b: Array, *others: Array) -> Array:
 
 
 def _product(a: Array, b: Array) -> Array:
-    left, right = np.atleast_2d(a), b if b.ndim == 2 else b[:, None]
+    left, right = a if a.ndim == 2 else a[None], b if b.ndim == 2 else b[:, None]
     (m, k), n = left.shape, right.shape[1]
     x = np.empty(m * k + k * n + m * n)
     x[: m * k] = left.ravel()
     x[m * k : m * k + k * n] = right.ravel()
     _call(x, PRODUCT, m, n, k)
-    out = x[m * k + k * n :].reshape(m, n)
-    return np.array(out.reshape(a.shape[:-1] + b.shape[1:]))
+    return x[m * k + k * n :].reshape(a.shape[:-1] + b.shape[1:])
 
 
 def dot(a: Array, b: Array) -> float:

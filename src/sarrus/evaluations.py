@@ -168,18 +168,12 @@ class Evaluations:
 
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
         """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
-        controls = self.actuator_names
-        names = {
-            "q": self.coordinate_names,
-            "u": controls,
-            "weights": controls,
-            "multipliers": self.constraint_names,
-        }.get(what, self.velocity_names)
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             array = np.empty((0, 0))
         if array.shape != (size,):
+            names = self._entry_names(what)
             given = f"shape {array.shape}" if array.ndim < 2 or array.size else repr(value)
             raise ArgumentError(
                 f"{self.name}: {what} must have {size} entries ({', '.join(names)}), got {given}",
@@ -189,6 +183,17 @@ class Evaluations:
         if not np.isfinite(array).all():
             raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
         return array
+
+    def _entry_names(self, what: str) -> tuple[str, ...]:
+        """Return the names of the entries of an argument."""
+        controls = self.actuator_names
+        names = {
+            "q": self.coordinate_names,
+            "u": controls,
+            "weights": controls,
+            "multipliers": self.constraint_names,
+        }
+        return names.get(what, self.velocity_names)
 
     def _time(self, t: float) -> float:
         if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):

@@ -17,8 +17,13 @@ SHORTEST = 1e-9
 
 def are_unit(q: Array, starts: np.ndarray) -> bool:
     """Tell whether the quaternions that begin at ``starts`` have length one; short or NaN entries pass."""
-    parts = (q[start : start + 4] for start in starts)
-    return not any(len(part) == 4 and abs(dense.dot(part, part) - 1.0) > UNIT for part in parts)
+    for start in starts:
+        part = q[start : start + 4].tolist()
+        if len(part) == 4:
+            w, x, y, z = part
+            if abs(w * w + x * x + y * y + z * z - 1.0) > UNIT:
+                return False
+    return True
 
 
 def normalize(q: Array, starts: np.ndarray) -> int | None:

@@ -6,6 +6,7 @@ Rows and steps are measured in radians and characteristic lengths (`sarrus.chara
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -48,6 +49,11 @@ def directions(free: Array) -> Array:
     return np.eye(len(free))[:, free != 0.0]
 
 
+def _along(basis: Array | None, matrix: Array) -> Array:
+    """Return a matrix in the directions of a ``basis`` by columns; as it is in all directions, None."""
+    return matrix if basis is None else dense.product(matrix, basis)
+
+
 def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
     """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
 
@@ -66,28 +72,35 @@ def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = 
     raise AssertionError("the characteristic metric is definite")
 
 
-def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Array, int]:
+def descend(
+    system: System | Rows,
+    q: Array,
+    t: float,
+    free: Array,
+    enough: Callable[[Array, float], bool] | None = None,
+) -> tuple[Array, int]:
     """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
 
     The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
     ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
-    may move (nv × k). Returns q and the number of iterations.
+    may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Returns q and the number of
+    iterations.
     """
     plant = cast("System", getattr(system, "system", system))
-    basis = directions(free) if free.ndim == 1 else free
+    basis = (None if free.all() else directions(free)) if free.ndim == 1 else free
     factors = np.ones(system.nh)
     factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = dense.norm(phi)
     scale, crawling, cut = 1.0, 0, _REDUNDANT
-    if basis.shape[1] == 0:
+    if basis is not None and basis.shape[1] == 0:
         return q, 0
     for iteration in range(MAX_ITERATIONS):
-        if size <= 1e-15 * reach:
+        if size <= 1e-15 * reach or (enough is not None and enough(q, size)):
             return q, iteration
         root = metric_root(plant, q, t, basis)
-        rows = factors[:, None] * dense.product(system.constraint_jacobian(q, t)[: system.nh], basis)
+        rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t)[: system.nh])
         left, values, right = dense.svd(dense.solve(root, rows.T).T)
         keep = int(
             np.count_nonzero(values > (cut if size < DATA_TOLERANCE else _LEAST) * max(values[0], 1e-300))
@@ -97,7 +110,8 @@ def descend(system: System | Rows, q: Array, t: float, free: Array) -> tuple[Arr
         improved = False
         for _ in range(_DAMPINGS):
             damped = dense.product(right.T, values * slope / (values**2 + scale * size**2))
-            step = -dense.product(basis, dense.solve(root.T, damped))
+            step = -dense.solve(root.T, damped)
+            step = step if basis is None else dense.product(basis, step)
             step /= max(1.0, longest(plant, step))
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)

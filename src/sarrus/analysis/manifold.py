@@ -163,12 +163,14 @@ class Rows:
         return self.system.move(q, step)
 
 
-def solve_rows(rows: Rows, q: Array, free: Array) -> Array:
+def solve_rows(
+    rows: Rows, q: Array, free: Array, enough: Callable[[Array, float], bool] | None = None
+) -> Array:
     """Return the configuration next to q where the rows vanish, or come closest to it.
 
-    ``free`` (nv,) is one where q may move and zero elsewhere.
+    ``free`` (nv,) is one where q may move and zero elsewhere; ``enough`` as in `descend`.
     """
-    return descend(rows, q, 0.0, free)[0]
+    return descend(rows, q, 0.0, free, enough)[0]
 
 
 def close(system: System, q: Array, t: float = 0.0, across: Array | None = None) -> Array:

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 _PATIENCE, _MOST = 40, 400
 # Distance below which two answers are one, and step of the walks that join them [rad, m].
 _SAME, _WALK = 1e-4, 0.2
+# An isolated configuration is a double zero: a descent takes some twenty steps for the last digits of one, and the
+# residual goes with the square of the distance. This near to one that is known [rad, m], with a residual below that,
+# it has no other to go to. Farther away than the last number, no two answers are one.
+_NEAR, _SETTLED, _FAR = 1e-3, 1e-4, 0.1
 # Steps at most along a family of assemblies, each way.
 _CURVE = 1000
 
@@ -153,10 +157,12 @@ def assembly_modes(
     tried = quiet = 0
     while tried < _MOST and quiet < _PATIENCE:
         tried, quiet = tried + 1, quiet + 1
-        q = search.attempt(rng)
+        q = search.attempt(rng, search.comparable(found, alone))
         if q is None:
             continue
-        known = next((k for k, family in enumerate(families) if search.joined(family, q, alone[k])), None)
+        known = next(
+            (k for k in search.near(found, alone, q) if search.joined(families[k], q, alone[k])), None
+        )
         if known is not None:
             hits[known] += 1
         else:
@@ -225,15 +231,48 @@ class _Search:
             q[index] = value
         return system.normalized(q)
 
-    def attempt(self, rng: np.random.Generator) -> Array | None:
-        """Return an assembly from a random start, its angles within half a turn of the neutral ones."""
-        q = solve_rows(self.rows, self.anywhere(rng), self.free)
+    def attempt(self, rng: np.random.Generator, isolated: Array) -> Array | None:
+        """Return an assembly from a random start, its angles within half a turn of the neutral ones.
+
+        That is one of the ``isolated`` ones that are known (n, nq) where the descent comes close to it.
+        """
+
+        def arrives(q: Array, size: float) -> bool:
+            return size < _SETTLED and bool((self.distances(isolated, q) < _NEAR).any())
+
+        q = solve_rows(self.rows, self.anywhere(rng), self.free, arrives if len(isolated) else None)
+        gaps = self.distances(isolated, q)
+        if len(isolated) and gaps.min() < _NEAR:
+            return np.array(isolated[np.argmin(gaps)])
         if not np.abs(self.rows.residual(q)).max(initial=0.0) <= DATA_TOLERANCE or flipped(self.system, q):
             return None
         neutral = self.system.neutral()
         for index in set(self.turns.tolist()) - set(self.held):
             q[index] -= 2 * np.pi * np.rint((q[index] - neutral[index]) / (2 * np.pi))
         return q
+
+    def comparable(self, found: list[Array], alone: list[bool]) -> Array:
+        """Return the answers (n, nq) that are isolated, where differences of coordinates tell them apart.
+
+        In one's own equations they may not, and where modes are told apart by bodies they do not.
+        """
+        if self.system.mechanism is None or self.bodies:
+            return np.zeros((0, self.system.nq))
+        return np.array([q for q, rigid in zip(found, alone) if rigid]).reshape(-1, self.system.nq)
+
+    def near(self, found: list[Array], alone: list[bool], q: Array) -> list[int]:
+        """Return the numbers of the answers that q may be one with: all but isolated ones that are far away."""
+        isolated = self.comparable(found, alone)
+        if not len(isolated):
+            return list(range(len(found)))
+        far = np.zeros(len(found), dtype=bool)
+        far[alone] = self.distances(isolated, q) > _FAR
+        return [int(k) for k in np.flatnonzero(~far)]
+
+    def distances(self, others: Array, q: Array) -> Array:
+        """Return the largest difference of a coordinate, full turns and signs of quaternions aside (n,)."""
+        gaps = _chords(others, np.broadcast_to(q, others.shape), self.system, self.turns)
+        return np.asarray(np.abs(gaps).max(axis=1, initial=0.0))
 
     def matrix(self, q: Array) -> Array:
         """Return the Jacobian of all equations with zeros for the driven velocities."""
@@ -328,19 +367,21 @@ def _size(system: System) -> float:
     return 1.5 * max(reach, default=1.0) + 0.1
 
 
+def _chords(start: Array, end: Array, system: System, turns: np.ndarray) -> Array:
+    """Return end − start of configurations (n, nq), full turns and signs of quaternions aside."""
+    out = end - start
+    out[:, turns] -= 2 * np.pi * np.rint(out[:, turns] / (2 * np.pi))
+    for s in system.equations.quaternions:
+        part = slice(s, s + 4)
+        other = np.sum(end[:, part] * start[:, part], axis=1) < 0.0
+        out[other, part] = -(end + start)[other, part]
+    return np.asarray(out)
+
+
 def _passes(curve: Array, q: Array, system: System, turns: np.ndarray) -> bool:
     """Tell whether a configuration lies on a curve of them, on a step or between two."""
-
-    def gap(start: Array, end: Array) -> Array:
-        out = end - start
-        out[:, turns] -= 2 * np.pi * np.rint(out[:, turns] / (2 * np.pi))
-        for s in system.equations.quaternions:
-            part = slice(s, s + 4)
-            other = np.sum(end[:, part] * start[:, part], axis=1) < 0.0
-            out[other, part] = -(end + start)[other, part]
-        return np.asarray(out)
-
-    along, aside = gap(curve[:-1], curve[1:]), gap(curve[:-1], np.broadcast_to(q, curve[1:].shape))
+    along = _chords(curve[:-1], curve[1:], system, turns)
+    aside = _chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
     length = np.maximum(np.sum(along**2, axis=1), 1e-300)
     share = np.clip(np.sum(along * aside, axis=1) / length, 0.0, 1.0)
     beside = np.linalg.norm(aside - share[:, None] * along, axis=1)

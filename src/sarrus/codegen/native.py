@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode
 from sarrus.errors import ArgumentError
 
@@ -87,7 +88,7 @@ class NativeFunction:
                 element=self.name,
             )
         out = np.empty((self.n_out, *wide))
-        self._call(values.ctypes.data, out.ctypes.data)
+        self._call(beginning(values), beginning(out))
         return out
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sarrus.codegen.addresses import beginning
 from sarrus.formulations.balance import Array, Solve
 from sarrus.formulations.residuals import Residuals
 from sarrus.kernels.c_function import glance
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
 # Most corrections; they end earlier where the residual no longer halves.
 CORRECTIONS = 8
-# How the kernel is handed its integers and its numbers: addresses, without the microsecond that `ndarray.ctypes` takes.
-_Sizes, _Numbers = ctypes.c_int64 * 3, ctypes.c_double * 0
+_Sizes = ctypes.c_int64 * 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: 
     n, m = problem.n, len(problem.gamma)
     room = np.empty(N_RESULTS + 2 * n + (3 + m) * m)
     x = np.concatenate((room, problem.M.ravel(), problem.A.ravel("F"), applied, problem.gamma, *answer))
-    found = glance.entry(_Sizes(n, m, problem.rank), _Numbers.from_buffer(x.data), 0)
+    found = glance.entry(_Sizes(n, m, problem.rank), beginning(x), 0)
     if found == UNMET:
         return None
     force, multipliers, rows, error = x[:N_RESULTS].tolist()

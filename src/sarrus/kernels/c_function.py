@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen import cache
+from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode, host
 from sarrus.errors import CompilationError
 
@@ -93,7 +94,7 @@ class Kernel:
 
     def __call__(self, table: np.ndarray, x: np.ndarray, what: int) -> int:
         """Call it from Python on arrays of int64 and float64, C-contiguous; nothing is checked."""
-        return int(self.entry(table.ctypes.data, x.ctypes.data, what))
+        return int(self.entry(beginning(table), beginning(x), what))
 
 
 @lru_cache(maxsize=1)

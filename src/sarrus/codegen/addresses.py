@@ -1,0 +1,17 @@
+"""Where arrays begin, for ctypes: without the microsecond that ``ndarray.ctypes`` takes."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from numpy.typing import NDArray
+
+_NOTHING = ctypes.c_char * 0
+
+
+def beginning(array: NDArray[Any]) -> Any:
+    """Return what a C function that expects ``c_void_p`` gets for a C-contiguous array."""
+    if not array.flags.writeable or not array.size:
+        return array.ctypes.data
+    return _NOTHING.from_buffer(array.data)
