@@ -1,15 +1,22 @@
-"""Random constrained solves whose matrices are parameters of one system, and what their answers ought to be."""
+"""Random constrained solves whose matrices are parameters of one system, and what their answers ought to be.
+
+``python tests/random_solves.py 5000`` judges so many of every shape and prints what it found.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import casadi as ca
+import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 import sarrus as sr
+from sarrus import Status
 
 Array = NDArray[np.float64]
 # Rows that dependent data meet to this count as consistent, as `Options.inconsistent` says.
@@ -118,3 +125,92 @@ def draw(rng: np.random.Generator, n: int, m: int) -> Case:
     A, gamma = row_units[:, None] * A * units, row_units * gamma
     values = np.linalg.svd(free, compute_uv=False) if rank else np.ones(1)
     return Case(M, h, A, gamma, rank, contradiction, condition, float(values[0] / values[-1]))
+
+
+def truth(case: Case) -> Array:
+    """Return a in fifty digits, from as many rows of A as were made independent."""
+    n, scaled = len(case.h), case.A / np.sqrt(np.diag(case.M))
+    scaled = scaled / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1e-300)
+    rows = qr(scaled.T, pivoting=True)[2][: case.rank] if case.rank else []
+    with mp.workdps(50):
+        whole, right = mp.zeros(n + len(rows)), mp.zeros(n + len(rows), 1)
+        for i in range(n):
+            right[i] = -mp.mpf(case.h[i])
+            for j in range(n):
+                whole[i, j] = mp.mpf(case.M[i, j])
+        for k, j in enumerate(rows):
+            right[n + k] = -mp.mpf(case.gamma[j])
+            for i in range(n):
+                whole[n + k, i] = whole[i, n + k] = mp.mpf(case.A[j, i])
+        solution = mp.lu_solve(whole, right)
+        return np.array([float(solution[i]) for i in range(n)])
+
+
+def error(case: Case, a: Array) -> float:
+    """Return how far a is from the truth in units 1/√M_kk, next to it and to 1e-10 of what forces alone would do."""
+    unit, exact = np.sqrt(np.diag(case.M)), truth(case)
+    values, vectors = np.linalg.eigh(case.M / np.outer(unit, unit))
+    free = vectors @ ((vectors.T @ (case.h / unit)) / values)
+    return float(np.abs((a - exact) * unit).max() / (np.abs(exact * unit).max() + 1e-10 * np.abs(free).max()))
+
+
+@dataclass
+class Tally:
+    """What became of random solves: numbers of cases that were OK with a residual, or far from the truth, or refused
+    though well-posed, or OK though their rows contradict each other.
+    """
+
+    solves: int = 0
+    ok: int = 0
+    well_posed: int = 0
+    exact: int = 0
+    wrong: list[int] = field(default_factory=list)
+    far: list[int] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+
+
+def survey(shape: tuple[int, int], count: int, exact_every: int) -> Tally:
+    """Judge so many random problems of a shape (n, m), every so many of them by the exact solution too."""
+    rng, tally = np.random.default_rng(shape), Tally()
+    for k in range(count):
+        case = draw(rng, *shape)
+        result = case.solve()
+        tally.solves += 1
+        if case.contradiction:
+            if result.status not in (Status.INCONSISTENT, Status.ILL_CONDITIONED):
+                tally.wrong.append(k)
+            continue
+        if result.status is Status.OK:
+            tally.ok += 1
+            if not max(case.residuals(result.a, result.multipliers)) < 1e-5:
+                tally.wrong.append(k)
+            if k % exact_every == 0:
+                tally.exact += 1
+                if not error(case, result.a) < 1e-3:
+                    tally.far.append(k)
+        if case.condition < 1e6 and case.row_condition < 1e6:
+            tally.well_posed += 1
+            if result.status is not Status.OK:
+                tally.refused.append(k)
+    return tally
+
+
+SHAPES = (
+    (1, 1),
+    (2, 1),
+    (2, 3),
+    (3, 2),
+    (4, 5),
+    (6, 4),
+    (8, 10),
+    (10, 6),
+    (12, 12),
+    (16, 9),
+    (20, 24),
+    (25, 15),
+    (30, 20),
+)
+
+if __name__ == "__main__":
+    for shape in SHAPES:
+        print(shape, survey(shape, int(sys.argv[1]), exact_every=max(1, shape[0] ** 2 // 10)), flush=True)
