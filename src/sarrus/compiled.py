@@ -114,10 +114,23 @@ class CompiledEquations:
             case "metric":
                 traced = self.mode == la.TRACED
                 return {"metric": self.weighted.factor if traced else self.metric}
+            case "closing":
+                rows, slip = self.weighted.rows[: e.nh, :], e.velocity_residual[: e.nh]
+                return {"residual": e.position_residual, "rows": rows, "slip": slip, "factor": self.weighted.factor}
+            case "slipping":
+                return {"slip": e.velocity_residual, "rows": self.weighted.rows, "factor": self.weighted.factor}
             case "invariants":
                 return self._invariants()
             case _:
                 return {name: getattr(e, name)}
+
+    @property
+    def projecting(self) -> tuple[str, ...]:
+        """Names of the functions that projections need besides position, velocity and rate."""
+        e = self.equations
+        if self.mode != la.TRACED:
+            return ("metric",) if e.nc else ()
+        return (*(["closing"] if e.nh else []), *(["slipping"] if e.nc > e.nh else []))
 
     @property
     def force(self) -> ca.SX:

@@ -412,8 +412,11 @@ class System(Evaluations):
         """Compile the named functions that the kernels call and put their addresses in the table."""
         if self.compiled.direct is None:
             names = tuple(name for name in names if name not in ("direct", "checked"))
-        metric = ("metric",) if "position" in names and self.nc else ()
-        for name in (*names, *metric):
+        if "position" in names:
+            names += self.compiled.projecting
+        if "invariants" in names:
+            names += ("metric",)
+        for name in names:
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration

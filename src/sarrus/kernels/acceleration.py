@@ -5,7 +5,7 @@ With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on th
 
     y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
 
-Where the rows are clearly independent and nobody asks for pivots, straight-line code does all that
+Where the rows are clearly independent and nobody asks for pivots, or there are none, straight-line code does all that
 (`sarrus.elimination.direct_solution`).
 """
 
@@ -34,7 +34,8 @@ def acceleration(table_pointer, x_pointer, want):
     ws = la.workspace(table)
     nv, nc = table[la.NV], table[la.NC]
     checked = want == la.ANSWER and table[la.CHECKED] != 0
-    suits = checked or (want < la.PIVOTS and table[la.DIRECT] != 0)
+    plain = want < la.PIVOTS or (want == la.PIVOTS and nc == 0)
+    suits = checked or (plain and table[la.DIRECT] != 0)
     if suits and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
         if checked:
             call_native(table[la.CHECKED], x, 0, s, ws.a)

@@ -34,7 +34,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], looks, reach, x, False, s, perm, ws)
     if used < 0:
         return -1
-    # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
+    # Qᵀ M Z in place of the last columns of M, and Qᵀ(f − M a_particular) in rhs.
     for i in range(nv):
         row = ws.mass + i * nv
         value = s[ws.force + i]
@@ -44,7 +44,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.rhs)
     for i in range(nv):
         fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.mass + i * nv)
-    for j in range(nv):
+    for j in range(used, nv):
         for i in range(nv):
             s[ws.extra + i] = s[ws.mass + i * nv + j]
         fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.extra)
