@@ -105,9 +105,12 @@ TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
 CHART_LIMIT = 11  # gauge below which a chart is to be renewed
 SCALE_OF_EVEN_ROWS = 12  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
 SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)² [J]
-N_SETTINGS = 14
-# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; and, for
-# every row, the first one of its closure.
+SCALE_OF_MEASURED_ROWS = (
+    14  # largest singular value nearby of A with rows and velocities in characteristic units
+)
+N_SETTINGS = 15
+# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; for every row
+# the first one of its closure; and the factors of coordinates (nq).
 FACTORS = N_SETTINGS
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.

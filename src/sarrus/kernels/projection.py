@@ -21,8 +21,8 @@ from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, inter
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
-# Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step was
-# longer than this.
+# Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
+# was longer than this.
 FAR = 1e-6
 # Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
 QUICK, ROUNDING = 3e-8, 1e-12
@@ -162,8 +162,8 @@ def longest_entry(table, settings, s, step):
 def project_position(table, settings, x, s, perm, ws):
     """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
 
-    On return what `load_holonomic_rows` gives at the final q lies at ws.native. Where redundant rows contradict each other by
-    rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
+    On return what `load_holonomic_rows` gives at the final q lies at ws.native. Where redundant rows contradict each
+    other by rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
     residual is accepted.
     """
     nv, nh = table[la.NV], table[la.NH]
