@@ -155,7 +155,7 @@ def test_a_closure_that_is_off_is_not_there_and_one_that_is_on_is_as_if_it_alway
     np.testing.assert_allclose(
         system.constraint_residual(here), on * always.constraint_residual(here), atol=1e-14
     )
-    # M a = f + Aᵀλ, A a = −γ with the rows of the closure that is on alone; some are redundant with the joints, and λ is
+    # M a = f + Aᵀλ, A a = −γ with the rows of the closure that is on alone; some are redundant with the joints: λ is
     # the shortest in characteristic units.
     even = system.characteristic.rows[on > 0]
     mass, rows, bias = free.mass_matrix(q), even[:, None] * rows[on > 0], even * bias[on > 0]

@@ -187,12 +187,9 @@ def project_position(table, settings, x, s, perm, ws):
             return -1.0
         if stagnant or iteration == MAX_ITERATIONS:
             break
-        rows = ws.native + nh
-        for k in range(nh * nv):
-            s[ws.copy + k] = s[rows + k]
         for j in range(nh):
             s[ws.rhs + j] = -s[ws.native + j]
-        correct(nh, nv, limit, factor, settings, s, perm, ws)
+        correct(nh, nv, limit, ws.native + nh, factor, settings, s, perm, ws)
         longest = longest_entry(table, settings, s, ws.step)
         far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13
         move(table, x, s, ws.step, ws.x)
@@ -200,22 +197,22 @@ def project_position(table, settings, x, s, perm, ws):
 
 
 @inlined
-def correct(m, n, limit, metric, settings, s, perm, ws):
+def correct(m, n, limit, rows, metric, settings, s, perm, ws):
     """Write to ws.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
 
-    At ws.copy is A (m × n) if that is ws.metric, else A L⁻¹.
+    At ``rows``, which are lost, is A (m × n) if that is ws.metric, else A L⁻¹.
 
     Returns the rank, −1 where something is not finite; then the step is NaN.
     """
     for j in range(m):
-        factor, row = settings[la.FACTORS + j], ws.copy + j * n
+        factor, row = settings[la.FACTORS + j], rows + j * n
         s[ws.rhs + j] *= factor
         for c in range(n):
             s[row + c] *= factor
         if metric == ws.metric:
             fa.solve_l_transposed(s, metric, n, row)
     rank, _ = fa.solve(
-        s, ws.copy, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_EVEN_ROWS], perm,
+        s, rows, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_EVEN_ROWS], perm,
         ws.diagonal, ws.beta, ws.beta2, ws.norms, ws.rhs, ws.y, ws.step,
     )  # fmt: skip
     fa.solve_l(s, metric, n, ws.step)
@@ -245,8 +242,6 @@ def project_velocity(table, settings, x, s, perm, ws, fresh):
             if table[la.CLOSING] == 0 or not is_factor(s, factor, nv):
                 factor = ws.metric
         rows = ws.native + nc
-        for k in range(nc * nv):
-            s[ws.copy + k] = s[rows + k]
         largest = 0.0
         for j in range(nc):
             value = s[ws.native + j]
@@ -258,7 +253,7 @@ def project_velocity(table, settings, x, s, perm, ws, fresh):
                         value += s[rows + j * nv + c] * x[nq + c]
             s[ws.rhs + j] = -value
             largest = max(largest, abs(value) * settings[la.FACTORS + j])
-        rank = correct(nc, nv, table[la.GENERIC_RANK], factor, settings, s, perm, ws)
+        rank = correct(nc, nv, table[la.GENERIC_RANK], rows, factor, settings, s, perm, ws)
         for i in range(nv):
             x[nq + i] += s[ws.step + i]
         if largest < 1e-13:
