@@ -155,15 +155,17 @@ def test_a_closure_that_is_off_is_not_there_and_one_that_is_on_is_as_if_it_alway
     np.testing.assert_allclose(
         system.constraint_residual(here), on * always.constraint_residual(here), atol=1e-14
     )
-    # M a = f + Aᵀλ, A a = −γ with the rows of the closure that is on alone; some are redundant with the joints.
-    mass, rows = free.mass_matrix(q), rows[on > 0]
+    # M a = f + Aᵀλ, A a = −γ with the rows of the closure that is on alone; some are redundant with the joints: λ is
+    # the shortest in characteristic units.
+    even = system.characteristic.rows[on > 0]
+    mass, rows, bias = free.mass_matrix(q), even[:, None] * rows[on > 0], even * bias[on > 0]
     force = free.passive_force(q, v) - free.bias_force(q, v)
     problem = np.block([[mass, -rows.T], [rows, np.zeros((len(rows), len(rows)))]])
-    expected = np.linalg.lstsq(problem, np.concatenate([force, -bias[on > 0]]))[0]
+    expected = np.linalg.lstsq(problem, np.concatenate([force, -bias]))[0]
     answer = system.forward_dynamics(q, v)
     assert (answer.status, answer.rank) == (sr.Status.OK, np.linalg.matrix_rank(rows, 1e-6))
     np.testing.assert_allclose(answer.a, expected[: system.nv], rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(answer.multipliers[on > 0], expected[system.nv :], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(answer.multipliers[on > 0], even * expected[system.nv :], rtol=1e-8, atol=1e-8)
     np.testing.assert_array_equal(answer.multipliers[on == 0], 0.0)
 
 

@@ -39,7 +39,7 @@ def random_loops(which: str, mode: str) -> tuple[System, Array, Array]:
 def oracle(
     system: System, q: Array, v: Array, force: Array, rank: int, t: float = 0.0
 ) -> tuple[Array, Array]:
-    """Gauss's principle by SVD: a = a₀ + M^{-1/2} (A M^{-1/2})⁺ (−γ − A a₀), and the minimum-norm λ."""
+    """Gauss's principle by SVD: a = a₀ + M^{-1/2} (A M^{-1/2})⁺ (−γ − A a₀), and the λ of least norm ‖R⁻¹λ‖."""
     mass, rows = system.mass_matrix(q), system.constraint_jacobian(q, t, v)
     values, vectors = np.linalg.eigh(mass)
     root = vectors @ np.diag(values**-0.5) @ vectors.T
@@ -47,8 +47,9 @@ def oracle(
     left, sigma, right = np.linalg.svd(rows @ root, full_matrices=False)
     inverse = right[:rank].T @ (left[:, :rank] / sigma[:rank]).T
     a = free + root @ inverse @ (-system.constraint_bias(q, v, t) - rows @ free)
-    left, sigma, right = np.linalg.svd(rows.T, full_matrices=False)
-    lam = right[:rank].T @ ((left[:, :rank].T @ (mass @ a - force)) / sigma[:rank])
+    factors = system.characteristic.rows
+    left, sigma, right = np.linalg.svd(rows.T * factors, full_matrices=False)
+    lam = factors * (right[:rank].T @ ((left[:, :rank].T @ (mass @ a - force)) / sigma[:rank]))
     return a, lam
 
 

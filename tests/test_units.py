@@ -48,15 +48,63 @@ def test_every_shipped_model_is_the_same_in_other_units(name: str, length: float
     options["error_estimate"] = False  # the same in both, and none of this test's business
     ours = sr.simulate(system, q, v, **options)
     theirs = sr.simulate(other, q * places, v * speeds, throw=False, **options)
-    assert ours.status is sr.Status.OK
-    # Rows of weld-like closures, in mm and rad, are not evened in the solve: of the platform's forces seven digits are
-    # left in millimetres, which the status says.
-    assert theirs.status is sr.Status.OK or (theirs.status is sr.Status.ALMOST and name == "stewart")
+    assert ours.status is theirs.status is sr.Status.OK
     same(theirs.q, ours.q, places)
     same(theirs.v, ours.v, speeds)
     energy = mass * length**2
+    same(even(other, theirs.multipliers), even(system, ours.multipliers), np.full(system.nc, energy))
     size = max(np.abs(ours.energy).max(), 1e-3)
     np.testing.assert_allclose(theirs.energy / energy, ours.energy, rtol=0, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forces_and_steps_are_the_same_in_millimetres(name: str) -> None:
+    """Of redundant rows in metres and radians λ is the shortest in characteristic units, whatever the numbers are."""
+    system, near = shipped(name)
+    other = sr.System(scaled(system, 1e3))
+    for one in (system, other):
+        switch_on(one, [c.name for c in one.equations.contacts], one.neutral())
+    places, speeds = scales(system, 1e3)
+    q = system.assemble(near, throw=False).q
+    v = system.project_velocity(q, np.random.default_rng(3).standard_normal(system.nv))
+    v = v / max(1.0, np.abs(v).max())
+    there = (q * places, v * speeds)
+    u = np.random.default_rng(4).standard_normal(system.nu)
+    ours, theirs = system.forward_dynamics(q, v, u), other.forward_dynamics(*there, u)
+    assert ours.rank == theirs.rank
+    assert ours.determined.tolist() == theirs.determined.tolist()
+    same(theirs.a, ours.a, speeds)
+    same(even(other, theirs.multipliers), even(system, ours.multipliers), np.full(system.nc, 1e6))
+    back = system.inverse_dynamics(q, v, ours.a, throw=False)
+    again = other.inverse_dynamics(*there, theirs.a, throw=False)
+    assert (again.rank, again.actuation_rank) == (back.rank, back.actuation_rank)
+    same(again.u, back.u, np.ones(system.nu))
+    same(even(other, again.multipliers), even(system, back.multipliers), np.full(system.nc, 1e6))
+
+
+@pytest.mark.parametrize("name", ["bennett", "front_loader", "quadruped", "stewart"])
+def test_adaptive_steps_are_the_same_in_millimetres(name: str) -> None:
+    system, near = shipped(name)
+    other, (places, speeds) = sr.System(scaled(system, 1e3)), scales(system, 1e3)
+    q = system.assemble(near).q
+    v = 0.3 * system.project_velocity(q, np.random.default_rng(3).standard_normal(system.nv))
+    options = {
+        "duration": 0.05,
+        "method": "dopri5",
+        "rtol": 1e-6,
+        "error_estimate": False,
+        "switching": False,
+    }
+    ours = sr.simulate(system, q, v, progress=False, **options)
+    theirs = sr.simulate(other, q * places, v * speeds, progress=False, **options)
+    assert (theirs.steps, theirs.rejected) == (ours.steps, ours.rejected)
+    np.testing.assert_allclose(theirs.t, ours.t, rtol=1e-6)
+    same(theirs.q[-1], ours.q[-1], places)
+
+
+def even(system: sr.System, multipliers: Array) -> Array:
+    """Return multipliers in characteristic units, energies all."""
+    return multipliers / system.characteristic.rows
 
 
 def crank_and_slider(unit: float) -> sr.System:

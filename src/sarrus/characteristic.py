@@ -46,6 +46,18 @@ class Characteristic:
         """Diagonal (nv,) of a metric of velocities in the units of M: a body of this mass, κ wide."""
         return self.mass * (self.length * self.columns) ** 2
 
+    def even(self, jacobian: Array) -> Array:
+        """Return A with its rows and velocities in characteristic units."""
+        return np.asarray(self.rows[:, None] * jacobian / self.columns)
+
+    def least_multipliers(self, jacobian: Array, rank: int, force: Array) -> Array:
+        """Return, of the λ with Aᵀλ nearest to a force, the one of least norm in these units; A at the given rank."""
+        if rank == 0:
+            return np.zeros(len(jacobian))
+        left, values, right = dense.svd(self.even(jacobian), rank)
+        share = dense.product(right[:rank], force / self.columns) / values[:rank]
+        return np.asarray(self.rows * dense.product(left[:, :rank], share))
+
 
 def characteristic(system: Evaluations) -> Characteristic:
     """Return the characteristic sizes of a system.

@@ -24,10 +24,19 @@ RIDGE = 2.0**-40
 class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
 
-    def __init__(self, equations: Equations, ridge: Array | None = None, stiff: Array | None = None) -> None:
-        """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`."""
+    def __init__(
+        self,
+        equations: Equations,
+        ridge: Array | None = None,
+        stiff: Array | None = None,
+        even: Array | None = None,
+    ) -> None:
+        """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`.
+
+        ``even`` (nc,): factors of the rows, see `sarrus.characteristic`.
+        """
         self.equations = equations
-        self.ridge, self.stiff = ridge, stiff
+        self.ridge, self.stiff, self.even = ridge, stiff, even
         self._functions: dict[str, NativeFunction] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
@@ -102,7 +111,7 @@ class CompiledEquations:
                 return self._dynamics()
             case "direct" | "checked":
                 assert self.direct is not None
-                answer = direct_solution(e, self.weighted, self.direct)
+                answer = direct_solution(e, self.weighted, self.direct, self.even)
                 return {what: x for what, x in answer.items() if what != "checks" or name == "checked"}
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
@@ -114,10 +123,32 @@ class CompiledEquations:
             case "metric":
                 traced = self.mode == la.TRACED
                 return {"metric": self.weighted.factor if traced else self.metric}
+            case "closing":
+                rows, slip = self.weighted.rows[: e.nh, :], e.velocity_residual[: e.nh]
+                return {
+                    "residual": e.position_residual,
+                    "rows": rows,
+                    "slip": slip,
+                    "factor": self.weighted.factor,
+                }
+            case "slipping":
+                return {
+                    "slip": e.velocity_residual,
+                    "rows": self.weighted.rows,
+                    "factor": self.weighted.factor,
+                }
             case "invariants":
                 return self._invariants()
             case _:
                 return {name: getattr(e, name)}
+
+    @property
+    def projecting(self) -> tuple[str, ...]:
+        """Names of the functions that projections need besides position, velocity and rate."""
+        e = self.equations
+        if self.mode != la.TRACED:
+            return ("metric",) if e.nc else ()
+        return (*(["closing"] if e.nh else []), *(["slipping"] if e.nc > e.nh else []))
 
     @property
     def force(self) -> ca.SX:

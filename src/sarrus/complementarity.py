@@ -64,8 +64,9 @@ class OneSided:
     Attributes
     ----------
     contacts : the contacts that are on.
-    rows : (nc, n) rows of A in coordinates x with the metric one. Where M is singular these are the motions that the
-        closures leave, which must have kinetic energy (`SolveError` otherwise).
+    rows : (nc, n) rows of A in characteristic units (`sarrus.characteristic`), in coordinates x with the metric one.
+        Where M is singular these are the motions that the closures leave, which must have kinetic energy (`SolveError`
+        otherwise).
     cut : singular values of rows below it are dependent ones.
     """
 
@@ -84,12 +85,13 @@ class OneSided:
         self.normals = [contact.normal for contact in self.contacts]
         self.able = {k for k, c in enumerate(self.contacts) if c.tangential and able(c)}
         if self.contacts:
-            self.rows = kinetic_rows(system, q, v, t, self.bilateral)
+            self.factors = system.characteristic.rows
+            self.rows = self.factors[:, None] * kinetic_rows(system, q, v, t, self.bilateral)
             self.cut = _DEPENDENT * dense.largest(self.rows)
 
     def solve(self, wanted: Array) -> Pushing:
         """Return which contacts hold, slip and part for the right sides r (nc,), β of the closures being zero."""
-        self.wanted = np.array(wanted)
+        self.wanted = self.factors * wanted
         self.wanted[self.bilateral] = 0.0
         sticking = set(self.able)
         holding, gone = self._try(sticking)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.equations import Equations
+from sarrus.mechanism.pose import Array
 
 # Largest nv whose elimination is traced into straight-line code, and largest number of constraint rows whose Gram
 # matrix is; see docs/decisions/0003.
@@ -48,14 +49,16 @@ def live_rows(equations: Equations) -> list[int] | None:
     return live
 
 
-def direct_solution(equations: Equations, problem: Weighted, live: list[int]) -> dict[str, ca.SX]:
+def direct_solution(
+    equations: Equations, problem: Weighted, live: list[int], even: Array | None = None
+) -> dict[str, ca.SX]:
     """Trace a, λ and Aᵀλ where the ``live`` rows are independent: λ = (Â Âᵀ)⁻¹(−γ − Â f̂), a = L⁻¹(f̂ + Âᵀλ).
 
-    The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has
-    the square of the condition number of Â. So "gauge" tells how far to trust it: the smallest pivot as a fraction
-    of its diagonal entry (the squared sine of the angle between a row and those before it), the smallest pivot
-    and the largest diagonal entry. "checks" are the largest residual of A a + γ over
-    the sum of the magnitudes of its terms, and the largest M_kk/L_kk², a condition number of M without units.
+    The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has the
+    square of the condition number of Â. So "gauge" tells how far to trust it: the smallest pivot as a fraction of its
+    diagonal entry (the squared sine of the angle between a row and those before it), the smallest pivot and the largest
+    diagonal entry, of rows times the factors ``even``. "checks" are the largest residual of A a + γ over the sum of the
+    magnitudes of its terms, and the largest M_kk/L_kk², a condition number of M without units.
     """
     e = equations
     f = _entries(problem.force)
@@ -79,10 +82,11 @@ def direct_solution(equations: Equations, problem: Weighted, live: list[int]) ->
         ]
         missed.append(ca.fabs(sum(parts)) / (sum(map(ca.fabs, parts)) + TINY))
     weak = [e.mass_matrix[k, k] * (1 / problem.factor[k, k]) ** 2 for k in range(e.nv)]
+    square = [1.0 if even is None else float(even[j]) ** 2 for j in live]
     gauge = [
         least([d / g for d, g in zip(pivots, diagonal)]),
-        least(pivots),
-        -least([-g for g in diagonal]),
+        least([w * d for w, d in zip(square, pivots)]),
+        -least([-w * g for w, g in zip(square, diagonal)]),
     ]
     checks = [largest(missed), largest(weak)]
     return {

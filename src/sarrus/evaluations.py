@@ -32,7 +32,7 @@ class Evaluations:
         self.joint_names: tuple[str, ...] = joints
         self.characteristic = characteristic(self)
         size = self.characteristic
-        parts = (size.metric, size.mass * (size.length * size.rows) ** 2) if mechanism else ()
+        parts = (size.metric, size.mass * (size.length * size.rows) ** 2, size.rows) if mechanism else ()
         self.compiled = CompiledEquations(e, *parts)
         self._quaternions = np.array(e.quaternions, dtype=np.int64)
         n = self.nq + self.nv

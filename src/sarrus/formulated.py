@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -156,8 +155,12 @@ class FormulatedAcceleration:
         """Return the largest singular value of A, and the smallest one at the generic rank, in the metric of M."""
         if rank == 0:
             return 0.0, 0.0
-        with suppress(np.linalg.LinAlgError):  # massless links: the kernel, too, takes A as it is then
+        size = self.system.characteristic
+        jacobian, measured = size.rows[:, None] * jacobian, size.rows[:, None] * jacobian / size.columns
+        try:
             jacobian = np.linalg.solve(np.linalg.cholesky(mass), jacobian.T)
+        except np.linalg.LinAlgError:  # massless links: the kernel, too, takes A in characteristic units then
+            jacobian = measured
         sigma = np.linalg.svd(jacobian, compute_uv=False)
         return float(sigma[0]), float(sigma[rank - 1])
 

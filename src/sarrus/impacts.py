@@ -46,7 +46,8 @@ class Impact:
     Attributes
     ----------
     v : (nv,) velocity after the impact, v⁺.
-    impulse : (nc,) Λ [N s, N m s] of each row, of minimum norm where rows are redundant; normal impulses are ≥ 0.
+    impulse : (nc,) Λ [N s, N m s] of each row, of least norm in characteristic units
+        (`sarrus.characteristic`) where rows are redundant; normal impulses are ≥ 0.
     generalized_impulse : (nv,) AᵀΛ = M (v⁺ − v⁻), unique even where Λ is not.
     energy_loss : kinetic energy that the impulses take [J]; ½ ‖v⁺ − v⁻‖²_M where nothing rebounds.
     rank : rank of the rows that gave impulses.
@@ -95,8 +96,9 @@ def impact(
     so with any force, but only while it pushes; where it can neither stick nor part without going into its plane, it
     pushes without friction, and ``slipping`` names it. `sarrus.complementarity` says how these are found.
 
-    Redundant rows: v⁺ and the generalized impulse are unique, Λ has minimum norm. Singular M: solved in the null
-    space of A. The system's parameters stay as they are: switch the constraints on for the motion afterwards.
+    Redundant rows: v⁺ and the generalized impulse are unique, Λ has least norm in characteristic units. Singular M:
+    solved in the null space of A. The system's parameters stay as they are: switch the constraints on for the motion
+    afterwards.
 
     Raises `ArgumentError` for unknown names and for a constraint that is open at q; `SolveError` where M is not
     positive definite on the motions that the constraints leave (ILL_POSED), or where no velocity keeps all contacts
@@ -195,12 +197,16 @@ def _jump(system: System, q: Array, v: Array, t: float, elastic: Array, most: fl
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     inelastic, elastic = -system.velocity_residual(q, v, t), np.where(jacobian.any(axis=1), elastic, 0.0)
     near = survey(system, q, t, v)
-    cut = system.options.singular_cut
+    cut, size = system.options.singular_cut, system.characteristic
+    measured, even = mass / np.outer(size.columns, size.columns), size.even(jacobian)
     if system.compiled.mass_is_singular:
-        rank, solve = _in_null_space(system.name, mass, jacobian, near.rank, cut * near.scale)
+        rank, solve = _in_null_space(system.name, measured, even, near.rank, cut * near.measured_scale)
     else:
-        rank, solve = _in_kinetic_metric(mass, jacobian, near.rank, cut * near.weighted_scale)
-    (fall, stopping), (rise, bouncing) = solve(inelastic), solve(elastic)
+        rank, solve = _in_kinetic_metric(measured, even, near.rank, cut * near.even_scale)
+    (fall, stopping), (rise, bouncing) = (
+        (step / size.columns, size.rows * impulse)
+        for step, impulse in (solve(size.rows * wanted) for wanted in (inelastic, elastic))
+    )
     lost, gained = (float(product(x, mass, x)) for x in (fall, rise))
     part = most if most**2 * gained <= lost else float(np.sqrt(lost / gained))
     step, impulse = fall + part * rise, stopping + part * bouncing

@@ -399,7 +399,12 @@ class Integration:
         self.table[ranks] = s.table[ranks]
         self._begin_stretch()
         fresh = s.settings()
-        scales = [la.SCALE_OF_ROWS, la.SCALE_OF_WEIGHTED_ROWS, la.SCALE_OF_EVEN_ROWS]
+        scales = [
+            la.SCALE_OF_ROWS,
+            la.SCALE_OF_WEIGHTED_ROWS,
+            la.SCALE_OF_EVEN_ROWS,
+            la.SCALE_OF_MEASURED_ROWS,
+        ]
         self.settings[scales] = fresh[scales]
         self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):

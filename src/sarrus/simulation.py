@@ -80,9 +80,10 @@ def simulate(
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
         "projection" or "energy" and ``coordinates`` None.
-    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default. ``rtol=np.inf``: no
-        control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the run
-        with PROJECTION_FAILED.
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
+        characteristic lengths of the mechanism (`sarrus.characteristic`), per second for velocities. ``rtol=np.inf``:
+        no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot take ends the
+        run with PROJECTION_FAILED.
     control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
         with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
         `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with

@@ -38,7 +38,9 @@ class ForwardDynamics:
     Attributes
     ----------
     a : (nv,) acceleration v̇.
-    multipliers : (nc,) λ [N, N m; see `sarrus.units.constraint_units`], of minimum norm where A is redundant.
+    multipliers : (nc,) λ [N, N m; see `sarrus.units.constraint_units`]; where A is redundant the λ of least
+        norm in characteristic units, R⁻¹λ (see `sarrus.characteristic`): a moment counts as this force at a
+        characteristic length, in metres as in millimetres.
     constraint_force : (nv,) Aᵀλ (plus the non-ideal force C, where the system has one), the force of the
         constraints on the mechanism. Unique even where λ is not.
     rank, dof : rank of A used, and nv − rank.
@@ -122,7 +124,8 @@ class ForwardDynamics:
         if self.rank == system.nc:
             return np.ones(system.nc, dtype=bool)
         q, v = np.split(self._out[2 * system.nv + system.nc + N_FACTS :], [system.nq])
-        return determined_rows(system.constraint_jacobian(q, self._time, v), self.rank)
+        jacobian = system.constraint_jacobian(q, self._time, v)
+        return determined_rows(system.characteristic.even(jacobian), self.rank)
 
     @property
     def redundant(self) -> tuple[str, ...]:
@@ -148,7 +151,7 @@ class ForwardDynamics:
 class InverseDynamics:
     """Actuator controls for an acceleration. ``residual`` is the norm of the missing generalized force.
 
-    ``multipliers`` are of minimum norm; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
+    ``multipliers`` are those of `ForwardDynamics`; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
     the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
     or INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much).
     """

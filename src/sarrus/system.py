@@ -99,7 +99,7 @@ class System(Evaluations):
         self._non_ideal = not e.non_ideal.is_zero()
         rows = self.closure_rows.values()
         self._first_rows = [row.start for row in rows for _ in range(row.start, row.stop)]
-        self._scales, self.typical_pivot = (0.0, 0.0, 0.0), 0.0
+        self._scales, self.typical_pivot = (0.0, 0.0, 0.0, 0.0), 0.0
         self.table = self.compiled.table()
         self._no_force = np.zeros(self.nv)
         self._own_arrays()
@@ -206,7 +206,7 @@ class System(Evaluations):
                 near = self._survey(q, t, v)
                 self.table[la.HOLONOMIC_RANK] = near.holonomic_rank
                 self.table[la.GENERIC_RANK] = near.rank
-                self._scales = near.scale, near.weighted_scale, near.even_scale
+                self._scales = near.scale, near.weighted_scale, near.even_scale, near.measured_scale
                 self.motions_left = near.motions
                 self.typical_pivot = near.smallest
                 self._renew_settings()
@@ -237,7 +237,8 @@ class System(Evaluations):
     ) -> ForwardDynamics:
         """Return acceleration, constraint force, multipliers, rank and status at a state.
 
-        Full rank: the unique solution. Redundant and consistent: unique a and Aᵀλ, minimum-norm λ.
+        Full rank: the unique solution. Redundant and consistent: unique a and Aᵀλ; λ of
+        least norm in characteristic units (`sarrus.characteristic`), the same in metres and in millimetres.
         Inconsistent: least squares, status INCONSISTENT. Singular: status SINGULAR, the lost direction
         unconstrained. Rigid (velocities that A allows and no motion has): status RIGID, nothing accelerates there,
         and ``unbalanced`` is the force that no finite multipliers hold. Massless bodies: solved in the null space of
@@ -412,8 +413,11 @@ class System(Evaluations):
         """Compile the named functions that the kernels call and put their addresses in the table."""
         if self.compiled.direct is None:
             names = tuple(name for name in names if name not in ("direct", "checked"))
-        metric = ("metric",) if "position" in names and self.nc else ()
-        for name in (*names, *metric):
+        if "position" in names:
+            names += self.compiled.projecting
+        if "invariants" in names:
+            names += ("metric",)
+        for name in names:
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
@@ -427,13 +431,15 @@ class System(Evaluations):
     def settings(self) -> Array:
         """Return the tolerances for the kernels, from ``options``."""
         size = self.characteristic
-        settings = np.concatenate([np.zeros(la.N_SETTINGS), size.rows, size.columns, self._first_rows])
+        settings = np.concatenate(
+            [np.zeros(la.N_SETTINGS), size.rows, size.columns, self._first_rows, size.coordinates]
+        )
         settings[la.SINGULAR_CUT] = self.options.singular_cut
         settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
         settings[la.INCONSISTENT] = self.options.inconsistent
         settings[la.NEAR] = self.options.near_singular
         settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = self._scales[:2]
-        settings[la.SCALE_OF_EVEN_ROWS] = self._scales[2]
+        settings[la.SCALE_OF_EVEN_ROWS], settings[la.SCALE_OF_MEASURED_ROWS] = self._scales[2:]
         settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
@@ -449,6 +455,7 @@ class System(Evaluations):
         self.mechanism, self.joint_names = other.mechanism, other.joint_names
         self.characteristic, self._first_rows = other.characteristic, other._first_rows
         self.compiled.ridge, self.compiled.stiff = other.compiled.ridge, other.compiled.stiff
+        self.compiled.even = other.compiled.even
         self.driven, self.parameters = other.driven, other.parameters
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()

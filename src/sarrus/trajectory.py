@@ -48,7 +48,7 @@ class Trajectory:
     t : times (T,) [s].
     q, v, a : coordinates (T, nq), velocities (T, nv) and accelerations (T, nv).
     u : controls (T, nu).
-    multipliers : λ (T, nc), the force that each constraint row exerts on the mechanism (minimum norm
+    multipliers : λ (T, nc), the force that each constraint row exerts on the mechanism (least norm
         where rows are redundant).
     energy : kinetic plus potential energy (T,) [J].
     rank : rank of the constraint Jacobian A (T,).

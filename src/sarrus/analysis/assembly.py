@@ -157,12 +157,14 @@ def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0)
 class Neighbourhood:
     """What the constraints are like at generic closed configurations near one.
 
-    ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration
-    itself. ``scale`` is the largest singular value of A nearby or at a random configuration and
-    ``weighted_scale`` that of A M^(−1/2), ``even_scale`` the same with rows in characteristic units: pivots count as
-    singular against these. ``smallest`` is the largest value nearby of the smallest singular value of A M^(−1/2) at the
-    generic rank. ``motions`` (nv × d): basis of the motions out of the configuration where A allows velocities besides
-    that no motion has; d = 0 where it is isolated; else None (see `sarrus.analysis.rigidity`).
+    ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration itself.
+    ``scale`` is the largest singular value of A nearby or at a random configuration and ``weighted_scale`` that of A
+    M^(−1/2), ``even_scale`` the same with rows in characteristic units, ``measured_scale`` that of A with rows and
+    velocities in these: pivots count as singular against these. ``smallest`` is the largest value nearby of the
+    smallest singular value, at the generic rank, of what the solve factors: A M^(−1/2) with rows in characteristic
+    units, or where M is singular A with rows and velocities in them. ``motions`` (nv × d): basis of the motions out of
+    the configuration where A allows velocities besides that no motion has; d = 0 where it is isolated; else None (see
+    `sarrus.analysis.rigidity`).
     """
 
     holonomic_rank: int
@@ -171,6 +173,7 @@ class Neighbourhood:
     scale: float
     weighted_scale: float
     even_scale: float
+    measured_scale: float
     smallest: float
     motions: Array | None = None
 
@@ -190,7 +193,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
-        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if gap(system, q, t) > TOLERANCE:
         closed, _ = descend(system, q, t, everything)
         q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
@@ -219,15 +222,25 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
     even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
     scale = max(map(_largest, (*jacobians, elsewhere)))
     measured = [jacobian / system.characteristic.columns for jacobian in (*jacobians, elsewhere)]
+    factored = [system.characteristic.rows[:, None] * jacobian for jacobian in measured]
+    measured_scale = max(map(_largest, factored))
+    factored = factored[:-1] if system.compiled.mass_is_singular else in_metric
     rows = _row_scales(system, measured)
     *evened, _ = (rows * jacobian for jacobian in measured)
     even = max(_largest(rows * jacobian) for jacobian in measured)
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
     holonomic = [numerical_rank(jacobian[: system.nh], scale=even) for jacobian in evened]
     rank = max(numerical_rank(jacobian, scale=even) for jacobian in evened)
-    smallest = max(dense.singular_values(w)[rank - 1] for w in weighted) if rank else 0.0
+    smallest = max(dense.singular_values(x)[rank - 1] for x in factored) if rank else 0.0
     return Neighbourhood(
-        max(holonomic), rank, holonomic[0], scale, weighted_scale, even_scale, float(smallest)
+        max(holonomic),
+        rank,
+        holonomic[0],
+        scale,
+        weighted_scale,
+        even_scale,
+        measured_scale,
+        float(smallest),
     )
 
 

@@ -46,10 +46,10 @@ class Equilibrium:
     Attributes
     ----------
     q, u : (nq,), (nu,) the configuration and the inputs that act.
-    multipliers : (nc,) λ of minimum norm with k + S u − h + τ + Aᵀλ = 0; ``determined`` says which are unique.
-    residual : norm of the generalized force left along the motions, zero at rest [N, N m].
-    motions : (nv × dof) orthonormal basis Z of the motions that A allows.
-    stiffness : (dof × dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u and τ held constant: the force that a small motion
+    multipliers : (nc,) λ of least norm, as in `ForwardDynamics`, with k + S u − h + τ + Aᵀλ = 0; ``determined`` says
+    which are unique. residual : norm of the generalized force left along the motions, zero at rest [N, N m]. motions :
+    (nv × dof) orthonormal basis Z of the motions that A allows. stiffness : (dof × dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u
+    and τ held constant: the force that a small motion
         meets, curvature of the constraints included. [N/m, N m/rad].
     eigenvalues : (dof,) of the stiffness, by real part; may be complex where follower forces make it unsymmetric.
     stable : True where all eigenvalues are positive, False where one is negative, None where stiffness does not
@@ -214,8 +214,8 @@ class _Rest:
         ways = all_rows.kernel
         if system.nc > system.nh:
             ways = split(holonomic_jacobian(system, q, self.t), self.cut).kernel
-        values = all_rows.values[: all_rows.rank]
-        multipliers = all_rows.left @ ((all_rows.right.T @ -force) / values)
+        held = all_rows.right @ (all_rows.right.T @ -force)
+        multipliers = system.characteristic.least_multipliers(jacobian, all_rows.rank, held)
         motions = all_rows.kernel
         if self.motions is not None and not self.is_isolated:
             ways = tangents(system, q, self.t, self.cut).space

@@ -36,13 +36,13 @@ def inverse_dynamics(
 ) -> InverseDynamics:
     """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ.
 
-    The constraints are projected out with an orthonormal basis Z of the null space of A, so redundant and
-    singular rows are ordinary: Zᵀ S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises
-    uᵀ diag(weights) u (default: ones); where they cannot produce the motion, u is the least-squares answer
-    and the status NOT_ACHIEVABLE (raised as `SolveError` unless ``throw`` is False). Passive joints are those
-    no actuator acts on. Controls are not clipped to limits. Rigid (``a`` or v point where A leaves velocities that no
-    motion has, and anything at an isolated q): status RIGID, raised as well; u is then what holds these directions
-    too, as far as the actuators can.
+    The constraints are projected out with a basis Z of the null space of A, orthonormal in characteristic units
+    (`sarrus.characteristic`), in which λ is the shortest too, so redundant and singular rows are ordinary: Zᵀ S u =
+    Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises uᵀ diag(weights) u (default: ones); where they
+    cannot produce the motion, u is the least-squares answer and the status NOT_ACHIEVABLE (raised as `SolveError`
+    unless ``throw`` is False). Passive joints are those no actuator acts on. Controls are not clipped to limits. Rigid
+    (``a`` or v point where A leaves velocities that no motion has, and anything at an isolated q): status RIGID, raised
+    as well; u is then what holds these directions too, as far as the actuators can.
     """
     q = system.normalized(q)
     mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, t, v)
@@ -53,15 +53,16 @@ def inverse_dynamics(
     if tau is not None:
         needed -= system.checked(tau, system.nv, "tau")
     rank = constraint_rank(system, q, np.asarray(v, dtype=float), t, jacobian)
-    _, _, right = np.linalg.svd(jacobian) if system.nc else (None, None, np.eye(system.nv))
-    free = right[rank:]
+    size = system.characteristic
+    _, _, right = np.linalg.svd(size.even(jacobian)) if system.nc else (None, None, np.eye(system.nv))
+    free = right[rank:] / size.columns
     actuation = system.actuation_matrix(q)
     root = _root_weights(system, weights)
     reachable = free @ actuation / root
     u = np.linalg.pinv(reachable, rcond=_TOLERANCE) @ (free @ needed) / root if system.nu else np.zeros(0)
     missing = needed - actuation @ u
     residual = float(np.linalg.norm(free @ missing))
-    multipliers = _minimum_norm(jacobian, rank, missing)
+    multipliers = size.least_multipliers(jacobian, rank, missing)
     offence = jacobian @ acceleration + system.constraint_bias(q, v, t)
     violation = float(np.linalg.norm(offence))
     if violation > _TOLERANCE * (
@@ -90,9 +91,9 @@ def inverse_dynamics(
         status=status,
     )
     if throw and status is not Status.OK:
-        size = violation if status is Status.INCONSISTENT else residual
+        worst = violation if status is Status.INCONSISTENT else residual
         reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
-        raise SolveError(f"{system.name}: {reason} (residual {size:.3g}). {status.remedy}", result=result)
+        raise SolveError(f"{system.name}: {reason} (residual {worst:.3g}). {status.remedy}", result=result)
     return result
 
 
@@ -106,12 +107,6 @@ def constraint_rank(system: System, q: Array, v: Array, t: float, jacobian: Arra
         generic = system.ensure_generic_rank(q, t, v, renew=True)
         rank = numerical_rank(jacobian, cut, system.settings()[la.SCALE_OF_ROWS])
     return min(rank, generic)
-
-
-def _minimum_norm(jacobian: Array, rank: int, force: Array) -> Array:
-    """Return the λ of minimum norm with Aᵀλ nearest to ``force``, A taken at the given rank."""
-    left, values, right = np.linalg.svd(jacobian, full_matrices=False)
-    return np.asarray(left[:, :rank] @ ((right[:rank] @ force) / values[:rank]))
 
 
 def _root_weights(system: System, weights: ArrayLike | None) -> Array:

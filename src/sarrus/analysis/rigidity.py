@@ -145,7 +145,7 @@ def _bending(system: System, q: Array, t: float, rates: Array, motions: Array) -
 class Held:
     """What a mechanism does that can move along its motions alone.
 
-    ``a`` (nv,), ``multipliers`` (nc,) of minimum norm and ``unbalanced`` (nv,) with
+    ``a`` (nv,), ``multipliers`` (nc,) of least norm, as in `ForwardDynamics`, and ``unbalanced`` (nv,) with
     M a + h = k + S u + τ + Aᵀλ + unbalanced; ``residual`` is the norm of A a + γ.
     """
 
@@ -174,5 +174,6 @@ def held(system: System, x: Array, motions: Array) -> Held:
     along = np.linalg.lstsq(motions.T @ mass @ motions, motions.T @ (force - mass @ given), rcond=None)[0]
     a = given + motions @ along
     wanted = mass @ a - force
-    multipliers = parts.left @ ((parts.right.T @ wanted) / values)
+    held_by_rows = parts.right @ (parts.right.T @ wanted)
+    multipliers = s.characteristic.least_multipliers(jacobian, parts.rank, held_by_rows)
     return Held(a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias)))

@@ -84,7 +84,7 @@ class SystemPlan:
             la.GENERIC_RANK: Term("W->rank", INT, counts=True),
             la.HOLONOMIC_RANK: Term("W->holonomic_rank", INT, counts=True),
         }
-        for name in ("dynamics", "position", "velocity", "rate", "metric", "non_ideal"):
+        for name in ("dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"):
             self._native(natives, name)
         if system.compiled.direct is not None:  # one function serves steps and single answers
             self._native(natives, "checked")

@@ -5,7 +5,9 @@ With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on th
 
     y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
 
-Where the rows are clearly independent and nobody asks for pivots, straight-line code does all that
+Rows, γ and λ are in characteristic units meanwhile, R A, R γ and R⁻¹λ (`sarrus.characteristic`): what is decided of
+rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where the rows are
+clearly independent and nobody asks for pivots, or there are none, straight-line code does all that
 (`sarrus.elimination.direct_solution`).
 """
 
@@ -34,13 +36,14 @@ def acceleration(table_pointer, x_pointer, want):
     ws = la.workspace(table)
     nv, nc = table[la.NV], table[la.NC]
     checked = want == la.ANSWER and table[la.CHECKED] != 0
-    suits = checked or (want < la.PIVOTS and table[la.DIRECT] != 0)
+    plain = want < la.PIVOTS or (want == la.PIVOTS and nc == 0)
+    suits = checked or (plain and table[la.DIRECT] != 0)
     if suits and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
         if checked:
             call_native(table[la.CHECKED], x, 0, s, ws.a)
         else:
             call_native(table[la.DIRECT], x, 0, s, ws.a)
-        size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_WEIGHTED_ROWS] ** 2)
+        size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_EVEN_ROWS] ** 2)
         cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
         if (
             s[ws.gauge + la.CLEARANCE] > CLEAR
@@ -94,16 +97,19 @@ def _project(table, settings, want, x, s, perm, ws):
     for c in range(nv):
         reach += s[ws.force + c] ** 2
     for j in range(nc):
-        inner = s[ws.bias + j]
-        row = ws.rows + j * nv
+        factor, row = settings[la.FACTORS + j], ws.rows + j * nv
+        inner = s[ws.bias + j] * factor
+        s[ws.bias + j] = inner
         for c in range(nv):
-            inner += s[row + c] * s[ws.force + c]
-            s[ws.copy + j * nv + c] = s[row + c]
+            value = s[row + c] * factor
+            inner += value * s[ws.force + c]
+            s[row + c] = value
+            s[ws.copy + j * nv + c] = value
         s[ws.rhs + j] = -inner
     looks = want == la.ANSWER or want == la.VERIFIED
     weak = ch.weakest(s, ws.mass, nv) if looks else 0.0
     whole = weak > la.FAIR
-    size = settings[la.SCALE_OF_WEIGHTED_ROWS]
+    size = settings[la.SCALE_OF_EVEN_ROWS]
     used = solve_rows(table, settings, size, looks, np.sqrt(reach), x, whole, s, perm, ws)
     if used < 0:
         return -1
@@ -121,6 +127,12 @@ def _project(table, settings, want, x, s, perm, ws):
                 missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
             s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, weak
             s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
+            if used < nc:
+                for i in range(nv):
+                    s[ws.extra + i] = s[ws.force + i] + s[ws.step + i]
+                s[ws.facts + la.RESIDUAL] = ch.residual(s, ws, ws.copy, ws.extra, nv, nc, settings)
+        for j in range(nc):
+            s[ws.lam + j] *= settings[la.FACTORS + j]
         for i in range(nv):
             s[ws.reaction + i] = 0.0
         for k in range(nv):

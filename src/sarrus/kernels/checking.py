@@ -48,7 +48,7 @@ def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, whole, settings):
         if abs(value) > settings[la.INCONSISTENT] * size:
             length = _longest_beside(s, ws, nc, nv, own, settings)
             if turns < 0.0:
-                turns = _turning(s, ws, x, nq, nv)
+                turns = _turning(s, ws, x, nq, nv, la.FACTORS + nc, settings)
             rounding = _alone(s, ws, nv, own) if whole else reach * length
             if abs(value) > 10.0 * ROUNDING * max(rounding, turns * length):
                 worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, nv, own, settings)))
@@ -69,15 +69,18 @@ def _longest_beside(s, ws, nc, nv, j, settings):
 
 
 @internal
-def _turning(s, ws, x, nq, nv):
-    """Return ‖L v‖ max |v_k|, about the size of the accelerations that velocities alone make; L at ws.mass."""
+def _turning(s, ws, x, nq, nv, factors, settings):
+    """Return ‖L v‖ max |v_k|, about the size of the accelerations that velocities alone make; L at ws.mass.
+
+    The latter is in radians and characteristic lengths per second.
+    """
     total = fastest = 0.0
     for i in range(nv):
         value = 0.0
         for k in range(i + 1):
             value += s[ws.mass + i * nv + k] * x[nq + k]
         total += value * value
-        fastest = max(fastest, abs(x[nq + i]))
+        fastest = max(fastest, abs(x[nq + i]) * settings[factors + i])
     return np.sqrt(total) * fastest
 
 
@@ -119,7 +122,7 @@ def unmet(s, ws, nv, nc, used, whole, settings):
         total += s[ws.force + c] ** 2 + s[ws.step + c] ** 2
         s[ws.extra + c] = s[ws.step + c]
     faint = (FAINT if whole else 10.0 * ROUNDING) ** 2 * total
-    short = (settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_WEIGHTED_ROWS]) ** 2 if used < nc else 0.0
+    short = (settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_EVEN_ROWS]) ** 2 if used < nc else 0.0
     missed = False
     for j in range(nc):
         row, weight = ws.copy + j * nv, s[ws.lam + j]
@@ -152,6 +155,18 @@ def unmet(s, ws, nv, nc, used, whole, settings):
     if left > la.MET**2 * total:
         worst = max(worst, np.sqrt(left / total))
     return worst
+
+
+@internal
+def residual(s, ws, rows, vector, nv, nc, settings):
+    """Return the norm of A a + γ in the units of its rows; ``rows`` and γ are in characteristic ones."""
+    total = 0.0
+    for j in range(nc):
+        value = s[ws.bias + j]
+        for c in range(nv):
+            value += s[rows + j * nv + c] * s[vector + c]
+        total += (value / settings[la.FACTORS + j]) ** 2
+    return np.sqrt(total)
 
 
 @internal
@@ -216,11 +231,11 @@ def outcome(table, settings, s, ws, used):
 
 @internal
 def unmet_whole(s, ws, nv, nc, used, reach, settings):
-    """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a at ws.a.
+    """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a and λ at ws.a, ws.lam.
 
     Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual.
     """
-    short = settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_ROWS] if used < nc else 0.0
+    short = settings[la.SINGULAR_CUT] * settings[la.SCALE_OF_MEASURED_ROWS] if used < nc else 0.0
     total = worst = 0.0
     for j in range(nc):
         row = ws.rows + j * nv

@@ -8,7 +8,7 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import longest_entry, move, project
+from sarrus.kernels.projection import load_metric, longest_entry, move, project
 
 
 def projection_with_energy(table_pointer, x_pointer, what):
@@ -40,6 +40,7 @@ def _newton(table, settings, x, energy, w, perm):
     scratch = step + 5 * big
     size = max(settings[la.SIZE_OF_ENERGY], abs(energy))
     limit = table[la.HOLONOMIC_RANK] + table[la.GENERIC_RANK] + 1
+    load_metric(table, settings, x, s, ws)
     worst = np.inf
     for _ in range(10):
         call_native(table[la.INVARIANTS], x, 0, w, 0)

@@ -245,11 +245,10 @@ def cholesky_ltl(s, a, n):
 def solve_l(s, a, n, x):
     """Replace the vector at x by L⁻¹ x."""
     for k in range(n):
-        value = s[x + k]
-        row = a + k * n
-        for j in range(k):
-            value -= s[row + j] * s[x + j]
-        s[x + k] = value / s[row + k]
+        value = s[x + k] / s[a + k * (n + 1)]
+        s[x + k] = value
+        for i in range(k + 1, n):
+            s[x + i] -= s[a + i * n + k] * value
 
 
 @internal

@@ -186,7 +186,7 @@ def _slope(table, todo, states, slope, answer):
 def _is_clear(settings, gauge, at):
     """Tell whether the rows are clearly independent, so that straight-line code is exact."""
     least, largest = gauge[at + W * la.LEAST_PIVOT], gauge[at + W * la.LARGEST_ENTRY]
-    size = max(largest, settings[la.SCALE_OF_WEIGHTED_ROWS] ** 2)
+    size = max(largest, settings[la.SCALE_OF_EVEN_ROWS] ** 2)
     cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
     return gauge[at + W * la.CLEARANCE] > CLEAR and least > cut * cut * size
 

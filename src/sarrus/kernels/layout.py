@@ -25,6 +25,8 @@ INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection
 DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where table[DIRECT_RANK] ≥ 0
 CHECKED = 58  # what DIRECT writes, and two numbers more that say how good it is; for single answers
 METRIC = 59  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
+# where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all rows, L
+CLOSING, SLIPPING = 61, 62
 # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
 ACCELERATION = 9
 PROJECTION = 10
@@ -41,6 +43,8 @@ FUNCTIONS = {
     "energy": ENERGY,
     "invariants": INVARIANTS,
     "metric": METRIC,
+    "closing": CLOSING,
+    "slipping": SLIPPING,
 }
 
 # dimensions and modes
@@ -69,9 +73,9 @@ IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50
 HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
 PASSAGE = 60  # the array where singular passages are noted, see `sarrus.kernels.passage_layout` (0: none are)
-TIMES = 61  # the array of times at which a run is recorded besides
-N_QUATERNIONS = 62  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 63
+TIMES = 63  # the array of times at which a run is recorded besides
+N_QUATERNIONS = 64  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 65
 
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -102,9 +106,12 @@ TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
 CHART_LIMIT = 11  # gauge below which a chart is to be renewed
 SCALE_OF_EVEN_ROWS = 12  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
 SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)² [J]
-N_SETTINGS = 14
-# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; and, for
-# every row, the first one of its closure.
+SCALE_OF_MEASURED_ROWS = (
+    14  # largest singular value nearby of A with rows and velocities in characteristic units
+)
+N_SETTINGS = 15
+# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; for every row
+# the first one of its closure; and the factors of coordinates (nq).
 FACTORS = N_SETTINGS
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
@@ -171,7 +178,7 @@ def workspace(table):
     rows = force + nv
     bias = rows + nc * nv
     velocity = bias + nc
-    copy = max(velocity + nq, nh * (nv + 2), nc * (nv + 1), nq) + 1
+    copy = max(velocity + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, nq) + 1
     metric = copy + max(nc * nv, nv * nv)
     y = metric + nv * nv
     a = y + 8 * big

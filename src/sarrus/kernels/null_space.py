@@ -2,7 +2,8 @@
 
     a = −A⁺γ + Z z,    Zᵀ M Z z = Zᵀ(f + M A⁺γ),
 
-Z an orthonormal basis of the null space of A, on which M must be positive definite.
+Z an orthonormal basis of the null space of A, on which M must be positive definite. Here rows and velocities are in
+characteristic units, R A C⁻¹ and C a (`sarrus.characteristic`), so that A⁺ and Z do not depend on units of measurement.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import is_finite, load_dynamics, solve_rows
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
 
 
 def null_space_acceleration(table_pointer, x_pointer, want):
@@ -22,6 +23,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     nv, nc = table[la.NV], table[la.NC]
     load_dynamics(table, settings, x, s, ws)
+    _measure(settings, s, ws, nv, nc)
     for j in range(nc):
         s[ws.rhs + j] = -s[ws.bias + j]
         for c in range(nv):
@@ -31,10 +33,12 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     for i in range(nv):
         if s[ws.mass + i * nv + i] > 0.0:
             reach = max(reach, abs(s[ws.force + i]) / s[ws.mass + i * nv + i])
-    used = solve_rows(table, settings, settings[la.SCALE_OF_ROWS], looks, reach, x, False, s, perm, ws)
+    used = solve_rows(
+        table, settings, settings[la.SCALE_OF_MEASURED_ROWS], looks, reach, x, False, s, perm, ws
+    )
     if used < 0:
         return -1
-    # Qᵀ M Q in place of M, and Qᵀ(f − M a_particular) in rhs.
+    # Qᵀ M Z in place of the last columns of M, and Qᵀ(f − M a_particular) in rhs.
     for i in range(nv):
         row = ws.mass + i * nv
         value = s[ws.force + i]
@@ -44,7 +48,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.rhs)
     for i in range(nv):
         fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.mass + i * nv)
-    for j in range(nv):
+    for j in range(used, nv):
         for i in range(nv):
             s[ws.extra + i] = s[ws.mass + i * nv + j]
         fa.apply_q_transposed(s, ws.rows, nv, used, ws.beta, ws.extra)
@@ -83,6 +87,33 @@ def null_space_acceleration(table_pointer, x_pointer, want):
         if looks:
             s[ws.facts + la.WEAKEST] = ch.weakest(s, ws.copy, free)
             load_dynamics(table, settings, x, s, ws)
+            _measure(settings, s, ws, nv, nc)
             s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, reach, settings)
             s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
+            if used < nc:
+                s[ws.facts + la.RESIDUAL] = ch.residual(s, ws, ws.rows, ws.a, nv, nc, settings)
+        for j in range(nc):
+            s[ws.lam + j] *= settings[la.FACTORS + j]
+        for i in range(nv):
+            s[ws.reaction + i] *= settings[la.FACTORS + nc + i]
+    for i in range(nv):
+        s[ws.a + i] /= settings[la.FACTORS + nc + i]
     return used if is_finite(s, ws.a, nv) else -1
+
+
+@internal
+def _measure(settings, s, ws, nv, nc):
+    """Bring M, f, A and γ, where `load_dynamics` puts them, to characteristic units."""
+    columns, rows = la.FACTORS + nc, la.FACTORS
+    for i in range(nv):
+        s[ws.extra + i] = 1.0 / settings[columns + i]
+    for i in range(nv):
+        factor = s[ws.extra + i]
+        s[ws.force + i] *= factor
+        for k in range(nv):
+            s[ws.mass + i * nv + k] *= factor * s[ws.extra + k]
+    for j in range(nc):
+        factor = settings[rows + j]
+        s[ws.bias + j] *= factor
+        for k in range(nv):
+            s[ws.rows + j * nv + k] *= factor * s[ws.extra + k]

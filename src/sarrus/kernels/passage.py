@@ -1,10 +1,11 @@
 """Singular passages, found while the time loop steps: where the smallest singular value σ of A goes through a minimum.
 
-At the generic rank, with its singular vectors u and w, σ = uᵀ A w moves at the rate uᵀ Ȧ w. So σ dσ/dt changes its sign
-from minus to plus where σ goes through zero as where it turns around above zero. One search serves both: the step is
-repeated with other lengths, as for an event. Where σ crosses zero it has a smooth continuation with a sign (Griewank
-and Reddien, IMA J. Numer. Anal. 4, 1984, have another smooth scalar with the same zero): one of u and w, followed
-through, is reversed. The zero is that of a polynomial through signed values at some distance.
+Rows and velocities are in characteristic units. At the generic rank, with its singular vectors u and w, σ = uᵀ A w
+moves at the rate uᵀ Ȧ w. So σ dσ/dt changes its sign from minus to plus where σ goes through zero as where it turns
+around above zero. One search serves both: the step is repeated with other lengths, as for an event. Where σ crosses
+zero it has a smooth continuation with a sign (Griewank and Reddien, IMA J. Numer. Anal. 4, 1984, have another smooth
+scalar with the same zero): one of u and w, followed through, is reversed. The zero is that of a polynomial through
+signed values at some distance.
 
 Ordinary steps cost a copy of the state. Singular values are computed only where the pivot of the factorisation is small
 or has been through a minimum.
@@ -27,7 +28,7 @@ from sarrus.kernels.stepping import finish, slope, take_step
 WATCHED = 0.06
 # Distance between the points through which a signed σ is interpolated, in units of that size.
 APART = 1e-3
-# Rounds of inverse iteration for the singular vectors; distance [rad, m] between states for Ȧ.
+# Rounds of inverse iteration for the singular vectors; distance [rad, characteristic length] between states for Ȧ.
 ROUNDS, SHIFT = 4, 1e-5
 
 
@@ -130,9 +131,15 @@ def _measure_kept(table, passages, state, at, s, ws):
 
 @internal
 def _rows(table, x, s, ws):
-    """Evaluate A at x; return where it lies."""
+    """Evaluate A at x, with rows and velocities in characteristic units; return where it lies."""
     call_native(table[la.POSITION if table[la.NC] == table[la.NH] else la.VELOCITY], x, 0, s, ws.native)
-    return ws.native + table[la.NC]
+    settings, nv, nc = flat_at(table[la.SETTINGS]), table[la.NV], table[la.NC]
+    rows = ws.native + nc
+    for i in range(nv):
+        inverse = 1.0 / settings[la.FACTORS + nc + i]
+        for j in range(nc):
+            s[rows + j * nv + i] *= settings[la.FACTORS + j] * inverse
+    return rows
 
 
 @internal
@@ -150,7 +157,17 @@ def _measure(table, x, passages, state, at, s, ws):
     for k in range(nc * nv):
         s[ws.copy + k] = s[rows + k]
     used = fa.factor(
-        s, ws.copy, nc, nv, rank, 0.0, settings[la.SCALE_OF_ROWS], perm, ws.diagonal, ws.beta, ws.norms
+        s,
+        ws.copy,
+        nc,
+        nv,
+        rank,
+        0.0,
+        settings[la.SCALE_OF_MEASURED_ROWS],
+        perm,
+        ws.diagonal,
+        ws.beta,
+        ws.norms,
     )
     if used < rank:
         return
@@ -176,7 +193,7 @@ def _measure(table, x, passages, state, at, s, ws):
     fastest = 1e-2
     for i in range(nv):
         passages[right + i] = s[ws.step + i]
-        fastest = max(fastest, abs(x[nq + i]))
+        fastest = max(fastest, abs(x[nq + i]) * settings[la.FACTORS + nc + i])
     shifted, delta, change = flat_from(passages, at.shifted), SHIFT / fastest, 0.0
     for side in range(-1, 2, 2):
         for i in range(la.input_size(table)):

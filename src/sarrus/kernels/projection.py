@@ -7,7 +7,8 @@ Both corrections are the shortest in the kinetic metric: of all δ with A δ = �
 for any rank of A; R brings rows in metres and in radians to one scale (`sarrus.characteristic`). So neither depends on
 units of measurement. (The decomposition: Aghili and Piedboeuf, Multibody System Dynamics 10, 2003; metric tensors:
 Aghili, IEEE Trans. Robotics 21, 2005, section II-A; the form that is robust in singular configurations is Spencer's.)
-M is that of the configuration where the projection begins.
+Where the elimination is traced, A L⁻¹ comes from straight-line code and M is that of every step; elsewhere M is that
+of the configuration where the projection begins.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, inter
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
-# Velocities are projected in the metric of where the projection began, unless a position step was longer than this.
+# Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
+# was longer than this.
 FAR = 1e-6
 # Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
 QUICK, ROUNDING = 3e-8, 1e-12
@@ -41,15 +43,15 @@ def project(table, x, positions):
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     ws = la.workspace(table)
-    fresh = False
-    if table[la.NC] > 0:
+    fresh, dense = False, table[la.ELIMINATION] != la.TRACED
+    if dense and table[la.NC] > 0:
         load_metric(table, settings, x, s, ws)
     if positions and table[la.NH] > 0:
         far = project_position(table, settings, x, s, perm, ws)
         if far < 0.0:
             return -1
         fresh = True
-        if far > FAR:
+        if dense and far > FAR:
             load_metric(table, settings, x, s, ws)
     if table[la.NC] == 0:
         return 0
@@ -94,17 +96,56 @@ def load_metric(table, settings, x, s, ws):
     nv = table[la.NV]
     call_native(table[la.METRIC], x, 0, s, ws.metric)
     good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.metric, nv)
-    wrong = 0.0
-    for k in range(ws.metric, ws.metric + nv * nv):
-        wrong += 0.0 * s[k]
+    if not (good and is_factor(s, ws.metric, nv)):
+        load_characteristic_metric(table, settings, s, ws)
+
+
+@internal
+def is_factor(s, factor, n):
+    """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either."""
+    good = True
+    for i in range(n):
+        good = good and 0.0 < s[factor + i * (n + 1)] < np.inf
+    return good
+
+
+@internal
+def load_characteristic_metric(table, settings, s, ws):
+    """Write the factor of the characteristic metric to ws.metric."""
+    nv, factors = table[la.NV], la.FACTORS + table[la.NC]
+    for k in range(nv * nv):
+        s[ws.metric + k] = 0.0
     for i in range(nv):
-        good = good and s[ws.metric + i * (nv + 1)] > 0.0
-    if not (good and wrong == 0.0):
-        factors = la.FACTORS + table[la.NC]
-        for k in range(nv * nv):
-            s[ws.metric + k] = 0.0
-        for i in range(nv):
-            s[ws.metric + i * (nv + 1)] = settings[factors + i]
+        s[ws.metric + i * (nv + 1)] = settings[factors + i]
+
+
+@internal
+def load_holonomic_rows(table, settings, x, s, ws):
+    """Evaluate residuals and holonomic rows at x to ws.native; return where the factor of the metric lies.
+
+    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for the metric at ws.metric.
+    """
+    if table[la.CLOSING] != 0:
+        call_native(table[la.CLOSING], x, 0, s, ws.native)
+        factor = ws.native + table[la.NH] * (table[la.NV] + 2)
+        if is_factor(s, factor, table[la.NV]):
+            return factor
+        load_characteristic_metric(table, settings, s, ws)
+    call_native(table[la.POSITION], x, 0, s, ws.native)
+    return ws.metric
+
+
+@internal
+def load_all_rows(table, settings, x, s, ws):
+    """Do the same for ψ and all rows, where some are nonholonomic."""
+    if table[la.SLIPPING] != 0:
+        call_native(table[la.SLIPPING], x, 0, s, ws.native)
+        factor = ws.native + table[la.NC] * (table[la.NV] + 1)
+        if is_factor(s, factor, table[la.NV]):
+            return factor
+        load_characteristic_metric(table, settings, s, ws)
+    call_native(table[la.VELOCITY], x, 0, s, ws.native)
+    return ws.metric
 
 
 @internal
@@ -119,10 +160,10 @@ def longest_entry(table, settings, s, step):
 
 @inlined
 def project_position(table, settings, x, s, perm, ws):
-    """Project q in x on φ(q, t) = 0, in the metric at ws.metric. Returns the longest step, −1 where it fails.
+    """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
 
-    On return φ, A and b at the final q lie at ws.native. Where redundant rows contradict each other by
-    rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
+    On return what `load_holonomic_rows` gives at the final q lies at ws.native. Where redundant rows contradict each
+    other by rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
     residual is accepted.
     """
     nv, nh = table[la.NV], table[la.NH]
@@ -131,7 +172,7 @@ def project_position(table, settings, x, s, perm, ws):
     far = 0.0
     quick = stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
-        call_native(table[la.POSITION], x, 0, s, ws.native)
+        factor = load_holonomic_rows(table, settings, x, s, ws)
         residual = 0.0
         for j in range(nh):
             value = abs(s[ws.native + j]) * settings[la.FACTORS + j]
@@ -146,12 +187,9 @@ def project_position(table, settings, x, s, perm, ws):
             return -1.0
         if stagnant or iteration == MAX_ITERATIONS:
             break
-        rows = ws.native + nh
-        for k in range(nh * nv):
-            s[ws.copy + k] = s[rows + k]
         for j in range(nh):
             s[ws.rhs + j] = -s[ws.native + j]
-        correct(nh, nv, limit, settings, s, perm, ws)
+        correct(nh, nv, limit, ws.native + nh, factor, settings, s, perm, ws)
         longest = longest_entry(table, settings, s, ws.step)
         far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13
         move(table, x, s, ws.step, ws.x)
@@ -159,22 +197,25 @@ def project_position(table, settings, x, s, perm, ws):
 
 
 @inlined
-def correct(m, n, limit, settings, s, perm, ws):
-    """Write to ws.step the shortest δ with A δ = rhs, in the metric at ws.metric; A is m × n at ws.copy.
+def correct(m, n, limit, rows, metric, settings, s, perm, ws):
+    """Write to ws.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
+
+    At ``rows``, which are lost, is A (m × n) if that is ws.metric, else A L⁻¹.
 
     Returns the rank, −1 where something is not finite; then the step is NaN.
     """
     for j in range(m):
-        factor, row = settings[la.FACTORS + j], ws.copy + j * n
+        factor, row = settings[la.FACTORS + j], rows + j * n
         s[ws.rhs + j] *= factor
         for c in range(n):
             s[row + c] *= factor
-        fa.solve_l_transposed(s, ws.metric, n, row)
+        if metric == ws.metric:
+            fa.solve_l_transposed(s, metric, n, row)
     rank, _ = fa.solve(
-        s, ws.copy, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_EVEN_ROWS], perm,
+        s, rows, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_EVEN_ROWS], perm,
         ws.diagonal, ws.beta, ws.beta2, ws.norms, ws.rhs, ws.y, ws.step,
     )  # fmt: skip
-    fa.solve_l(s, ws.metric, n, ws.step)
+    fa.solve_l(s, metric, n, ws.step)
     if rank < 0:
         for i in range(n):
             s[ws.step + i] = np.nan
@@ -183,9 +224,9 @@ def correct(m, n, limit, settings, s, perm, ws):
 
 @inlined
 def project_velocity(table, settings, x, s, perm, ws, fresh):
-    """Project v in x on ψ(q, v, t) = 0, in the metric at ws.metric. Returns the rank of A.
+    """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
-    ``fresh`` says that φ, A and b at this q lie at ws.native, as `project_position` leaves them.
+    ``fresh`` says that `project_position` left rows and residuals at this q at ws.native.
     Nonholonomic rows may be nonlinear in v; Newton then iterates.
     """
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
@@ -193,22 +234,26 @@ def project_velocity(table, settings, x, s, perm, ws, fresh):
     rank = 0
     for _ in range(rounds):
         if nc > nh:
-            call_native(table[la.VELOCITY], x, 0, s, ws.native)
+            factor = load_all_rows(table, settings, x, s, ws)
         elif not fresh:
-            call_native(table[la.POSITION], x, 0, s, ws.native)
+            factor = load_holonomic_rows(table, settings, x, s, ws)
+        else:
+            factor = ws.native + nc * (nv + 2)
+            if table[la.CLOSING] == 0 or not is_factor(s, factor, nv):
+                factor = ws.metric
         rows = ws.native + nc
-        for k in range(nc * nv):
-            s[ws.copy + k] = s[rows + k]
         largest = 0.0
         for j in range(nc):
             value = s[ws.native + j]
             if nc == nh:
-                value = -s[rows + nh * nv + j]
-                for c in range(nv):
-                    value += s[rows + j * nv + c] * x[nq + c]
+                value = s[rows + nh * nv + j]
+                if factor == ws.metric:  # b = A v − ψ
+                    value = -value
+                    for c in range(nv):
+                        value += s[rows + j * nv + c] * x[nq + c]
             s[ws.rhs + j] = -value
             largest = max(largest, abs(value) * settings[la.FACTORS + j])
-        rank = correct(nc, nv, table[la.GENERIC_RANK], settings, s, perm, ws)
+        rank = correct(nc, nv, table[la.GENERIC_RANK], rows, factor, settings, s, perm, ws)
         for i in range(nv):
             x[nq + i] += s[ws.step + i]
         if largest < 1e-13:

@@ -119,12 +119,19 @@ def stages(table, extra, near, x, h, slopes, new, s, ws):
 
 @internal
 def error_norm(table, slopes, x, new, h, rtol, atol):
-    """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10)."""
+    """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10).
+
+    ``atol`` is in radians and characteristic lengths, and these per second.
+    """
+    nq, settings = table[la.NQ], flat_at(table[la.SETTINGS])
+    velocities = la.FACTORS + table[la.NC]
+    coordinates = velocities + table[la.NV] + table[la.NC]
     n, count, width = table[la.NQ] + table[la.NV], table[la.N_ERRORS], table[la.N_STAGES] + 1
     errors = flat_at(table[la.ERROR_WEIGHTS])
     first = second = 0.0
     for i in range(n):
-        scale = atol + rtol * max(abs(x[i]), abs(new[i]))
+        factor = settings[coordinates + i] if i < nq else settings[velocities + i - nq]
+        scale = atol / factor + rtol * max(abs(x[i]), abs(new[i]))
         e = g = 0.0
         for j in range(width):
             e += errors[j] * slopes[j * n + i]

@@ -199,8 +199,10 @@ class Flow:
         system = self.system
         if not system.nc or not self.rank:
             return False
-        rows = d.jacobian
-        if not system.compiled.mass_is_singular:
+        rows = system.characteristic.rows[:, None] * d.jacobian
+        if system.compiled.mass_is_singular:
+            rows = rows / system.characteristic.columns
+        else:
             rows = solve_triangular(np.linalg.cholesky(d.mass), rows.T, lower=True).T
         pivots = np.abs(np.diag(qr(rows.T, mode="r", pivoting=True)[0]))
         smallest = float(pivots[self.rank - 1])
