@@ -158,13 +158,14 @@ def test_five_bar_goes_through_its_singular_configurations(coordinates: str, tol
 def test_partition_survives_them_too(method: dict[str, float]) -> None:
     """Its coordinates are not symmetric: errors lead it past the third singularity, where the motion turns sharply.
 
-    That costs all digits with two of the methods, which the status says.
+    That costs all digits with two of the methods, which the status says: by its error, or by how rounding grows.
     """
     example = load_example("five_bar")
     system = moving("five_bar")[0]
     motion = sr.simulate(system, example.SYMMETRIC, duration=5.0, coordinates="partition", **method)
     asymmetry = np.abs(motion.q[:, 0] + motion.q[:, 2] - np.pi).max()
-    assert motion.status is (Status.OK if asymmetry < 1e-3 else Status.INACCURATE)
+    lost = (Status.INACCURATE, Status.NOT_DETERMINED)
+    assert motion.status in ((Status.OK,) if asymmetry < 1e-3 else lost)
     assert [p.time for p in motion.passages[:2]] == pytest.approx([0.65, 1.85], abs=0.01)
     assert max(violations(system, motion)) < 1e-12
     assert motion.energy_drift < (2.0 if "dt" in method else 0.01)
