@@ -213,4 +213,4 @@ SHAPES = (
 
 if __name__ == "__main__":
     for shape in SHAPES:
-        print(shape, survey(shape, int(sys.argv[1]), exact_every=max(1, shape[0] ** 2 // 10)), flush=True)
+        print(shape, survey(shape, int(sys.argv[1]), exact_every=max(20, shape[0] ** 2 // 10)), flush=True)

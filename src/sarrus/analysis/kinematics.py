@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
+from sarrus import dense
 from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.analysis.flips import flipped
-from sarrus.analysis.manifold import CUT, open_by, split, typical_size
+from sarrus.analysis.manifold import CUT, open_by, split
 from sarrus.analysis.targets import Targets, target
 from sarrus.errors import SolveError
 from sarrus.mechanism.pose import Array
@@ -22,7 +23,7 @@ from sarrus.status import Status
 if TYPE_CHECKING:
     from sarrus.system import System
 
-# Targets and closures missed by less than these are met [m, rad].
+# Targets and closures missed by less than these are met [rad, characteristic lengths].
 MET, CLOSED = 1e-9, 1e-9
 # Weight of the closures against the targets in one step, iterations, longest step, and fresh starts.
 _WEIGHT, _ITERATIONS, _LONGEST, _STARTS = 1e6, 200, 1.0, 8
@@ -91,7 +92,8 @@ def inverse_kinematics(
     Damped Gauss–Newton steps (Levenberg–Marquardt) on the targets, in which the closures weigh 10⁶ times as
     much and the joint limits are bounds of the linear least-squares problem; the loops are closed again after
     every step. Where the descent ends without meeting the targets it starts again from seeded
-    configurations; the best answer counts.
+    configurations; the best answer counts. Errors and steps are measured in radians and characteristic lengths
+    (`sarrus.characteristic`), so the answer does not depend on units; targets count as met to 10⁻⁹ of these.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def inverse_kinematics(
         if problem.merit(best) == 0.0:
             break
         kick = rng.uniform(-1.0, 1.0, system.nv) * problem.free
-        trial, more = problem.solve(problem.within(system.move(start, kick)))
+        trial, more = problem.solve(problem.within(problem.moved(start, kick)))
         iterations += more
         if problem.merit(trial) < 0.999 * problem.merit(best):
             best = trial
@@ -136,12 +138,12 @@ def inverse_kinematics(
 
 
 class Problem:
-    """The targets as equations on q, with bounds."""
+    """The targets as equations on q, with bounds; errors and motions are in radians and characteristic lengths."""
 
     def __init__(
         self, system: System, targets: Targets, locked: Sequence[str], limits: bool, t: float
     ) -> None:
-        self.system, self.t = system, t
+        self.system, self.t, self.size = system, t, system.characteristic
         self.free = free_velocities(system, locked)
         self.targets = [target(system, key, value) for key, value in targets.items()]
         self.lower, self.upper = coordinate_limits(system) if limits else _no_limits(system)
@@ -152,11 +154,16 @@ class Problem:
 
     def residual(self, q: Array) -> Array:
         """Return the errors of the targets, stacked."""
-        return np.concatenate([np.zeros(0), *(one.error(q) for one in self.targets)])
+        return np.concatenate([np.zeros(0), *(one.factors * one.error(q) for one in self.targets)])
 
     def jacobian(self, q: Array) -> Array:
-        """Return the derivative of the errors along velocities."""
-        return np.vstack([np.zeros((0, self.system.nv)), *(one.jacobian(q) for one in self.targets)])
+        """Return the derivative of the errors along motions."""
+        parts = [one.factors[:, None] * one.jacobian(q) for one in self.targets]
+        return np.vstack([np.zeros((0, self.system.nv)), *parts]) / self.size.columns
+
+    def moved(self, q: Array, motion: Array) -> Array:
+        """Return q moved."""
+        return self.system.move(q, motion / self.size.columns)
 
     def within(self, q: Array) -> Array:
         """Return q with its scalar coordinates moved into their limits, locked ones left alone."""
@@ -178,12 +185,12 @@ class Problem:
         error, damping = self.residual(q), 1e-2
         for iteration in range(_ITERATIONS):
             size = float(np.linalg.norm(error))
-            if size <= 1e-14 * (1.0 + float(np.abs(q).max(initial=0.0))):
+            if size <= 1e-14 * (1.0 + float(np.abs(self.size.coordinates * q).max(initial=0.0))):
                 return q, iteration
             improved = False
             for _ in range(10):
                 step = self.step(q, self.jacobian(q), error, damping * min(size, 1.0))
-                p = self.close(self.system.move(q, step))
+                p = self.close(self.moved(q, step))
                 there = self.residual(p)
                 gap = open_by(self.system, p, self.t)
                 if np.linalg.norm(there) < size and gap <= max(CLOSED, open_by(self.system, q, self.t)):
@@ -207,13 +214,13 @@ class Problem:
             if size <= 1e-14:
                 break
             step = self.step(q, np.zeros((0, self.system.nv)), np.zeros(0), 1e-3 * min(size, 1.0))
-            p = self.system.move(q, step)
+            p = self.moved(q, step)
             there = open_by(self.system, p, self.t)
             for _ in range(5):
                 if there < size:
                     break
                 step = step / 4
-                p = self.system.move(q, step)
+                p = self.moved(q, step)
                 there = open_by(self.system, p, self.t)
             if not there < size:
                 break
@@ -226,15 +233,16 @@ class Problem:
         columns = np.flatnonzero(self.free)
         if columns.size == 0:
             return np.zeros(system.nv)
-        rows = system.constraint_jacobian(q, self.t)[: system.nh]
+        rows = self.size.even(system.constraint_jacobian(q, self.t))[: system.nh]
         scale = _WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
         matrix = np.vstack([scale * rows, jacobian, damping * np.eye(system.nv)])[:, columns]
-        phi = system.constraint_residual(q, self.t)
+        phi = self.size.rows[: system.nh] * system.constraint_residual(q, self.t)
         target = -np.concatenate([scale * phi, error, np.zeros(system.nv)])
         lower, upper = np.full(system.nv, -_LONGEST), np.full(system.nv, _LONGEST)
         i, j = self.scalars.T
-        lower[j] = np.maximum(lower[j], np.minimum(self.lower[i] - q[i], -1e-300))
-        upper[j] = np.minimum(upper[j], np.maximum(self.upper[i] - q[i], 1e-300))
+        down, up = (self.size.coordinates * (limit - q) for limit in (self.lower, self.upper))
+        lower[j] = np.maximum(lower[j], np.minimum(down[i], -1e-300))
+        upper[j] = np.minimum(upper[j], np.maximum(up[i], 1e-300))
         lower, upper = lower[columns], upper[columns]
         found = np.linalg.lstsq(matrix, target, rcond=1e-14)[0]
         if np.any(found < lower) or np.any(found > upper):
@@ -249,11 +257,14 @@ class Problem:
         residuals = {one.name: float(np.abs(one.error(q)).max(initial=0.0)) for one in self.targets}
         gap = open_by(system, q, self.t)
         i, j = self.scalars.T
-        tight = (self.free[j] > 0.0) & ((q[i] - self.lower[i] < 1e-9) | (self.upper[i] - q[i] < 1e-9))
-        rows = np.vstack([system.constraint_jacobian(q, self.t)[: system.nh], self.jacobian(q)]) * self.free
-        cut = CUT * max(typical_size(system, q, self.t), 1.0)
+        down, up = (self.size.coordinates * np.abs(limit - q) for limit in (self.lower, self.upper))
+        tight = (self.free[j] > 0.0) & ((down[i] < 1e-9) | (up[i] < 1e-9))
+        closures = self.size.even(system.constraint_jacobian(q, self.t))[: system.nh]
+        rows = np.vstack([closures, self.jacobian(q)]) * self.free
+        cut = CUT * max(dense.largest(rows), 1.0)
         turned = flipped(system, q)
-        status = Status.OK if max(residuals.values(), default=0.0) <= MET else Status.NOT_ACHIEVABLE
+        met = float(np.abs(self.residual(q)).max(initial=0.0)) <= MET
+        status = Status.OK if met else Status.NOT_ACHIEVABLE
         return InverseKinematics(
             q=read_only(q),
             residuals=residuals,

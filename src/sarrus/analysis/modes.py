@@ -204,12 +204,12 @@ class _Search:
         Problem(system, dict(zip(driven, values)), (), False, t)  # checks that these are scalar coordinates
         self.free = free_velocities(system, driven, "driven")
         self.held = {system.coordinate_names.index(name): value for name, value in zip(driven, values)}
-        problem = Problem(system, targets, (), False, t)
+        problem, columns = Problem(system, targets, (), False, t), system.characteristic.columns
         self.rows = Rows(
             system,
             system.nh + len(problem.residual(system.neutral())),
             lambda q: np.concatenate([system.constraint_residual(q, t), problem.residual(q)]),
-            lambda q: np.vstack([system.constraint_jacobian(q, t)[: system.nh], problem.jacobian(q)]),
+            lambda q: np.vstack([system.constraint_jacobian(q, t)[: system.nh], problem.jacobian(q) * columns]),
         )
         self.turns = turning(system)
         self.lower, self.upper = coordinate_limits(system)

@@ -20,7 +20,7 @@ Targets = Mapping[str | tuple[str, Sequence[float]], Place]
 
 
 class CoordinateTarget:
-    """A scalar coordinate at a value."""
+    """A scalar coordinate at a value; ``factors`` bring its error to characteristic units, as those of every target."""
 
     def __init__(self, system: System, name: str, value: float) -> None:
         scalars = [n for n in system.coordinate_names if n in system.velocity_names]
@@ -32,6 +32,7 @@ class CoordinateTarget:
         self._index = system.coordinate_names.index(name)
         self._row = np.zeros((1, system.nv))
         self._row[0, system.velocity_names.index(name)] = 1.0
+        self.factors = system.characteristic.coordinates[[self._index]]
 
     def error(self, q: Array) -> Array:
         """Return q − value."""
@@ -54,6 +55,7 @@ class BodyTarget:
         self._kept = np.concatenate([np.full(3, place is not None), np.full(3, turn is not None)])
         if place is not None:
             self._kept[:3] = ~np.isnan(place)
+        self.factors = np.repeat([1.0 / system.characteristic.length, 1.0], 3)[self._kept]
 
     def _evaluate(self, q: Array) -> tuple[Array, Array, Array, Array]:
         """Return position and rotation of the body and the Jacobians of its origin and its angular velocity."""
