@@ -47,10 +47,11 @@ class Equilibrium:
     ----------
     q, u : (nq,), (nu,) the configuration and the inputs that act.
     multipliers : (nc,) λ of least norm, as in `ForwardDynamics`, with k + S u − h + τ + Aᵀλ = 0; ``determined`` says
-    which are unique. residual : norm of the generalized force left along the motions, zero at rest [N, N m]. motions :
-    (nv × dof) orthonormal basis Z of the motions that A allows. stiffness : (dof × dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u
-    and τ held constant: the force that a small motion
-        meets, curvature of the constraints included. [N/m, N m/rad].
+        which are unique.
+    residual : norm of the generalized force left along the motions, zero at rest [N, N m].
+    motions : (nv × dof) orthonormal basis Z of the motions that A allows.
+    stiffness : (dof × dof) Zᵀ(∂²V − Σ λ_j ∂²φ_j)Z with u and τ held constant: the force that a small motion
+        meets, curvature of the constraints included [N/m, N m/rad].
     eigenvalues : (dof,) of the stiffness, by real part; may be complex where follower forces make it unsymmetric.
     stable : True where all eigenvalues are positive, False where one is negative, None where stiffness does not
         tell: a zero eigenvalue (``neutral`` counts them), a singular configuration, no rest.
