@@ -209,7 +209,9 @@ class _Search:
             system,
             system.nh + len(problem.residual(system.neutral())),
             lambda q: np.concatenate([system.constraint_residual(q, t), problem.residual(q)]),
-            lambda q: np.vstack([system.constraint_jacobian(q, t)[: system.nh], problem.jacobian(q) * columns]),
+            lambda q: np.vstack(
+                [system.constraint_jacobian(q, t)[: system.nh], problem.jacobian(q) * columns]
+            ),
         )
         self.turns = turning(system)
         self.lower, self.upper = coordinate_limits(system)
