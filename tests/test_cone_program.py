@@ -126,7 +126,10 @@ def test_conditions_of_optimality(kind: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_against_clarabel(family: str) -> None:
-    """Status, cost and controls; where Clarabel stops short of its tolerance only the cost, and that loosely."""
+    """Status, cost and controls; where Clarabel stops short of its tolerance only the cost, to the 5e-5 of its gap then.
+
+    How far it comes depends on the BLAS that made the instance; `check` asks for optimality whatever it says.
+    """
     for seed in range(FAMILIES.index(family), 110, len(FAMILIES)):
         p, program = of_family(seed), instance(seed)
         ours, theirs = p.solve(throw=False), clarabel_solver(program, 1e-12).solve()
@@ -134,7 +137,7 @@ def test_against_clarabel(family: str) -> None:
         check(p, ours)
         if ours.status is Status.OK:
             solved = str(theirs.status) == "Solved"
-            assert ours.cost == pytest.approx(theirs.obj_val, rel=1e-9 if solved else 1e-6), seed
+            assert ours.cost == pytest.approx(theirs.obj_val, rel=1e-9 if solved else 5e-5), seed
             u, other = ours.x[: program.controls], np.array(theirs.x[: program.controls])
             assert np.abs(u - other).max() < (5e-7 if solved else 1e-4) * (1.0 + np.abs(u).max()), seed
 

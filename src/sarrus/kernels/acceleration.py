@@ -13,8 +13,6 @@ clearly independent and nobody asks for pivots, or there are none, straight-line
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
@@ -93,9 +91,6 @@ def is_finite(s, first, count):
 def _project(table, settings, want, x, s, perm, ws):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc = table[la.NV], table[la.NC]
-    reach = 0.0
-    for c in range(nv):
-        reach += s[ws.force + c] ** 2
     for j in range(nc):
         factor, row = settings[la.FACTORS + j], ws.rows + j * nv
         inner = s[ws.bias + j] * factor
@@ -107,12 +102,14 @@ def _project(table, settings, want, x, s, perm, ws):
             s[ws.copy + j * nv + c] = value
         s[ws.rhs + j] = -inner
     looks = want == la.ANSWER or want == la.VERIFIED
-    weak = ch.weakest(s, ws.mass, nv) if looks else 0.0
-    whole = weak > la.FAIR
     size = settings[la.SCALE_OF_EVEN_ROWS]
-    used = solve_rows(table, settings, size, looks, np.sqrt(reach), x, whole, s, perm, ws)
+    used = solve_rows(table, settings, size, looks, 0.0, x, True, s, perm, ws)
     if used < 0:
         return -1
+    weak, whole = 0.0, False
+    if looks:
+        weak = ch.weakest(s, ws.mass, nv)
+        whole = weak > la.FAIR
     for i in range(nv):
         s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
     if want > la.SLOPE:
@@ -145,11 +142,11 @@ def _project(table, settings, want, x, s, perm, ws):
 
 
 @inlined
-def solve_rows(table, settings, size, looks, reach, x, whole, s, perm, ws):
+def solve_rows(table, settings, size, looks, reach, x, eliminated, s, perm, ws):
     """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
 
     ``size`` is the one that pivots have nearby. Where it ``looks`` at them, dependent rows are compared with the
-    others (see `checking.contradiction`); they lie at ws.copy too.
+    others (see `checking.contradiction`, with ``reach`` and ``eliminated``); they lie at ws.copy too.
     """
     nv, nc = table[la.NV], table[la.NC]
     limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
@@ -161,7 +158,7 @@ def solve_rows(table, settings, size, looks, reach, x, whole, s, perm, ws):
     if used < nc:
         if looks:
             s[ws.facts + la.CONTRADICTION] = ch.contradiction(
-                s, ws, nv, nc, used, perm, reach, x, table[la.NQ], whole, settings
+                s, ws, nv, nc, used, perm, reach, x, table[la.NQ], eliminated, settings
             )
         fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
     s[ws.facts + la.RESIDUAL] = fa.least_squares(

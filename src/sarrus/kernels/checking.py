@@ -21,14 +21,14 @@ NOISE = 1e-4
 
 
 @internal
-def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, whole, settings):
+def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, eliminated, settings):
     """Return how far the dependent rows contradict the independent ones, once the rows are factored.
 
     Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
     largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. Rounding of
     what the forces alone would do is none, nor is that of what velocities do: γ cancels where a mechanism turns as a
-    whole. ``reach`` is the size of the former, where it is not asked for as a ``whole``; the rows as they were lie at
-    ws.copy, v from x[nq] on. Less than `Options.inconsistent` is not looked at further and counts as 0.
+    whole. ``reach`` is the size of the former where M was not ``eliminated``; the rows as they were lie at ws.copy, v
+    from x[nq] on. Less than `Options.inconsistent` is not looked at further and counts as 0.
     """
     worst, turns = 0.0, -1.0
     for j in range(used, nc):
@@ -49,7 +49,7 @@ def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, whole, settings):
             length = _longest_beside(s, ws, nc, nv, own, settings)
             if turns < 0.0:
                 turns = _turning(s, ws, x, nq, nv, la.FACTORS + nc, settings)
-            rounding = _alone(s, ws, nv, own) if whole else reach * length
+            rounding = _alone(s, ws, nv, own) if eliminated else reach * length
             if abs(value) > 10.0 * ROUNDING * max(rounding, turns * length):
                 worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, nv, own, settings)))
     return worst
