@@ -126,9 +126,10 @@ def test_conditions_of_optimality(kind: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_against_clarabel(family: str) -> None:
-    """Status, cost and controls; where Clarabel stops short of its tolerance only the cost, to the 5e-5 of its gap then.
+    """Status, cost and controls; where Clarabel stops short of its tolerance the cost to its gap then, 5e-5.
 
-    How far it comes depends on the BLAS that made the instance; `check` asks for optimality whatever it says.
+    How far it comes then depends on the BLAS that made the instance. There the controls are compared with the
+    solution in many digits.
     """
     for seed in range(FAMILIES.index(family), 110, len(FAMILIES)):
         p, program = of_family(seed), instance(seed)
@@ -138,8 +139,9 @@ def test_against_clarabel(family: str) -> None:
         if ours.status is Status.OK:
             solved = str(theirs.status) == "Solved"
             assert ours.cost == pytest.approx(theirs.obj_val, rel=1e-9 if solved else 5e-5), seed
-            u, other = ours.x[: program.controls], np.array(theirs.x[: program.controls])
-            assert np.abs(u - other).max() < (5e-7 if solved else 1e-4) * (1.0 + np.abs(u).max()), seed
+            other = np.array(theirs.x) if solved else refined(*p, ours)[0]
+            u, other = ours.x[: program.controls], other[: program.controls]
+            assert np.abs(u - other).max() < 5e-7 * (1.0 + np.abs(u).max()), seed
 
 
 @pytest.mark.parametrize("seed", [6, 61, 167, 308, 70, 111])
