@@ -30,7 +30,7 @@ def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, eliminated, settings)
     whole. ``reach`` is the size of the former where M was not ``eliminated``; the rows as they were lie at ws.copy, v
     from x[nq] on. Less than `Options.inconsistent` is not looked at further and counts as 0.
     """
-    worst, turns = 0.0, -1.0
+    worst, turns, pushed = 0.0, -1.0, reach
     for j in range(used, nc):
         row, own = ws.rows + j * nv, perm[j]
         value = s[ws.bias + own]
@@ -49,8 +49,9 @@ def contradiction(s, ws, nv, nc, used, perm, reach, x, nq, eliminated, settings)
             length = _longest_beside(s, ws, nc, nv, own, settings)
             if turns < 0.0:
                 turns = _turning(s, ws, x, nq, nv, la.FACTORS + nc, settings)
-            rounding = _alone(s, ws, nv, own) if eliminated else reach * length
-            if abs(value) > 10.0 * ROUNDING * max(rounding, turns * length):
+                if eliminated:
+                    pushed = _pushing(s, ws, nv, nc)
+            if abs(value) > 10.0 * ROUNDING * max(pushed, turns) * length:
                 worst = max(worst, abs(value) / (size + _largest_beside(s, ws.bias, nc, nv, own, settings)))
     return worst
 
@@ -85,18 +86,26 @@ def _turning(s, ws, x, nq, nv, factors, settings):
 
 
 @internal
-def _alone(s, ws, nv, j):
-    """Return Σ |A_ji f_i| / M_ii, what the forces would do in row j if M were diagonal; A = Â L and f = Lᵀ f̂."""
-    total = 0.0
-    for i in range(nv):
-        entry = force = mass = 0.0
-        for k in range(i, nv):
-            factor = s[ws.mass + k * nv + i]
-            entry += s[ws.copy + j * nv + k] * factor
-            force += s[ws.force + k] * factor
-            mass += factor * factor
-        total += abs(entry * force) / mass
-    return total
+def _pushing(s, ws, nv, nc):
+    """Return the largest, over the rows, of Σ |A_ji f_i| / M_ii beside the length of the row; A = Â L and f = Lᵀ f̂.
+
+    That is what the forces would do if M were diagonal: where it nearly is singular they would do more, and mean less.
+    """
+    largest = 0.0
+    for j in range(nc):
+        total = length = 0.0
+        for i in range(nv):
+            entry = force = mass = 0.0
+            for k in range(i, nv):
+                factor = s[ws.mass + k * nv + i]
+                entry += s[ws.copy + j * nv + k] * factor
+                force += s[ws.force + k] * factor
+                mass += factor * factor
+            total += abs(entry * force) / mass
+            length += s[ws.copy + j * nv + i] ** 2
+        if total > 0.0:
+            largest = max(largest, total / np.sqrt(length))
+    return largest
 
 
 @internal
