@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from random_solves import survey, system_of
+from random_solves import draw, survey, system_of
 from sarrus import Status
 
 
@@ -27,6 +27,14 @@ def test_contradiction_is_measured_by_the_rows_not_by_the_forces() -> None:
     assert result.status is Status.INCONSISTENT
     assert result.a == pytest.approx([0.45])
     assert result.residual == pytest.approx(0.9 / np.sqrt(2.0))
+
+
+def test_contradiction_is_not_hidden_by_what_a_light_direction_would_do() -> None:
+    """cond M = 2e7, forces of 1e3: alone they would do 1e13 along one direction; 1e-13 of that is no excuse for 0.2."""
+    rng = np.random.default_rng((4, 5))
+    case = [draw(rng, 4, 5) for _ in range(3667)][-1]
+    assert case.contradiction
+    assert case.solve().status is Status.INCONSISTENT
 
 
 def test_a_mass_matrix_near_to_singular_is_named() -> None:
