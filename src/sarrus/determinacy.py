@@ -33,8 +33,10 @@ PLACE = 0.3
 
 def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     """Return the trajectory with ``determined_until``; NOT_DETERMINED where no digit is at its end."""
+    if not trajectory.passages:
+        return trajectory
     records = compared(motion, trajectory, *(passage.time for passage in trajectory.passages))
-    if not trajectory.passages or len(records) == 0:
+    if len(records) == 0:
         return trajectory
     q, v = _neighbour(motion)
     scheme, times = motion.scheme, trajectory.t[records]

@@ -156,7 +156,7 @@ class FormulatedAcceleration:
         if rank == 0:
             return 0.0, 0.0
         size = self.system.characteristic
-        jacobian, measured = size.rows[:, None] * jacobian, size.rows[:, None] * jacobian / size.columns
+        jacobian, measured = size.rows[:, None] * jacobian, size.even(jacobian)
         try:
             jacobian = np.linalg.solve(np.linalg.cholesky(mass), jacobian.T)
         except np.linalg.LinAlgError:  # massless links: the kernel, too, takes A in characteristic units then

@@ -277,7 +277,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
 
     def even(place: Array) -> Array:
-        return np.asarray(size.rows[:, None] * finite_jacobian(system, place, t, v) / size.columns)
+        return size.even(finite_jacobian(system, place, t, v))
 
     tangent = _tangent(even(q)[: system.nh], _largest(even(beside))) / size.columns
     directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
