@@ -169,7 +169,7 @@ app.command(help=SWEEP)(sweep)
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:
     """Find out before a long run, not after it, that a result could not be written."""
-    from sarrus.storage import checked_path
+    from sarrus.files.whole import checked_path
 
     for path, suffixes, _ in outputs:
         checked_path(path, suffixes, "output file")
