@@ -47,7 +47,6 @@ def beside(path: str | Path, *, kept: str, needed: int | None = None) -> Iterato
         yield partial
         flush(partial)
         os.replace(partial, target)
-        flush(target.parent)
     except OSError as error:
         if isinstance(error, SarrusError):
             raise
@@ -55,6 +54,14 @@ def beside(path: str | Path, *, kept: str, needed: int | None = None) -> Iterato
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+    try:
+        flush(target.parent)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise WriteError(
+            f"{path}: written, but a power cut may lose it: its folder could not be flushed ({reason})",
+            element=str(path),
+        ) from error
 
 
 def write(
@@ -109,11 +116,10 @@ def _why(error: OSError, path: Path, partial: Path, needed: int | None, kept: st
         with suppress(OSError):
             written = partial.stat().st_size if partial.exists() else 0
             free = shutil.disk_usage(path.absolute().parent).free + written
-            reason += f": {_bytes(free)} are free"
-            if needed is not None:
-                reason += f", {_bytes(needed)} are needed"
-                if needed > free:
-                    reason += f", {_bytes(needed - free)} are missing"
+            if needed is None:
+                reason += f": {_bytes(free)} are free"
+            elif needed > free:
+                reason += f": {_bytes(needed)} are needed, {_bytes(needed - free)} are missing"
     old = f"; {path} is as it was" if path.exists() else ""
     return f"{path}: cannot be written ({reason}): {kept}{old}"
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 import portalocker
 
-from sarrus.errors import ArgumentError
+from sarrus.errors import ArgumentError, WriteError
 
 
 @dataclass(frozen=True)
@@ -40,43 +40,40 @@ class Owner:
 class Claim:
     """A claim that is held; `claim` makes one."""
 
-    def __init__(self, file: IO[str]) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def release(self) -> None:
         """Let others have it."""
-        with suppress(OSError):
+        with self._file, suppress(OSError):
             self._file.truncate(0)
-            self._file.close()
 
 
 def claim(path: Path) -> Claim | None:
     """Return a claim on what a lock file stands for, made if it is missing; None where another holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = path.open("a+", encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = cast(BinaryIO, path.open("ab", buffering=0))
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written ({error.strerror}): nothing was run", element="store") from error
     try:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.AlreadyLocked:
-        file.close()
-        return None
     except portalocker.LockException as error:
         file.close()
+        if isinstance(error, portalocker.AlreadyLocked):
+            return None
         raise ArgumentError(
             f"store: files in {path.parent} cannot be locked ({error}): give a folder on a disk of this machine",
             element="store",
         ) from error
-    except BaseException:
-        file.close()
-        raise
-    owner = {
+    held = {
         "process": os.getpid(),
         "host": socket.gethostname(),
         "since": datetime.now().astimezone().isoformat(),
     }
     with suppress(OSError):  # on a full disk it stays without a name
         file.truncate(0)
-        file.write(json.dumps(owner))
-        file.flush()
+        file.write(json.dumps(held).encode())
     return Claim(file)
 
 

@@ -176,7 +176,7 @@ class Store:
         return result
 
     def merge(self, study: Study, axes: Axes, attributes: dict[str, Any]) -> bool:
-        """Write the result if all chunks are there and nobody else does; remove them. Tell whether it was written."""
+        """Write the result if all chunks are there and nobody else does; tell whether it was written."""
         if not all(map(self._finished, range(self.count))):
             return False
         held = self._claim(_WHOLE)
@@ -185,13 +185,18 @@ class Store:
         try:
             if not self.result.is_file():
                 merge(self.result, study, axes, attributes, self._parts())
-            for folder in (self.chunks, self.folder / LOCKS):
-                shutil.rmtree(folder, ignore_errors=True)
         except _Lost:
             return False
         finally:
             held.release()
         return True
+
+    def tidy(self) -> None:
+        """Remove what a result no longer needs: chunks, locks, and what killed processes were writing."""
+        for part in self.folder.glob(f".*{PART}*"):
+            part.unlink(missing_ok=True)
+        for folder in (self.chunks, self.folder / LOCKS):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _parts(self) -> Iterator[tuple[int, dict[str, Variable]]]:
         for index in range(self.count):

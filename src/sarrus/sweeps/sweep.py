@@ -141,6 +141,7 @@ def sweep(
                     idle = False
                 if idle and not kept.merge(study, axes, attributes):
                     kept.wait()
+            kept.tidy()
             return result
 
 
