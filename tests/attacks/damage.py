@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tally import Tally
 from writers import MODEL, copy_chunks, motion, study, template
 
+import sarrus as sr
 from sarrus.errors import ArgumentError, SarrusError
+from sarrus.mechanism.document import from_json, to_json
+from sarrus.multibody.model import trace
 from sarrus.sweeps.study_file import read_study
 from sarrus.trajectory import Trajectory
 
@@ -48,6 +53,7 @@ def campaign(scale: float) -> list[Tally]:
             trajectories(place, round(4000 * scale)),
             stores(place, round(500 * scale)),
             study_files(place, round(1500 * scale)),
+            mechanisms(round(2000 * scale)),
         ]
 
 
@@ -241,6 +247,73 @@ def study_files(folder: Path, count: int, seed: int = 0) -> Tally:
         if time.perf_counter() - began > LONGEST:
             tally.fails("slow", f"attempt {attempt}: {changed!r}")
     return tally
+
+
+def mechanisms(count: int, seed: int = 0) -> Tally:
+    """Change one value, key or element in the description of a mechanism that a trajectory file holds."""
+    tally = Tally(
+        "one value in the mechanism of a trajectory file forged",
+        "an error by name, or a mechanism that works",
+    )
+    rng = np.random.default_rng(seed)
+    texts = [to_json(sr.load(MODEL.with_name(name))) for name in ("five_bar.xml", "quadruped.xml")]
+    junk = [
+        "abc",
+        -1.0,
+        float("nan"),
+        1e999,
+        None,
+        [],
+        {},
+        True,
+        "world",
+        [1.0],
+        {"map": []},
+        0,
+        "é" * 50,
+        [[]] * 9,
+    ]
+    for attempt in range(count):
+        document = json.loads(texts[attempt % len(texts)])
+        parent, key = _place(rng, document)
+        what = rng.integers(4)
+        if what == 0 and isinstance(parent, dict):
+            parent[str(junk[int(rng.integers(len(junk)))])] = parent.pop(key)
+        elif what == 1:
+            del parent[key]
+        else:
+            parent[key] = junk[int(rng.integers(len(junk)))]
+        told = f"attempt {attempt}: {key!r}"
+        try:
+            mechanism = from_json(json.dumps(document))
+        except ArgumentError as error:
+            tally.passes("an error by name") if len(str(error)) > 20 else tally.fails(
+                "no words", f"{told}: {error}"
+            )
+            continue
+        except Exception as error:
+            tally.fails(type(error).__name__, f"{told}: {error}")
+            continue
+        try:
+            trace(mechanism)
+        except SarrusError:
+            tally.passes("an error by name")
+        except Exception as error:
+            tally.fails(f"{type(error).__name__} of its equations", f"{told}: {error}")
+        else:
+            tally.passes("a mechanism")
+    return tally
+
+
+def _place(rng: np.random.Generator, document: Any) -> tuple[Any, Any]:
+    """Return a list or dictionary somewhere in a document, and a key of it."""
+    while True:
+        keys = list(document) if isinstance(document, dict) else range(len(document))
+        key = list(keys)[int(rng.integers(len(keys)))]
+        inner = document[key]
+        if not isinstance(inner, (dict, list)) or not inner or rng.random() < 0.1:
+            return document, key
+        document = inner
 
 
 def _other_chunks(folder: Path) -> Path:

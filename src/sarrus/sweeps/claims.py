@@ -55,7 +55,9 @@ def claim(path: Path) -> Claim | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = cast(BinaryIO, path.open("ab", buffering=0))
     except OSError as error:
-        raise WriteError(f"{path}: cannot be written ({error.strerror}): nothing was run", element="store") from error
+        raise WriteError(
+            f"{path}: cannot be written ({error.strerror}): nothing was run", element="store"
+        ) from error
     try:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
     except portalocker.LockException as error:
