@@ -95,7 +95,15 @@ class Study:
             progress=False,
             **self.options,
         )
-        return collect(done, self.outputs, status, t0, self.sampled)
+        columns = collect(done, self.outputs, status, t0, self.sampled)
+        taken = {"run", *columns, *(name for column in columns.values() for name in column.dimensions)}
+        for axis in self.axes:
+            if axis.name in taken:
+                raise ArgumentError(
+                    f"the result has an output or a dimension {axis.name!r}: give the parameter another name",
+                    element=axis.name,
+                )
+        return columns
 
     @property
     def sample_times(self) -> Array:
