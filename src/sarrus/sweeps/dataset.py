@@ -115,9 +115,8 @@ def open_result(path: Path) -> xr.Dataset:
     import xarray as xr
 
     found = xr.open_dataset(path, engine="h5netcdf", decode_times=False)
-    return found.rename(
-        {name: own for name in found.variables if (own := netcdf.own_name(str(name))) != name}
-    )
+    names = {*map(str, found.variables), *map(str, found.sizes)}
+    return found.rename({name: own for name in sorted(names) if (own := netcdf.own_name(name)) != name})
 
 
 def slabs(first: int, last: int, shape: tuple[int, ...]) -> Iterator[tuple[slice, tuple[slice, ...]]]:
