@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = "sarrus trajectory 1"
 _KEPT = "the trajectory is still in memory"
+_ROWS = 4096  # of a table that are made at a time
 
 ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
     "q": {"long_name": "coordinates"},
@@ -177,5 +179,7 @@ def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
         suffixes = [f" [{unit}]" if unit else "" for unit in units.get(key, ())] or [""] * len(names)
         headers += [f"{key} {name}{suffix}" for name, suffix in zip(names, suffixes)]
         columns += list(value.T)
-    write_table(path, headers, zip(*(column.tolist() for column in columns)), kept=_KEPT)
+    blocks = range(0, len(trajectory.t), _ROWS)
+    rows = (zip(*(column[k : k + _ROWS].tolist() for column in columns)) for k in blocks)
+    write_table(path, headers, chain.from_iterable(rows), kept=_KEPT)
     return path

@@ -21,6 +21,7 @@ from sarrus.files.seals import add_seal, content_of, seal, unsealed
 from sarrus.files.steady import SteadyFile
 from sarrus.files.whole import beside, write
 
+_IN_MEMORY = 64e6  # bytes
 # What the name of a variable or a dimension in a file, or a list of such names, cannot have: there %2F and so on.
 _IMPOSSIBLE = re.compile(r"[/% \x00-\x1f\x7f]|^\.")
 
@@ -57,9 +58,20 @@ def save(
     *,
     kept: str,
 ) -> None:
-    """Write a sealed file of some variables; it is made in memory. ``kept`` as in `sarrus.files.whole.beside`."""
+    """Write a sealed file of some variables; a small one is made in memory, with one flush.
+
+    ``kept`` as in `sarrus.files.whole.beside`.
+    """
     import h5netcdf
 
+    needed = sum(variable.values.nbytes for variable in variables.values())
+    if needed > _IN_MEMORY:
+        with large(path, kept=kept, needed=needed) as (file, disk):
+            declare(file, sizes, variables, attributes)
+            for name, variable in variables.items():
+                put(file, name, ..., variable.values)
+                disk.check()
+        return
     image = io.BytesIO()
     with h5netcdf.File(image, "w") as file:
         declare(file, sizes, variables, attributes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus import __version__
+from sarrus import __version__, interrupts
 from sarrus.errors import ArgumentError
 from sarrus.files.netcdf import Variable
 from sarrus.inputs import InputFunction
@@ -130,8 +130,9 @@ def sweep(
     do = partial(_parts, study, axes, identity, client, threads)
     with progress_bar(axes.runs, progress, "runs") as bar:
         if store is None:
-            parts = do(size, range(0, axes.runs, size))
-            return in_memory(study, axes, attributes, _until_interrupted(parts, bar))
+            with interrupts.held():
+                parts = _until_interrupted(do(size, range(0, axes.runs, size)), bar)
+                return in_memory(study, axes, attributes, parts)
         with Store(store, identity, size, axes.runs, wished=chunk) as kept:
             while (result := kept.open()) is None:
                 idle = True
@@ -169,11 +170,16 @@ def _parts(
 def _until_interrupted(parts: Iterator[Part], bar: ProgressBar) -> Iterator[Part]:
     """Yield what is done before an interrupt, which is raised if that is nothing."""
     done = 0
-    try:
-        for first, columns in parts:
-            yield first, columns
-            done += len(columns["status"].values)
-            bar.update(done)
-    except KeyboardInterrupt:
-        if not done:
-            raise
+    while True:
+        try:
+            with interrupts.allowed():
+                part = next(parts, None)
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            part = None
+        if part is None:
+            return
+        yield part
+        done += len(part[1]["status"].values)
+        bar.update(done)
