@@ -23,6 +23,7 @@ from sarrus.elimination import (
 )
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.multibody.model import body_placements
+from sarrus.numbers import real_array
 from sarrus.status import Status
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class _Place:
     def __init__(self, system: System, q: ArrayLike | None, t: float) -> None:
         self.system, self.t = system, t
         if q is not None:
-            self.q = closed_start(system, np.asarray(q, dtype=float), t)
+            self.q = closed_start(system, real_array(q), t)
         else:
             closed = system.assemble(system.neutral(), t=t, throw=False)
             if closed.status is Status.NOT_CLOSED:

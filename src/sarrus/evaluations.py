@@ -13,6 +13,7 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import body_placements
 from sarrus.multibody.parameters import MechanismParameters
+from sarrus.numbers import real_array
 from sarrus.quaternions import are_unit, normalize
 from sarrus.solves import read_only
 from sarrus.symbolic import ParameterValues
@@ -168,15 +169,16 @@ class Evaluations:
 
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
         """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
+        given = ""
         try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            array = np.empty((0, 0))
+            array = real_array(value)
+        except ArgumentError as error:
+            array, given = np.empty((0, 0)), str(error)
         if array.shape != (size,):
             names = self._entry_names(what)
-            given = f"shape {array.shape}" if array.ndim < 2 or array.size else repr(value)
+            given = given or f"got shape {array.shape}"
             raise ArgumentError(
-                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), got {given}",
+                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), {given}",
                 element=what,
                 valid=names,
             )
@@ -220,4 +222,4 @@ class Evaluations:
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:
         """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
-        return self.normalized(np.asarray(q, dtype=float) + self.coordinate_rate(q, step))
+        return self.normalized(real_array(q) + self.coordinate_rate(q, step))

@@ -16,6 +16,7 @@ import numpy as np
 from sarrus.codegen import NativeFunction
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def with_force(system: System, force: InputFunction) -> System:
 
 def sampled(function: InputFunction, q: Array, v: Array, t: float, size: int, what: str) -> Array:
     """Return the value of a Python function at a sample; the caller adds the time to its errors."""
-    value = np.asarray(function(q, v, t), dtype=float)
+    value = real_array(function(q, v, t))
     if value.ndim == 0 and size == 1:
         value = value[None]
     if value.shape != (size,):

@@ -12,6 +12,7 @@ from sarrus.errors import ArgumentError
 from sarrus.inputs import Event
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import METHODS
+from sarrus.numbers import real_array
 from sarrus.system import System
 
 # The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
@@ -99,12 +100,12 @@ def own_step(system: System) -> float:
 def _number(name: str, value: Any) -> float:
     """Return a float that is not NaN; anything else is an `ArgumentError`."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if np.isnan(number):
+        number = real_array(value)
+    except ArgumentError:
+        number = np.array(np.nan)
+    if number.ndim or np.isnan(number):
         raise ArgumentError(f"{name} must be a number, got {value!r}", element=name)
-    return number
+    return float(number)
 
 
 def check_positive(name: str, value: float | None, unit: str, *, bounded: bool = True) -> None:

@@ -87,6 +87,9 @@ class ParameterValues(dict[str, float]):
             self.switched += len(self._shaping & new.keys())
             super().update(new)
 
+    def __reduce__(self) -> tuple[type, tuple[dict[str, float]]]:
+        return dict, (dict(self),)  # copied and pickled as plain values: these belong to their system
+
     def own(self) -> ParameterValues:
         """Return a copy that nobody has assigned to."""
         twin = ParameterValues(self._system, self, self._shaping, self._check)

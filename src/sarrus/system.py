@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import trace
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targets
+from sarrus.numbers import real_array
 from sarrus.options import Options
 from sarrus.rounding import only_rounding
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
@@ -154,7 +156,7 @@ class System(Evaluations):
         self, q: ArrayLike, locked: Sequence[str] = (), t: float = 0.0, *, throw: bool = True
     ) -> Assembly:
         """Close the loops from the guess q; see `sarrus.analysis.assembly.assemble`."""
-        return assembly.assemble(self, np.asarray(q, dtype=float), locked=locked, t=t, throw=throw)
+        return assembly.assemble(self, real_array(q), locked=locked, t=t, throw=throw)
 
     def project_velocity(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
@@ -253,7 +255,8 @@ class System(Evaluations):
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
         out = np.empty(self.output_size)
-        if u is None and self._plain_ready and self._switched == self.parameters.switched:
+        plain = type(q) is type(v) is np.ndarray and (tau is None or type(tau) is np.ndarray)
+        if u is None and plain and self._plain_ready and self._switched == self.parameters.switched:
             try:  # no lock: compiled code that holds the interpreter's, on arrays that nothing else works with
                 code = self._forward(self._plain, q, v, self._no_force if tau is None else tau, t, out)
             except TypeError:
@@ -268,10 +271,10 @@ class System(Evaluations):
                 self._u_given = u is not None
             if self.parameters:
                 self._x[self._p_part] = list(self.parameters.values())
-            try:
-                code = self._forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
-            except TypeError:  # no arrays of floats: convert them, or say what is wrong with them
-                code = la.NOT_ARRAYS
+            code = la.NOT_ARRAYS  # convert what is no array of floats, or say what is wrong with it
+            if plain:
+                with suppress(TypeError):
+                    code = self._forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
             if code != self._complete:
                 return self._incomplete(out, code, q, v, t, tau, throw)
         return ForwardDynamics(self, out, code, Status.OK, t)
@@ -284,7 +287,7 @@ class System(Evaluations):
         self.load_functions("dynamics", "checked", "position", "velocity")
         self.pack(q, v)
         try:
-            self.ensure_generic_rank(self.normalized(q), t, np.asarray(v, dtype=float))
+            self.ensure_generic_rank(self.normalized(q), t, real_array(v))
         except SolveError:
             return  # the constraints are not numbers here, which the status of the solve will say
         # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.

@@ -17,6 +17,7 @@ from scipy.interpolate import make_interp_spline
 
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 
 Path = Callable[[Any], Any]
 
@@ -123,7 +124,7 @@ def sample(path: Path, times: ArrayLike, derivative: int = 0) -> Array:
 def _array(value: ArrayLike, what: str) -> Array:
     """Return an array of finite numbers."""
     try:
-        array = np.asarray(value, dtype=float)
+        array = real_array(value)
     except (TypeError, ValueError):
         array = np.array(np.nan)
     if not np.isfinite(array).all():

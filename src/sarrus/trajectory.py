@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ArgumentError
+from sarrus.numbers import real_array
 from sarrus.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 from sarrus.status import Status
 
@@ -152,7 +153,7 @@ class Trajectory:
         """
         from sarrus.interpolation import interpolate
 
-        return interpolate(self, np.asarray(t, dtype=float))
+        return interpolate(self, real_array(t))
 
     def moved_system(self) -> System | None:
         """Return ``system``; for a trajectory from a file, made from its ``mechanism`` on the first call."""

@@ -25,6 +25,7 @@ from sarrus.analysis.rigidity import look
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import determined_rows, read_only
 from sarrus.status import Status
 
@@ -123,7 +124,7 @@ def equilibrium(
         )
     if hold and system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
-    place = closed_start(system, np.asarray(q, dtype=float), t)
+    place = closed_start(system, real_array(q), t)
     rest = _Rest(system, u, tau, t, place)
     rest.motions = look(system, place, t).motions
     drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))

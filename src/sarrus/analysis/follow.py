@@ -23,6 +23,7 @@ from sarrus.analysis.manifold import (
 )
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Follower:
         if not np.isfinite(value):
             raise ArgumentError(f"{name}: the value must be finite, got {value!r}", element=name)
         k, j = self.indices[name]
-        q = closed_start(self.system, np.asarray(q, dtype=float), self.t)
+        q = closed_start(self.system, real_array(q), self.t)
         before = self._tangent if self._place is not None and np.allclose(q, self._place, atol=1e-9) else None
         allowed = max(_OPEN, _DATA * open_by(self.system, q, self.t))
         cut = CUT * max(typical_size(self.system, q, self.t), 1e-300)

@@ -12,6 +12,7 @@ from sarrus.analysis.rigidity import is_blocked
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import InverseDynamics, read_only
 from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
@@ -52,7 +53,7 @@ def inverse_dynamics(
     needed -= non_ideal
     if tau is not None:
         needed -= system.checked(tau, system.nv, "tau")
-    rank = constraint_rank(system, q, np.asarray(v, dtype=float), t, jacobian)
+    rank = constraint_rank(system, q, real_array(v), t, jacobian)
     size = system.characteristic
     _, _, right = np.linalg.svd(size.even(jacobian)) if system.nc else (None, None, np.eye(system.nv))
     free = right[rank:] / size.columns
@@ -74,7 +75,7 @@ def inverse_dynamics(
     else:
         status = Status.OK
     motions = system.motions_left
-    speed = np.asarray(v, dtype=float)
+    speed = real_array(v)
     if motions is not None and is_blocked(system, q, speed, t, acceleration, motions):
         status = Status.RIGID
     elif motions is not None and status is Status.NOT_ACHIEVABLE:

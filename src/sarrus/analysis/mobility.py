@@ -14,6 +14,7 @@ from sarrus.analysis.branches import Branch, find_branches, goes_on, tangents
 from sarrus.analysis.idle import IdleMotion, idle_motions
 from sarrus.analysis.manifold import CUT, closed_start, open_by, split, typical_size
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import determined_rows, read_only
 from sarrus.status import Status
 
@@ -206,7 +207,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float =
     tolerance : singular values below this multiple of the largest one nearby count as zero. Metres and
         radians are weighed alike.
     """
-    q = closed_start(system, np.asarray(q, dtype=float), t)
+    q = closed_start(system, real_array(q), t)
     jacobian = system.constraint_jacobian(q, t)
     cut = tolerance * typical_size(system, q, t)
     parts = split(jacobian, cut)

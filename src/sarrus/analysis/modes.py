@@ -31,6 +31,7 @@ from sarrus.analysis.sweep import Sweep, sweep
 from sarrus.analysis.targets import Targets
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.status import Status
 
@@ -142,7 +143,7 @@ def assembly_modes(
     instead of parallel axes do not count (see `System.assemble`).
     """
     names = (driven,) if isinstance(driven, str) else tuple(driven)
-    values = tuple(float(x) for x in np.atleast_1d(np.asarray(value, dtype=float)))
+    values = tuple(float(x) for x in np.atleast_1d(real_array(value)))
     if len(names) != len(values):
         raise ArgumentError(
             f"{system.name}: driven has {len(names)} coordinates and value {len(values)} numbers; give one each",

@@ -23,6 +23,7 @@ from sarrus.analysis.manifold import (
 from sarrus.analysis.singular_measure import Measure
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.trajectory import Trajectory
 
@@ -67,7 +68,7 @@ def distance_to_singularity(
     1e-5, else `SolveError`. ``path_between`` makes a path from two configurations.
     """
     times = path.t if isinstance(path, Trajectory) else None
-    q = np.atleast_2d(np.asarray(path.q if isinstance(path, Trajectory) else path, dtype=float))
+    q = np.atleast_2d(real_array(path.q if isinstance(path, Trajectory) else path))
     if q.ndim != 2 or len(q) == 0:
         raise ArgumentError(
             f"{system.name}: path must be a trajectory or configurations of shape (T, {system.nq})",
@@ -102,7 +103,7 @@ def path_between(
     Every step goes along the motion that comes nearest to the straight line. Where no motion brings it nearer,
     as between two modes of assembly, the `SolveError` says how much is missing; its ``result`` is the path.
     """
-    q, goal = (closed_start(system, np.asarray(x, dtype=float), t) for x in (start, end))
+    q, goal = (closed_start(system, real_array(x), t) for x in (start, end))
     cut = CUT * typical_size(system, q, t)
     path = [q]
     left = float(np.linalg.norm(difference(system, q, goal)))

@@ -23,6 +23,7 @@ from sarrus.analysis.mobility import weightiest_closures
 from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.status import Status
 
@@ -104,7 +105,7 @@ def find_singularity(
     Permanently redundant rows do not count: they are dependent everywhere. From a start that is singular
     itself the answer is the start. Loops open by more than 1e-5 are a `SolveError`.
     """
-    start = closed_start(system, np.asarray(q, dtype=float), t)
+    start = closed_start(system, real_array(q), t)
     measure = Measure(system, start, driven, t)
     if measure.rank == 0:
         raise ArgumentError(

@@ -30,6 +30,7 @@ from sarrus.analysis.manifold import (
 )
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def sweep(
         raise ArgumentError(
             "driven: " + unknown_name("scalar coordinate", driven, scalars), element=driven, valid=scalars
         )
-    curve = _Curve(system, closed_start(system, np.asarray(q, dtype=float), t), driven, locked, t)
+    curve = _Curve(system, closed_start(system, real_array(q), t), driven, locked, t)
     limits = [float(side[curve.coordinate]) for side in coordinate_limits(system)]
     bounds = (limits[0] if lower is None else lower, limits[1] if upper is None else upper)
     ahead, turns, closed = curve.follow(curve.tangent, bounds)

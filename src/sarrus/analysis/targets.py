@@ -11,6 +11,7 @@ import numpy as np
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array, Pose
 from sarrus.multibody.kinematics import Frames, forward_kinematics
+from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -109,7 +110,7 @@ def target(system: System, key: Any, value: Any) -> CoordinateTarget | BodyTarge
     if name not in bodies:
         raise ArgumentError(f"{label}: {unknown_name('body', name, bodies)}", element=name, valid=bodies)
     place, turn = _place_and_turn(value, label, name)
-    local = np.asarray(point, dtype=float)
+    local = real_array(point)
     if local.shape != (3,) or not np.isfinite(local).all():
         raise ArgumentError(f"{label}: the point must be three finite numbers", element=name)
     text = name if name is key else f"{name} {tuple(float(x) for x in local)}"
@@ -121,7 +122,7 @@ def _place_and_turn(value: Any, label: str, name: str) -> tuple[Array | None, Ar
     if isinstance(value, Pose):
         return value.position, value.rotation
     try:
-        array = np.array(value, dtype=float)
+        array = np.array(real_array(value))
     except (TypeError, ValueError):
         array = np.empty(0)
     if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-6):

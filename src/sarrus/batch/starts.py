@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.quaternions import SHORTEST
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _pack_parameters(system: System, columns: Array, count: int, given: Mapping[
                 "system.parameters, and call once for each",
                 element=name,
             )
-        column = np.asarray(values, dtype=float)
+        column = real_array(values)
         if column.shape not in ((), (1,), (count,)) or not np.isfinite(column).all():
             raise ArgumentError(
                 f"{system.name}: parameters[{name!r}] must be a finite number or {count} of them, one per run",
@@ -99,7 +100,7 @@ def pack_inputs(system: System, count: int, u: ArrayLike | None) -> Array | None
     if u is None:
         return None
     try:
-        given = np.asarray(u, dtype=float)
+        given = real_array(u)
     except (TypeError, ValueError):
         given = np.empty((0, 0, 0, 0))
     if given.ndim == 1:
@@ -127,7 +128,7 @@ def pack_inputs(system: System, count: int, u: ArrayLike | None) -> Array | None
 def _rows(system: System, value: ArrayLike, size: int, count: int, what: str) -> Array:
     """Return q or v of all runs, or of one for all."""
     try:
-        array = np.asarray(value, dtype=float)
+        array = real_array(value)
     except (TypeError, ValueError):
         array = np.empty((0, 0, 0))
     if array.ndim == 1:

@@ -20,6 +20,7 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import distribution
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
 from sarrus.optimize.rows import ConeRows
 from sarrus.solves import read_only
@@ -257,7 +258,7 @@ class ContactLaw(Law):
             )
         small = FORCE_WEIGHT * float(np.mean(self.cost_weights))
         data[layout.weights : layout.relaxation] = [*self.cost_weights, *[small] * (self.unknowns - s.nu)]
-        rho = np.asarray(relaxation, dtype=float)
+        rho = real_array(relaxation)
         if rho.shape not in ((), (len(self.levels) - 1,)) or not np.all(rho > 0.0):
             raise ArgumentError(
                 f"{self.name}: relaxation must be a positive number or {len(self.levels) - 1} of them, got "

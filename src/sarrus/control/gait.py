@@ -15,6 +15,7 @@ from sarrus.control.law import Demand, Settings
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -86,7 +87,7 @@ class Gait:
         }
         offsets = [settings.add(f"gait.offset.{n}", self.offsets[n], 1, "gait") for n in terms.names]
         places = _reference_footholds(system, self.base, terms)
-        places.update({name: np.asarray(value, dtype=float) for name, value in self.footholds.items()})
+        places.update({name: real_array(value) for name, value in self.footholds.items()})
         spots = [settings.add(f"gait.foothold.{n}", places[n], 2, "gait") for n in terms.names]
         return TracedGait(system, terms, self.base, numbers, offsets, spots)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import command
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.status import Status
 from sarrus.symbolic import ParameterValues
@@ -125,7 +125,7 @@ class Settings:
 
     def add(self, name: str, value: ArrayLike, size: int, law: str) -> ca.SX:
         """Return symbols (size,) for a number or ``size`` numbers, named name or name[k]."""
-        numbers = np.asarray(value, dtype=float)
+        numbers = real_array(value)
         if numbers.shape not in ((), (size,)) or not np.isfinite(numbers).all():
             raise ArgumentError(
                 f"{law}: {name} must be a finite number or {size} of them, got {value!r}", element=name
@@ -239,7 +239,7 @@ class Law:
                 self.prepare(q, v, t)
             memory = self.memory
             if memory is not None and memory.measured and multipliers is not None:
-                known = np.asarray(multipliers, dtype=float)
+                known = real_array(multipliers)
                 if known.shape != (self.system.nc,) or not np.isfinite(known).all():
                     raise ArgumentError(
                         f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
@@ -313,8 +313,16 @@ class Law:
             twin.system = own
         return twin
 
+    def __reduce__(self) -> Any:
+        raise ArgumentError(
+            f"{self.name}: a law is compiled code for its system, which cannot be copied or pickled: make it again from "
+            "its demands in the process that uses it, or take law.twin() for another thread",
+            element=self.name,
+        )
+
     def _twin(self) -> Law:
-        twin = copy(self)
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
         twin._lock = threading.RLock()
         for name in ("_input", "_tolerances", "_roots", "_wish", "_state", "table"):
             setattr(twin, name, getattr(self, name).copy())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from sarrus.numbers import real_array
 from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def trace_reference(
     """
     if not callable(reference):
         zero = ca.SX.zeros(size)
-        return settings.add(what, np.squeeze(np.asarray(reference, dtype=float)), size, what), zero, zero
+        return settings.add(what, np.squeeze(real_array(reference)), size, what), zero, zero
     t = system.equations.t
     remedy = "Write it with CasADi operations of t; sarrus.trajectories has ready ones"
     value = traced(reference, (t,), what, remedy, size)

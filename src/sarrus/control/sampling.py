@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -41,7 +42,7 @@ class Sampling:
         """Return what is added at each sample of a run, positions then velocities (n × 2 nv); None where nothing is."""
         deviations = []
         for name in ("position_noise", "velocity_noise"):
-            value = np.asarray(getattr(self, name), dtype=float)
+            value = real_array(getattr(self, name))
             if value.shape not in ((), (system.nv,)) or not np.isfinite(value).all() or (value < 0.0).any():
                 raise ArgumentError(
                     f"{name} must be a standard deviation, or one for each of the {system.nv} velocities, got "

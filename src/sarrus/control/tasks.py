@@ -17,6 +17,7 @@ from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
+from sarrus.numbers import real_array
 from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _mechanism(system: System) -> Mechanism:
 
 
 def _vector(value: ArrayLike, what: str) -> np.ndarray:
-    vector = np.asarray(value, dtype=float)
+    vector = real_array(value)
     if vector.shape != (3,) or not np.isfinite(vector).all():
         raise ArgumentError(f"{what} must be three finite numbers, got {value!r}", element=what)
     return vector

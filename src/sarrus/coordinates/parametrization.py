@@ -15,6 +15,7 @@ from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.status import Status
 from sarrus.system import System
@@ -236,7 +237,7 @@ class Parametrization:
 
     def _vector(self, value: ArrayLike | None, size: int, what: str) -> Array:
         names = self.names if what == "y" else self.velocity_names
-        array = np.zeros(size) if value is None else np.asarray(value, dtype=float)
+        array = np.zeros(size) if value is None else real_array(value)
         if array.shape != (size,) or not np.isfinite(array).all():
             raise ArgumentError(
                 f"{self.system.name}: {what} must be {size} finite numbers ({', '.join(names)}), got {value!r}",

@@ -22,6 +22,7 @@ from sarrus.coordinates.newton import follow, newton
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.symbolic import Tracer, UserFunction, names_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Relation:
     def __init__(self, function: UserFunction, names: Sequence[str], guess: ArrayLike | None = None) -> None:
         self.function = function
         self.names = names_of("relation", "names", names, len(names), "")
-        self.guess = np.zeros(len(self.names)) if guess is None else np.array(guess, dtype=float)
+        self.guess = np.zeros(len(self.names)) if guess is None else np.array(real_array(guess))
         if self.guess.shape != (len(self.names),) or not np.isfinite(self.guess).all():
             raise ArgumentError(
                 f"relation: guess must be {len(self.names)} finite numbers ({', '.join(self.names)}), got {guess!r}",

@@ -17,6 +17,7 @@ from sarrus.formulations.friction_cones import ConeInequality, ContactForces, co
 from sarrus.formulations.log_barrier import Cone
 from sarrus.formulations.metric import as_array
 from sarrus.formulations.problem import Array
+from sarrus.numbers import real_array
 
 Condition = tuple[ArrayLike, ArrayLike]
 
@@ -83,7 +84,7 @@ class Limits:
 
 def _limit(value: ArrayLike | None, default: float, size: int, name: str) -> Array:
     """Return limits of the actuators as a vector; infinite ones are allowed, NaN is not."""
-    limit = np.asarray(default if value is None else value, dtype=float)
+    limit = real_array(default if value is None else value)
     if limit.ndim == 0:
         limit = np.full(size, float(limit))
     if limit.shape != (size,) or np.isnan(limit).any() or (limit == -default).any():

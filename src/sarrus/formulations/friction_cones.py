@@ -24,6 +24,7 @@ from sarrus.formulations.log_barrier import Cone
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.oblique import oblique_projection
 from sarrus.formulations.problem import TOLERANCE, Array
+from sarrus.numbers import real_array
 from sarrus.status import Status
 
 
@@ -181,7 +182,7 @@ def cone_inequalities(
         contact without friction its normal row alone).
     """
     m = len(forces.offset)
-    coefficients = np.broadcast_to(np.asarray(mu, dtype=float), (len(contacts),)) if np.ndim(mu) == 0 else mu
+    coefficients = np.broadcast_to(real_array(mu), (len(contacts),)) if np.ndim(mu) == 0 else mu
     coefficients = as_array(coefficients, (len(contacts),), "mu")
     used: set[int] = set()
     found = []

@@ -9,6 +9,7 @@ from scipy.linalg import solve_triangular
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_root, definite_solve, guarded, refused_mass
+from sarrus.numbers import real_array
 
 
 @guarded
@@ -62,7 +63,7 @@ def mass_weighted(
         An argument has a wrong shape or is not finite.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
-    g = np.zeros(problem.n) if gravity is None else np.asarray(gravity, dtype=float)
+    g = np.zeros(problem.n) if gravity is None else real_array(gravity)
     if g.shape != (problem.n,) or not np.isfinite(g).all():
         raise ArgumentError(f"gravity must be {problem.n} finite numbers, got {g}", element="gravity")
     root = definite_root(problem.M)

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Problem
+from sarrus.numbers import real_array
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
 _LENGTHS = ("m", "m/s", "m/s^2", "N")
@@ -211,7 +212,7 @@ class WeightedProblem(Problem):
 def as_array(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
     """Return a finite float array of a given shape, or raise `ArgumentError`, which names it."""
     try:
-        array = np.asarray(value, dtype=float)
+        array = real_array(value)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{name} must be an array of numbers: {error}", element=name) from error
     if array.shape != shape:

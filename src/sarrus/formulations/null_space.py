@@ -11,6 +11,7 @@ from scipy.linalg import qr, solve_triangular
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root, refused_motion
+from sarrus.numbers import real_array
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8
@@ -123,7 +124,7 @@ def _given(problem: Problem, basis: ArrayLike | str) -> Array:
     """Return a basis given by the user, checked."""
     free = problem.n - problem.rank
     try:
-        K = np.asarray(basis, dtype=float)
+        K = real_array(basis)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"basis must be 'svd', 'qr' or an array ({problem.n}, {free}), got {basis!r}", element="basis"
@@ -197,8 +198,8 @@ def spike_indicator(A: ArrayLike, Adot: ArrayLike, v: ArrayLike, rank: int | Non
     ArgumentError
         Wrong shapes, entries that are not finite, or a rank outside 1 … min(m, n).
     """
-    jacobian, velocity = np.asarray(A, dtype=float), np.asarray(v, dtype=float)
-    rate = np.asarray(Adot, dtype=float)
+    jacobian, velocity = real_array(A), real_array(v)
+    rate = real_array(Adot)
     if jacobian.ndim != 2 or rate.shape != jacobian.shape or velocity.shape != jacobian.shape[1:]:
         raise ArgumentError(
             f"A and Adot must be (m, n) and v (n,), got {jacobian.shape}, {rate.shape} and {velocity.shape}",

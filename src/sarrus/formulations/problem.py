@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sarrus.errors import ArgumentError
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
+from sarrus.numbers import real_array
 from sarrus.solves import determined_rows
 from sarrus.status import Status
 
@@ -58,7 +59,7 @@ class Problem:
         arrays = {}
         for name, value in (("M", M), ("h", h), ("A", A), ("gamma", gamma), ("tau", tau)):
             try:
-                arrays[name] = np.asarray(0.0 if value is None else value, dtype=float)
+                arrays[name] = real_array(0.0 if value is None else value)
             except (TypeError, ValueError) as error:
                 raise ArgumentError(f"{name} must be an array of numbers: {error}", element=name) from error
         n = arrays["M"].shape[0] if arrays["M"].ndim == 2 else 0

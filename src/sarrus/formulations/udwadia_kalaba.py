@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ArgumentError
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_root, guarded, refused_mass
+from sarrus.numbers import real_array
 
 
 @guarded
@@ -60,7 +61,7 @@ def udwadia_kalaba(
         An argument has a wrong shape or is not finite.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
-    c = np.zeros(problem.n) if non_ideal is None else np.asarray(non_ideal, dtype=float)
+    c = np.zeros(problem.n) if non_ideal is None else real_array(non_ideal)
     if c.shape != (problem.n,) or not np.isfinite(c).all():
         raise ArgumentError(f"non_ideal must be {problem.n} finite numbers, got {c}", element="non_ideal")
     if definite_root(problem.M) is None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ArgumentError
 from sarrus.inputs import control_bounds
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.run_options import check_contacts, check_positive, check_stabilization, choose_scheme
 from sarrus.system import System
 
@@ -131,7 +132,7 @@ def _limits(system: System, given: ArrayLike | None) -> Array:
     bounds = control_bounds(system)
     if given is None:
         return bounds
-    wanted = np.asarray(given, dtype=float)
+    wanted = real_array(given)
     if wanted.shape in ((), (system.nu,)):
         wanted = np.array([-np.ones(system.nu) * wanted, np.ones(system.nu) * wanted])
     if wanted.shape != (2, system.nu) or not (wanted[0] < wanted[1]).all():

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.gym.stepper import Stepper
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.status import Status
 from sarrus.system import System
 
@@ -95,7 +96,7 @@ class Task:
     def advance(self, actions: Array) -> tuple[np.ndarray, np.ndarray]:
         """Hold the actions (n, nu), within their limits, for an interval; return what failed: rows and statuses."""
         s = self.stepper
-        u = np.asarray(actions, dtype=float).reshape(self.count, self.system.nu)
+        u = real_array(actions).reshape(self.count, self.system.nu)
         failed = s.advance(np.clip(u, self._lower, self._upper))
         return failed, s.failure(failed)
 
@@ -131,7 +132,7 @@ def message(status: int) -> str:
 
 
 def _finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    array = np.asarray(value, dtype=float)
+    array = real_array(value)
     if array.shape not in (shape, shape[1:]) or not np.isfinite(array).all():
         raise ArgumentError(f"{what} must be finite numbers {shape}, got shape {array.shape}", element=what)
     return array

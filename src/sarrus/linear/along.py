@@ -17,6 +17,7 @@ from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.loop import StraightLine
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def linearize_along(
             f"{system.name} has nonholonomic constraints; call first_order_taylor at each state",
             element="system",
         )
-    given = np.asarray(q, dtype=float)
+    given = real_array(q)
     if given.ndim != 2 or len(given) == 0:
         raise ArgumentError(
             f"{system.name}: q must have shape (N, {system.nq}), got {given.shape}", element="q"
@@ -146,7 +147,7 @@ def _with_unit_quaternions(system: System, q: Array) -> Array:
 
 def _states(system: System, value: ArrayLike, what: str, count: int, size: int | None) -> Array:
     """Return an argument as a finite C-contiguous array with ``count`` rows."""
-    array = np.ascontiguousarray(value, dtype=float)
+    array = real_array(value)
     shape = (count,) if size is None else (count, size)
     if array.shape != shape or not np.isfinite(array).all():
         raise ArgumentError(

@@ -16,6 +16,7 @@ from sarrus.errors import ArgumentError, SarrusError
 from sarrus.linear.mode_motion import ModeMotion, mode_motion
 from sarrus.linear.outputs import output_units
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.units import velocity_units
 
@@ -209,7 +210,7 @@ class LinearSystem:
 
         `ArgumentError` where iω is an eigenvalue of A.
         """
-        frequencies = np.atleast_1d(np.asarray(omega, dtype=float))
+        frequencies = np.atleast_1d(real_array(omega))
         matrices = 1j * frequencies[:, None, None] * np.eye(len(self.A)) - self.A
         try:
             return np.asarray(self.C @ np.linalg.solve(matrices, self.B.astype(complex)) + self.D)

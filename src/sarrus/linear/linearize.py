@@ -14,6 +14,7 @@ from sarrus.errors import ArgumentError, SolveError
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import extended, first_order_taylor
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -106,6 +107,6 @@ def _loads(system: System, model: LinearSystem, q: Array, tau: ArrayLike | None)
             system.evaluate("non_ideal", q, t=model.t)["non_ideal"][:, 0],
             system.actuation_matrix(q) @ model.u,
             -system.bias_force(q, still, model.t),
-            still if tau is None else np.asarray(tau, dtype=float),
+            still if tau is None else real_array(tau),
         ]
     )

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError
 from sarrus.mechanism.pose import Array, scalar, vector
+from sarrus.numbers import real_array
 
 
 def nonnegative(value: Any, what: str, label: str) -> float:
@@ -46,7 +47,7 @@ def inertia(value: ArrayLike, label: str) -> Array:
     Symmetric, positive semidefinite, and each principal moment at most the sum of the other two.
     """
     try:
-        given = np.asarray(value, dtype=float)
+        given = real_array(value)
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.shape == (3,):

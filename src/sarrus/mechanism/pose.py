@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.errors import ModelError
+from sarrus.numbers import real_array
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ def clean(array: ArrayLike) -> Array:
 def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
     """Return ``value`` as a finite float vector of length ``size``; the error names ``element``."""
     try:
-        out = np.array(value, dtype=float)
+        out = np.array(real_array(value))
     except (TypeError, ValueError):
         out = np.empty(0)
     if out.shape != (size,):
@@ -67,7 +68,7 @@ def unit_vector(value: ArrayLike, what: str, element: str) -> Array:
 
 def rotation_of_quaternion(quaternion: ArrayLike) -> Array:
     """Return the rotation matrix of a wxyz quaternion, which need not have unit length."""
-    w, x, y, z = np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)
+    w, x, y, z = real_array(quaternion) / np.linalg.norm(quaternion)
     return clean(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -79,7 +80,7 @@ def rotation_of_quaternion(quaternion: ArrayLike) -> Array:
 
 def quaternion_of_rotation(rotation: ArrayLike) -> Array:
     """Return the wxyz quaternion, w ≥ 0, of a rotation matrix (Shepperd's choice of pivot)."""
-    r = np.asarray(rotation, dtype=float)
+    r = real_array(rotation)
     trace = float(np.trace(r))
     squares = np.array([trace, r[0, 0], r[1, 1], r[2, 2]])
     pivot = int(np.argmax(squares))
@@ -99,7 +100,7 @@ def quaternion_of_rotation(rotation: ArrayLike) -> Array:
 
 def rotation_of_rpy(rpy: ArrayLike) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), URDF's and SDF's fixed-axis roll-pitch-yaw."""
-    roll, pitch, yaw = np.asarray(rpy, dtype=float)
+    roll, pitch, yaw = real_array(rpy)
     cr, sr, cp, sp, cy, sy = (
         np.cos(roll),
         np.sin(roll),
@@ -116,14 +117,14 @@ def rotation_of_rpy(rpy: ArrayLike) -> Array:
 
 def rotation_about(axis: ArrayLike, angle: float) -> Array:
     """Return the rotation by ``angle`` about the unit vector ``axis`` (Rodrigues)."""
-    x, y, z = np.asarray(axis, dtype=float)
+    x, y, z = real_array(axis)
     k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return clean(np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k))
 
 
 def perpendicular_to(axis: ArrayLike) -> Array:
     """Return a unit vector perpendicular to the unit vector ``axis``: the projection of x, or of y or z."""
-    a = np.asarray(axis, dtype=float)
+    a = real_array(axis)
     seed = np.eye(3)[int(np.argmin(np.abs(a).round(6)))]
     out = seed - a * (a @ seed)
     return clean(out / np.linalg.norm(out))
@@ -176,7 +177,7 @@ class Pose:
             rotation = rotation_of_rpy(vector(rpy, 3, "rpy", "pose"))
         elif rotation is None:
             rotation = np.eye(3)
-        return cls(np.asarray(position, dtype=float), np.asarray(rotation, dtype=float))
+        return cls(real_array(position), real_array(rotation))
 
     @property
     def quaternion(self) -> Array:
@@ -192,7 +193,7 @@ class Pose:
 
     def apply(self, point: ArrayLike) -> Array:
         """Return in A the coordinates of a point given in B."""
-        return self.position + self.rotation @ np.asarray(point, dtype=float)
+        return self.position + self.rotation @ real_array(point)
 
 
 PoseLike = Pose | Sequence[float] | Array | None

@@ -12,6 +12,7 @@ from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels.c_function import cone_program
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.solves import read_only
 from sarrus.status import Status
 
@@ -165,7 +166,7 @@ class ConeProgram:
         the `ConeSolution`.
         """
         for (name, part), value in zip(self._parts.items(), (P, q, A, b, G, h)):
-            array = _NOTHING if value is None else np.asarray(value, dtype=float)
+            array = _NOTHING if value is None else real_array(value)
             if array.shape == part.shape:
                 part[...] = array
             elif array.size or part.size:
@@ -240,11 +241,11 @@ def solve_cone_program(
     Source: a homogeneous embedding for quadratic costs (Goulart and Chen, 2024); see
     `sarrus.kernels.interior_point`. Made for some tens of variables: dense, without a factorisation of more than n × n.
     """
-    q = np.asarray(q, dtype=float)
+    q = real_array(q)
     if q.ndim != 1 or q.size == 0:
         raise ArgumentError(f"q must be a vector, got shape {q.shape}", element="q")
-    rows = 0 if h is None else np.asarray(h, dtype=float).size
-    equalities = 0 if b is None else np.asarray(b, dtype=float).size
+    rows = 0 if h is None else real_array(h).size
+    equalities = 0 if b is None else real_array(b).size
     rest = rows - sum(cones)
     if (rest if linear is None else linear) != rest or rest < 0:
         raise ArgumentError(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 
 # Eigenvalues of a quadratic form below this multiple of the largest are zero.
 _FLAT = 1e-12
@@ -34,9 +35,9 @@ def bounds(lower: ArrayLike | None = None, upper: ArrayLike | None = None) -> Co
         raise ArgumentError("bounds needs lower, upper or both", element="bounds")
     sides: list[tuple[Array, float]] = []
     if lower is not None:
-        sides.append((-np.asarray(lower, dtype=float), -1.0))
+        sides.append((-real_array(lower), -1.0))
     if upper is not None:
-        sides.append((np.asarray(upper, dtype=float), 1.0))
+        sides.append((real_array(upper), 1.0))
     if any(limit.shape != sides[0][0].shape or limit.ndim != 1 for limit, _ in sides):
         raise ArgumentError("lower and upper must be vectors of the same length", element="bounds")
     for limit, _ in sides:
@@ -63,12 +64,12 @@ def friction_cone(
     coefficient : μ ≥ 0; with 0 the tangential force is zero, which leaves the cone without inside: use equalities.
     normal_limit : largest λ_n [N].
     """
-    E = np.asarray(forces, dtype=float)
+    E = real_array(forces)
     if E.ndim != 2 or E.shape[0] not in (2, 3) or not np.isfinite(E).all():
         raise ArgumentError(
             f"forces must be a finite (3, n) or (2, n) matrix, got shape {E.shape}", element="forces"
         )
-    c = np.zeros(len(E)) if offset is None else np.asarray(offset, dtype=float)
+    c = np.zeros(len(E)) if offset is None else real_array(offset)
     if c.shape != (len(E),):
         raise ArgumentError(f"offset must have {len(E)} entries, got shape {c.shape}", element="offset")
     if not coefficient > 0.0:
@@ -90,7 +91,7 @@ def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
     With ½ Q = LᵀL and t = −(qᵀx + r): ‖(L x, ½ t − ½)‖ ≤ ½ t + ½. Raises `ArgumentError` where Q is not positive
     semidefinite: then the inequality is not convex.
     """
-    Q, q = np.asarray(Q, dtype=float), np.asarray(q, dtype=float)
+    Q, q = real_array(Q), real_array(q)
     if Q.shape != (q.size, q.size) or not np.allclose(Q, Q.T, rtol=0.0, atol=1e-12 * (1.0 + np.abs(Q).max())):
         raise ArgumentError(f"Q must be symmetric and fit q, got shapes {Q.shape} and {q.shape}", element="Q")
     values, vectors = np.linalg.eigh(Q)

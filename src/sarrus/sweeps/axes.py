@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.units import coordinate_units, velocity_units
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _values(name: str, given: Any, what: str) -> Array:
             element=name,
         )
     try:
-        values = np.array(given, dtype=float)
+        values = np.array(real_array(given))
     except (TypeError, ValueError):
         values = np.empty((0, 0))
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():

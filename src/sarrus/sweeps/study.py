@@ -14,6 +14,7 @@ from sarrus.errors import ArgumentError
 from sarrus.files.netcdf import Variable
 from sarrus.kernels import batch_layout as bl
 from sarrus.mechanism.pose import Array
+from sarrus.numbers import real_array
 from sarrus.status import Status
 from sarrus.sweeps.axes import Axis
 from sarrus.sweeps.outputs import OutputFunction, collect, reductions
@@ -120,7 +121,7 @@ def controls(system: System, u: Any, axes: tuple[Axis, ...]) -> Array | None:
     if u is None:
         return np.zeros(system.nu) if any(axis.kind == "u" for axis in axes) else None
     try:
-        given = np.array(u, dtype=float)
+        given = np.array(real_array(u))
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.ndim not in (1, 2) or given.shape[-1] != system.nu or not np.isfinite(given).all():
