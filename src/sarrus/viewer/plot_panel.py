@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sarrus.viewer.markup import Html, element
 from sarrus.viewer.plots import QUANTITIES, Quantity, cursor, svg
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class PlotPanel:
                 choice = gui.add_dropdown(side, titles, initial_value=self._quantity(field).title)
                 choice.on_update(lambda event: viewer.desk.post("plots", self.rebuild))
                 self.choices.append(choice)
-        self._still: list[str] = []
+        self._still: list[Html] = []
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -49,14 +50,12 @@ class PlotPanel:
         """Put the cursor at a time [s]."""
         if not self._still:
             return
-        over = cursor(time, self._span)
-        cells = "".join(
-            f'<div style="flex:1 1 320px;position:relative">{still}'
-            f'<div style="position:absolute;inset:0;pointer-events:none">{over}</div></div>'
-            for still in self._still
-        )
-        self.picture.content = (
-            f'<div style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px">{cells}</div>'
+        over = element("div", cursor(time, self._span), style="position:absolute;inset:0;pointer-events:none")
+        cells = [
+            element("div", still, over, style="flex:1 1 320px;position:relative") for still in self._still
+        ]
+        self.picture.content = element(
+            "div", *cells, style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px"
         )
 
     @property

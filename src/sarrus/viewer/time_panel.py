@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.trajectory import Trajectory
+from sarrus.viewer.markup import Html, element, html, lines
 
 if TYPE_CHECKING:
     from sarrus.viewer.server import Viewer
@@ -57,8 +58,8 @@ class TimePanel:
 
     def rebuild(self) -> None:
         """Start again with the runs that the viewer has now."""
-        for element in self._elements:
-            element.remove()
+        for part in self._elements:
+            part.remove()
         self._build()
 
     def toggle(self) -> None:
@@ -118,11 +119,11 @@ def sample(run: Trajectory, time: float) -> int:
     return int(np.clip(np.searchsorted(run.t, time, side="right") - 1, 0, len(run.t) - 1))
 
 
-def _legend(viewer: Viewer) -> str:
+def _legend(viewer: Viewer) -> Html:
     if len(viewer.runs) < 2:
-        return ""
-    lines = [
-        f'<span style="color:rgb{shade};font-size:1.3em">■</span> {label}'
+        return html()
+    names = [
+        html(element("span", "■", style=f"color:rgb{shade};font-size:1.3em"), " ", label)
         for label, shade in zip(viewer.labels, viewer.shades)
     ]
-    return '<div style="font-size:0.85em;padding:0 0.7em">' + "<br>".join(lines) + "</div>"
+    return element("div", lines(names), style="font-size:0.85em;padding:0 0.7em")
