@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 from sarrus.plotting.text import printable
 
@@ -28,3 +29,28 @@ def element(tag: str, *content: str, **attributes: str | float) -> Html:
 def lines(pieces: Iterable[str]) -> Html:
     """Return pieces of text and markup as lines."""
     return Html("<br>".join(html(piece) for piece in pieces))
+
+
+class Pane:
+    """A place of a panel that shows markup; text that is none is shown sign by sign."""
+
+    def __init__(self, gui: Any, content: str = "") -> None:
+        self._handle = gui.add_html(_plain(content))
+
+    @property
+    def content(self) -> str:
+        """What it shows."""
+        return str(self._handle.content)
+
+    @content.setter
+    def content(self, content: str) -> None:
+        self._handle.content = _plain(content)
+
+    def remove(self) -> None:
+        """Take it out of its panel."""
+        self._handle.remove()
+
+
+def _plain(content: str) -> str:
+    """Return markup as viser takes it: a string of no other class."""
+    return str(html(content))

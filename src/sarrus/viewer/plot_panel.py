@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sarrus.viewer.markup import Html, element
+from sarrus.viewer.markup import Html, Pane, element
 from sarrus.viewer.plots import QUANTITIES, Quantity, cursor, svg
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ class PlotPanel:
         self.panel.float(x=12, y=-12, width=_SIZE[0], height=_SIZE[1])
         self.choices: list[Any] = []
         with self.panel.add_tab("Plots"):
-            group = gui.add_html("")
-            self.picture = group
+            self.picture = Pane(gui)
         titles = tuple(quantity.title for quantity in QUANTITIES)
         with self.panel.add_tab("Choose"):
             for side, field in zip(("left", "right"), _FIRST):

@@ -24,6 +24,7 @@ from sarrus.viewer.desk import Desk
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_panel import ForcePanel
 from sarrus.viewer.joint_panel import JointPanel
+from sarrus.viewer.markup import Pane
 from sarrus.viewer.mode_panel import ModePanel
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.plot_panel import PlotPanel
@@ -272,13 +273,13 @@ class Viewer:
         self.timeline.folder.visible = bool(self.runs)
         self.joints = JointPanel(self, gui, self.q)
         with gui.add_folder("State"):
-            self._state = gui.add_html("")
+            self._state = Pane(gui)
         self.forces = ForcePanel(self, gui)
         self.run = RunPanel(self, gui)
         self.modes = ModePanel(self, gui)
         self.plots = PlotPanel(self, gui)
         for note in self.drawing.parts.notes:
-            gui.add_html(warning(note))
+            Pane(gui, warning(note))
         if self.runs:
             self.timeline.go(self.timeline.start)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.trajectory import Trajectory
-from sarrus.viewer.markup import Html, element, html, lines
+from sarrus.viewer.markup import Html, Pane, element, html, lines
 
 if TYPE_CHECKING:
     from sarrus.viewer.server import Viewer
@@ -50,7 +50,7 @@ class TimePanel:
             self.speed = gui.add_slider("speed", min=0.1, max=4.0, step=0.1, initial_value=1.0)
             self.loop = gui.add_checkbox("loop", True)
             self.next = gui.add_button("Next singular passage", visible=bool(self.passages))
-            self.legend = gui.add_html(_legend(self.viewer))
+            self.legend = Pane(gui, _legend(self.viewer))
         self.slider.on_update(self._scrubbed)
         self.button.on_click(lambda event: self.viewer.desk.post("play", self.toggle))
         self.next.on_click(lambda event: self.viewer.desk.post("next", self.next_passage))
