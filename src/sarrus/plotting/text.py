@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,25 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
-_UNSEEN = (
-    "Cc",
-    "Cf",
-    "Cs",
-)  # Unicode's controls, formats (marks that turn the direction of text) and half signs
-_JOINERS = "\u200c\u200d"  # formats that writing needs
+from sarrus.printable import printable
+
 _MOST = 200  # signs of a name that are drawn
-
-
-def printable(text: str) -> str:
-    """Return text on one line with � in the place of what cannot be seen: controls, marks of direction, halves."""
-    return "".join(
-        " "
-        if sign.isspace()
-        else "�"
-        if unicodedata.category(sign) in _UNSEEN and sign not in _JOINERS
-        else sign
-        for sign in text
-    )
 
 
 def title(name: str) -> str:

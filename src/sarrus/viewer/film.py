@@ -13,7 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
 from sarrus.plotting.style import INK, colour
-from sarrus.plotting.text import printable, title
+from sarrus.plotting.text import title
+from sarrus.printable import printable
 from sarrus.storage import checked_path
 from sarrus.system import System
 from sarrus.trajectory import Trajectory

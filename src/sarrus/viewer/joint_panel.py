@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.analysis.follow import Follower
 from sarrus.errors import SarrusError
 from sarrus.mechanism.pose import Array
-from sarrus.plotting.text import printable
+from sarrus.printable import printable
 from sarrus.units import coordinate_units
 
 if TYPE_CHECKING:

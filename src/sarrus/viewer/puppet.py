@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.plotting.style import FAINT, colour
-from sarrus.plotting.text import printable
+from sarrus.printable import printable
 from sarrus.viewer.drawing import Drawing, Poses
 from sarrus.viewer.forces import Forces, arrows
 from sarrus.viewer.meshes import capsule
