@@ -56,7 +56,8 @@ def prefix_of(model: str, given: str | None) -> str:
         )
     if len(name) > _LONGEST:
         raise ArgumentError(
-            f"name has {len(name)} letters: C tells {_LONGEST} apart, give a shorter one", element="name"
+            f"name={given[:20]!r}… has {len(name)} letters, of which C tells {_LONGEST} apart: give a shorter one",
+            element="name",
         )
     return name
 

@@ -19,7 +19,7 @@ from sarrus.viewer.address import Address
 
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]:/?#@\\]+))(?::(?P<port>\d{1,5}))?")
 _BITS = 24  # bytes of a token
-HTTP = 80  # the port that a browser leaves out
+_HTTP = "80"  # the port that a browser leaves out
 _PRIVATE = {  # of the page: its address goes nowhere, and stays in no cache
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -77,7 +77,7 @@ class Gate:
         parts = _HOST.fullmatch(host.lower())
         return (
             parts is not None
-            and int(parts["port"] or HTTP) == port
+            and (parts["port"] or _HTTP) == str(port)
             and self.address.answers_to(parts["six"] or parts["name"])
         )
 
