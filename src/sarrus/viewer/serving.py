@@ -8,7 +8,6 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
-from unittest.mock import patch
 
 from sarrus.errors import ArgumentError
 from sarrus.viewer.address import Address
@@ -86,8 +85,12 @@ def _gated_serving() -> Iterator[None]:
                 options["process_request"] = host.gate.before(options.get("process_request"))
             super().__init__(handler, host, port, **options)
 
-    with _STARTING, patch.object(server, "serve", Serve):
-        yield
+    with _STARTING:
+        usual, server.serve = server.serve, Serve  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            server.serve = usual  # type: ignore[misc]
 
 
 @contextmanager
