@@ -178,9 +178,9 @@ def test_a_viewer_whose_thread_has_died_answers_with_an_error() -> None:
 
 
 def test_work_that_takes_too_long_is_an_error() -> None:
-    go_on, desk = threading.Event(), Desk(lambda seconds: None, lambda: False, "slow")
+    go_on, desk = threading.Event(), Desk(lambda seconds: None, lambda: False, "the slow one")
     desk.post("long", go_on.wait)
-    with pytest.raises(ViewerError, match=r"viewer of 'slow' has not answered for 0\.3 s"):
+    with pytest.raises(ViewerError, match=r"the slow one has not answered for 0\.3 s"):
         desk.do(lambda: 1, patience=0.3)
     go_on.set()
     assert desk.do(lambda: 2) == 2

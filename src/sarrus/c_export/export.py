@@ -76,8 +76,8 @@ def export_c(
         Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
         k, S, φ, ψ, A, γ, N v), step (RK4 with projection). Of a law also: law (default).
     name : str, optional
-        Prefix of all names in C; by default that of the system, letters, digits and underscores of it, with "model_"
-        before it where C has that name already.
+        Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
+        ``model_`` where C has that name already.
     q : (nq,), optional
         An ordinary configuration, at which the rank is found and the example runs. By default the first keyframe, or
         the reference pose, assembled where it is open, and the rank that the system has found where it was used.

@@ -27,11 +27,13 @@ T = TypeVar("T")
 class Desk:
     """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so.
 
-    ``name`` is that of the model, for errors.
+    Errors call it ``whose``.
     """
 
-    def __init__(self, tick: Callable[[float], None], ticking: Callable[[], bool], name: str) -> None:
-        self._tick, self._ticking, self._name = tick, ticking, name
+    def __init__(
+        self, tick: Callable[[float], None], ticking: Callable[[], bool], whose: str = "the viewer"
+    ) -> None:
+        self._tick, self._ticking, self._whose = tick, ticking, whose
         self._waiting: dict[Hashable, Callable[[], Any]] = {}
         self._change = threading.Condition()
         self._open = True
@@ -62,7 +64,7 @@ class Desk:
                 with self._change:
                     self._waiting.pop(answer, None)
                 raise ViewerError(
-                    f"the viewer of {self._name!r} has not answered for {patience:g} s: it is busy with what it was "
+                    f"{self._whose} has not answered for {patience:g} s: it is busy with what it was "
                     "asked before; wait for that, or stop()"
                 )
         return answer.result()
@@ -77,7 +79,7 @@ class Desk:
 
     def _raise_if_closed(self) -> None:
         if not self._open or not self._thread.is_alive():
-            raise ViewerError(f"the viewer of {self._name!r} has been stopped: sarrus.view opens another")
+            raise ViewerError(f"{self._whose} has been stopped: sarrus.view opens another")
 
     def _work(self) -> None:
         before = time.perf_counter()

@@ -126,7 +126,7 @@ class Viewer:
         served = start_server(where, title(self.system.name))
         self.server, self.url = served.viser, served.url
         self._stopped = threading.Event()
-        self.desk = Desk(self._tick, lambda: self._moving, self.system.name)
+        self.desk = Desk(self._tick, lambda: self._moving, f"the viewer of {self.system.name!r}")
         try:
             self.desk.do(self._build, math.inf)
         except BaseException:
