@@ -121,11 +121,14 @@ def foreign(own: Request) -> dict[str, Request]:
 def random_request(own: Request, rng: np.random.Generator) -> Request:
     """Return the page's own request with token, Host or Origin changed at random, never into a right one."""
     signs = [chr(k) for k in range(0x21, 0x7F)]
-    noise = "".join(rng.choice(signs, size=int(rng.integers(1, 30))))
 
     def spoiled(text: str) -> str:
-        at = int(rng.integers(len(text) + 1))
-        return text[:at] + noise + text[at + int(rng.integers(4)) :]
+        noise, at = (
+            "".join(rng.choice(signs, size=int(rng.integers(1, 30)))),
+            int(rng.integers(len(text) + 1)),
+        )
+        found = text[:at] + noise + text[at + int(rng.integers(4)) :]
+        return found if found.lower() != text.lower() else spoiled(text)
 
     changes: tuple[Callable[[], Request], ...] = (
         lambda: replace(own, path="/" + spoiled(own.path[1:]).replace("/", "_").replace("?", "_")),

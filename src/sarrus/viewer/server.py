@@ -189,8 +189,8 @@ class Viewer:
 
     def wait(self) -> None:
         """Stay until interrupted (Ctrl-C) or stopped, then close the page."""
-        self.desk.do(lambda: None)
         try:
+            self.desk.do(lambda: None)
             while not self._stopped.wait(_NAP):
                 pass
         except KeyboardInterrupt:
