@@ -19,9 +19,9 @@ import xarray as xr
 
 import sarrus as sr
 from mechanisms import four_bar
-from sarrus.errors import ArgumentError
+from sarrus.errors import ArgumentError, StoreWarning
 from sarrus.sweeps.axes import read_axes
-from sarrus.sweeps.dataset import slabs
+from sarrus.sweeps.dataset import open_result, save, slabs
 from sarrus.sweeps.identity import control_hash, function_hash
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
@@ -215,6 +215,30 @@ def test_errors_name_what_is_wrong(system, options, message):
         sr.sweep(system, **{"duration": 0.01, **options})
 
 
+def test_names_that_files_cannot_have(tmp_path):
+    mechanism = sr.Mechanism("pendulum/1")
+    mechanism.add_body("rod", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("arm/left 1%", "revolute", "world", "rod", axis=(0, 1, 0), child_pose=(0, 0, 0.5))
+    options = {
+        "grid": {"q.arm/left 1%": [0.1, 0.2]},
+        "duration": 0.1,
+        "outputs": ["q", lambda runs: {"a/b": runs.reached, " c": (("x/y",), runs.final_q)}],
+    }
+    here = sr.sweep(sr.System(mechanism), **options)
+    stored = sr.sweep(sr.System(mechanism), **options, store=tmp_path / "study")
+    same_bits(here, stored)
+    assert stored[" c"].dims == ("q.arm/left 1%", "x/y")
+    save(here, tmp_path / "here.nc")
+    same_bits(open_result(tmp_path / "here.nc"), here)
+
+
+@pytest.mark.parametrize("name", ["q", "status", "coordinate", "run"])
+def test_a_parameter_with_the_name_of_an_output(name):
+    system = sr.System(sr.load(FIVE_BAR), parameters={name: "link1.mass"})
+    with pytest.raises(ArgumentError, match=f"an output or a dimension '{name}': give the parameter another"):
+        sr.sweep(system, {name: [1.0, 2.0]}, duration=0.1)
+
+
 def test_draws_depend_on_seed_and_run_alone():
     few, many = (sr.sweeps.draw(SAMPLES, n, seed=3) for n in (10, 1000))
     alone = sr.sweeps.draw({"m": SAMPLES["m"]}, 10, seed=3)
@@ -318,7 +342,8 @@ def test_interrupt_keeps_what_is_finished(system, tmp_path, monkeypatch):
     monkeypatch.setattr(
         Study, "run", lambda self, values, threads=None: done.append(1) or run(self, values, threads)
     )
-    same_bits(study(system, store=tmp_path / "study"), whole)
+    with pytest.warns(StoreWarning, match=r"000002\.nc: .*a damaged one"):
+        same_bits(study(system, store=tmp_path / "study"), whole)
     assert len(done) == 13 - 3
 
 

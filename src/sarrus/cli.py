@@ -110,6 +110,7 @@ def simulate(
     floating_base: Floating = False,
 ) -> None:
     import sarrus
+    from sarrus import interrupts
     from sarrus.cli_state import initial_state
     from sarrus.cli_tables import print_run
     from sarrus.kernels.c_function import prefetch
@@ -130,27 +131,28 @@ def simulate(
     prefetch()
     system = sarrus.System(mechanism)
     q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
-    trajectory = sarrus.simulate(
-        system,
-        q,
-        v,
-        duration=duration,
-        dt=dt,
-        method=method_name(method),
-        rtol=rtol,
-        atol=atol,
-        stabilization=stabilization,
-        throw=False,
-    )
     failed = False
     written = []
-    for path, _, write in outputs:
-        try:
-            write(trajectory, path)
-            written.append(path)
-        except (SarrusError, OSError) as error:
-            _complain(error)
-            failed = True
+    with interrupts.held():
+        trajectory = sarrus.simulate(
+            system,
+            q,
+            v,
+            duration=duration,
+            dt=dt,
+            method=method_name(method),
+            rtol=rtol,
+            atol=atol,
+            stabilization=stabilization,
+            throw=False,
+        )
+        for path, _, write in outputs:
+            try:
+                write(trajectory, path)
+                written.append(path)
+            except (SarrusError, OSError) as error:
+                _complain(error)
+                failed = True
     print_run(trajectory, notes, written)
     if failed:
         raise typer.Exit(2)
@@ -169,7 +171,7 @@ app.command(help=SWEEP)(sweep)
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:
     """Find out before a long run, not after it, that a result could not be written."""
-    from sarrus.storage import checked_path
+    from sarrus.files.whole import checked_path
 
     for path, suffixes, _ in outputs:
         checked_path(path, suffixes, "output file")

@@ -72,7 +72,7 @@ def compare(
     from sarrus.cli_state import initial_state
     from sarrus.cli_tables import console
     from sarrus.comparison import compare as run_all
-    from sarrus.storage import checked_path
+    from sarrus.files.whole import checked_path
 
     for path, suffixes in ((output, PICTURES), (csv, (".csv",))):
         if path is not None:

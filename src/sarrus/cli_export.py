@@ -64,8 +64,8 @@ def mjcf(
 ) -> None:
     """Run the command; its help describes it."""
     from sarrus.cli_tables import console
+    from sarrus.files.whole import checked_path
     from sarrus.mechanism.load import load
-    from sarrus.storage import checked_path
 
     path = checked_path(output, (".xml",), "output file")
     mechanism = load(model, loops=loops, strict=not lenient, floating_base=floating_base)

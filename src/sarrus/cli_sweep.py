@@ -37,7 +37,8 @@ def sweep(
     import sarrus
     from sarrus.cli_tables import console
     from sarrus.errors import ArgumentError
-    from sarrus.storage import checked_path
+    from sarrus.files.whole import checked_path
+    from sarrus.sweeps.dataset import save
     from sarrus.sweeps.study_file import read_study
 
     if output is not None:
@@ -61,7 +62,7 @@ def sweep(
     out.print(_summary(result, perf_counter() - began))
     places = [folder / "result.nc"] if folder is not None else []
     if output is not None:
-        result.to_netcdf(output, engine="h5netcdf")
+        save(result, output)
         places.append(output)
     for place in places:
         out.print(f"written  {place}", markup=False, soft_wrap=True)

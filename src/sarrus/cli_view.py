@@ -48,7 +48,7 @@ def view(
 ) -> None:
     """Run the command; `HELP` describes it."""
     from sarrus.cli_tables import console
-    from sarrus.storage import checked_path
+    from sarrus.files.whole import checked_path
     from sarrus.viewer.film import render
 
     files = [(html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 import io
 import sys
@@ -17,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError, unknown_name
+from sarrus.files.whole import checked_path, write_table
 from sarrus.formulations import METHODS
 from sarrus.mechanism.pose import Array
 from sarrus.simulation import simulate
 from sarrus.status import Status
-from sarrus.storage import checked_path
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
 
@@ -151,10 +150,8 @@ class Comparison:
     def to_csv(self, path: str | Path) -> Path:
         """Write the table to a .csv file, a row per run."""
         path = checked_path(path, (".csv",), "a table is saved as CSV")
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, _COLUMNS)
-            writer.writeheader()
-            writer.writerows(self._records())
+        rows = ([record[name] for name in _COLUMNS] for record in self._records())
+        write_table(path, _COLUMNS, rows, kept="the comparison is still in memory")
         return path
 
     def _records(self) -> list[dict[str, Any]]:

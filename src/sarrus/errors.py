@@ -39,6 +39,10 @@ class ArgumentError(SarrusError, ValueError):
     """An argument of a call is wrong: length, value or kind."""
 
 
+class WriteError(SarrusError, OSError):
+    """A file could not be written, as on a full disk; what was to be written is still in memory, an old file whole."""
+
+
 class SolveError(SarrusError):
     """A solve could not give the answer asked for; ``result`` holds what it found."""
 
@@ -58,6 +62,10 @@ class SimulationError(SarrusError):
 
 class AccuracyWarning(UserWarning):
     """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
+
+
+class StoreWarning(UserWarning):
+    """A file of a store was damaged; what it held is made again."""
 
 
 class CompilationError(SarrusError):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.activity import active
 from sarrus.analysis.rigidity import has_left, held, is_blocked
+from sarrus.chattering import jump
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError
@@ -43,8 +44,8 @@ MOST_STEPS = 10_000_000
 _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
-# A thousand steps that come to less than this part of the run get nowhere.
-_CREEP = 1e-6
+# A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
+_CREEP, _CHATTER = 1e-6, 1e-2
 # Ends of a run by which it may have left the motions of a rigid mechanism.
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
@@ -114,6 +115,8 @@ class Integration:
         self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
+        self.law: Any = None
+        self.jump: str | None = None  # what chatters
 
     def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
         """Check the initial state and begin there."""
@@ -183,7 +186,7 @@ class Integration:
             self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
                 self._sample_law(control, sampling, duration)
-            self.law: Any = control
+            self.law = control
         else:
             self.law = compile_control(self.system, control)
             self.table[la.CONTROL] = self.law.address
@@ -353,8 +356,7 @@ class Integration:
             if code == run.RUNNING:
                 if rows == 0:
                     self.recorder.enlarge()
-                if self._creeps(end) and has_left(self.system, self.x):
-                    self.status = Status.RIGID
+                self._look_for_creep(end)
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
                     self.state[[run.HINTS, run.DOUBTS]] = 0.0
@@ -375,16 +377,31 @@ class Integration:
                     self.status = Status.RIGID
         return None
 
-    def _creeps(self, end: float) -> bool:
-        """Tell whether the last steps of an adaptive run, a thousand or more, came to next to nothing.
+    def _look_for_creep(self, end: float) -> None:
+        """End an adaptive run whose last steps, a thousand or more, came to next to nothing, if its cause is known.
 
-        So they do where forces push a rigid mechanism: its loops are held open by less and less.
+        So it is where forces push a rigid mechanism, whose loops are held open by less and less, and where they jump.
         """
         steps, (time, before) = self.state[run.STEPS] + self.state[run.REJECTED], self.milestone
         if not self.adaptive or steps - before < 1000.0:
-            return False
+            return
         self.milestone = self.time, steps
-        return self.time - time < _CREEP * (end - self.began)
+        part = (self.time - time) / (end - self.began)
+        if part < _CREEP and has_left(self.system, self.x):
+            self.status = Status.RIGID
+        elif part < _CHATTER and not isinstance(self.law, Law):
+            self.jump = jump(self)
+            self.status = Status.CHATTERING if self.jump else None
+
+    def acceleration(self, v: Array) -> Array:
+        """Return the acceleration that the loop finds at its present state but with another velocity."""
+        s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
+        self.x[s.nq : s.nq + s.nv] = v
+        self.state[run.UNRECORDED] = -1.0
+        room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
+        self._advance(self.time, room)
+        self.state[:], self.x[:], self.values[:] = state, x, values
+        return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
 
     def renew(self) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus import interrupts
 from sarrus.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
@@ -83,29 +84,34 @@ class Motion:
         failure: Exception | None = None
         with progress_bar(self.duration, progress) as bar:
             try:
-                due = True
-                for end, resample, keep in _stops(
-                    self.t0, self.duration, self.sample_time if self.called else None
-                ):
-                    try:
-                        for function, name in self.called if due else ():
-                            loop.sample(function, name)
-                    except Exception as error:
-                        loop.status, failure = Status.CONTROL_FAILED, error
-                        break
-                    try:
-                        _advance(loop, switcher, end, bar, keep=keep)
-                    except SarrusError as error:
-                        loop.status, failure = Status.SWITCHING_FAILED, error
-                    if loop.status is not None:
-                        break
-                    due = resample
+                with interrupts.allowed():
+                    failure = self._go(loop, switcher, bar)
             except KeyboardInterrupt:
                 loop.status = Status.INTERRUPTED
         trajectory = trajectory_of(loop, self.system, perf_counter() - began, failure)
         if switcher is not None:
             trajectory = replace(trajectory, switches=tuple(switcher.records))
         return trajectory, loop.time, failure
+
+    def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
+        """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
+        due = True
+        for end, resample, keep in _stops(self.t0, self.duration, self.sample_time if self.called else None):
+            try:
+                for function, name in self.called if due else ():
+                    loop.sample(function, name)
+            except Exception as error:
+                loop.status = Status.CONTROL_FAILED
+                return error
+            try:
+                _advance(loop, switcher, end, bar, keep=keep)
+            except SarrusError as error:
+                loop.status = Status.SWITCHING_FAILED
+                return error
+            if loop.status is not None:
+                break
+            due = resample
+        return None
 
     def repeat(self, times: Array, factor: float, **others: Any) -> Array:
         """Return the coordinates at ``times`` of the same motion with ``factor`` times the step, or the tolerances.

@@ -79,13 +79,25 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
             f"to {limit}. {status.remedy} than {loop.state[run.STEP] * limit / size:.2g} s"
         )
         return status, message
-    return status, f"{status.diagnosis} at t = {loop.time:.6g} s. {status.remedy}"
+    cause = f" ({loop.jump})" if loop.jump else ""
+    if status is Status.NOT_FINITE and (names := _undefined(loop)):
+        return (
+            status,
+            f"the event {names} is not a number in the step after t = {loop.time:.6g} s: mend its function",
+        )
+    return status, f"{status.diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
+
+
+def _undefined(loop: Integration) -> str:
+    """Return the names of the events whose functions are NaN."""
+    values = loop.values[: len(loop.events)]
+    return ", ".join(repr(event.name) for event, value in zip(loop.events, values) if np.isnan(value))
 
 
 def _refusal(loop: Integration, status: Status) -> SarrusError | None:
     """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
     q, v = np.split(loop.x[: loop.system.nq + loop.system.nv], [loop.system.nq])
-    law, ended = getattr(loop, "law", None), status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
+    law, ended = loop.law, status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
     if not (ended and isinstance(law, Law) and np.isfinite(q).all() and np.isfinite(v).all()):
         return None
     try:

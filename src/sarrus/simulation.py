@@ -11,6 +11,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus import interrupts
 from sarrus.accuracy import estimate_error, is_repeatable
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
@@ -109,7 +110,8 @@ def simulate(
         differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
         part in (sampled functions, formulations) are not repeated.
     max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
-        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB.
+        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
+        256 MB on records are in a temporary file, which the arrays of the trajectory show.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
@@ -123,7 +125,8 @@ def simulate(
 
     A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is
     NOT_DETERMINED: both are a warning (`sarrus.errors.AccuracyWarning`), not an error. Fixed steps of RK4 that leave
-    its region of stability are an UNSTABLE_STEP, which is one.
+    its region of stability are an UNSTABLE_STEP, which is one. So is CHATTERING: a force or control jumps, as sign(v)
+    does, and pushes back from both sides. An event function that gives NaN ends the run with NOT_FINITE.
 
     Returns
     -------
@@ -173,13 +176,14 @@ def simulate(
         system, driven, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates,
         formulation, stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
     )  # fmt: skip
-    trajectory, reached, failure = motion.run(progress)
-    if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
-        with suppress(KeyboardInterrupt):
-            trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
-    elif trajectory.passages:
-        trajectory = replace(trajectory, determined_until=np.nan)
-    trajectory = replace(trajectory, system=given)
+    with interrupts.held():
+        trajectory, reached, failure = motion.run(progress)
+        if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
+            with suppress(KeyboardInterrupt), interrupts.allowed():
+                trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+        elif trajectory.passages:
+            trajectory = replace(trajectory, determined_until=np.nan)
+        trajectory = replace(trajectory, system=given)
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):

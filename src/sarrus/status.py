@@ -35,6 +35,7 @@ class Status(IntEnum):
     INACCURATE = 21
     UNSTABLE_STEP = 22
     NOT_DETERMINED = 23
+    CHATTERING = 24
 
     @property
     def ok(self) -> bool:
@@ -132,6 +133,12 @@ _TEXT: dict[Status, tuple[str, str]] = {
         "the run came to the limit of its steps or of the memory for its records",
         "Give max_steps= or max_bytes=, record less with every= or dt=, or see why the steps are so small: loosen "
         "rtol, or take an implicit method for stiff forces; the motion up to then is kept",
+    ),
+    Status.CHATTERING: (
+        "a force or a control jumps and pushes back from both sides: the motion slides along the jump in ever smaller "
+        "steps",
+        "Make the jump a slope, such as tanh(v / width) for sign(v), with a width that is small for the motion, and "
+        "leave method out; the motion up to then is kept",
     ),
     Status.ILL_CONDITIONED: (
         "the equations are so ill-conditioned that the answer may have lost all digits",

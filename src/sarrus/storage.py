@@ -3,19 +3,22 @@
 One layout serves all: the dimensions time, coordinate, velocity, actuator and constraint, each with its
 labels; units as attributes and as label variables; status and records as attributes, the latter in JSON. The
 mechanism that moved, where there is one, is the text variable ``mechanism`` (`sarrus.mechanism.document`).
-NetCDF goes straight through h5netcdf, which starts ten times faster than xarray.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sarrus.errors import ArgumentError
+from sarrus.files import netcdf
+from sarrus.files.netcdf import Variable
+from sarrus.files.whole import checked_path, write_table
 from sarrus.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 from sarrus.status import Status
 from sarrus.trajectory import DIMENSIONS, Trajectory
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from sarrus.mechanism.mechanism import Mechanism
 
 FORMAT = "sarrus trajectory 1"
+_KEPT = "the trajectory is still in memory"
+_ROWS = 4096  # of a table that are made at a time
 
 ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
     "q": {"long_name": "coordinates"},
@@ -75,107 +80,79 @@ def mechanism_text(trajectory: Trajectory) -> str | None:
     return None if mechanism is None else to_json(mechanism)
 
 
+def contents(trajectory: Trajectory) -> dict[str, Variable]:
+    """Return all arrays and labels of a trajectory, by the names that files and datasets give them."""
+    found = {
+        key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
+        for key, dimensions in DIMENSIONS.items()
+    }
+    found["time"] = Variable(("time",), trajectory.t, {"units": "s"})
+    for dimension in LABELS:
+        found[dimension] = Variable((dimension,), _text(trajectory.names(dimension)))
+    for dimension in UNITS:
+        if units := getattr(trajectory, f"{dimension}_units"):
+            found[f"{dimension}_unit"] = Variable((dimension,), _text(units))
+    if (text := mechanism_text(trajectory)) is not None:
+        found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
+    return found
+
+
 def to_xarray(trajectory: Trajectory) -> xr.Dataset:
     """Return the labelled dataset of a trajectory."""
     import xarray as xr
 
-    data: dict[str, Any] = {
-        key: (("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
-        for key, dimensions in DIMENSIONS.items()
-    }
-    labels: dict[str, Any] = {"time": ("time", trajectory.t, {"units": "s"})}
-    for dimension in LABELS:
-        labels[dimension] = (dimension, np.array(trajectory.names(dimension), dtype=str))
-    for dimension in UNITS:
-        if units := getattr(trajectory, f"{dimension}_units"):
-            labels[f"{dimension}_unit"] = (dimension, np.array(units, dtype=str))
-    if (text := mechanism_text(trajectory)) is not None:
-        data["mechanism"] = ((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
-    return xr.Dataset(data, coords=labels, attrs=attributes(trajectory))
+    parts = {name: (v.dimensions, v.values, dict(v.attributes)) for name, v in contents(trajectory).items()}
+    labels = {name: parts.pop(name) for name in list(parts) if name not in (*DIMENSIONS, "mechanism")}
+    return xr.Dataset(parts, coords=labels, attrs=attributes(trajectory))
 
 
 def save(trajectory: Trajectory, path: str | Path) -> Path:
     """Write a trajectory to a NetCDF file; see `Trajectory.save`."""
-    import h5netcdf
-    import h5py
-
     path = checked_path(path, (".nc",), "a trajectory is saved as NetCDF")
-    with h5netcdf.File(path, "w") as file:
-        file.dimensions = {"time": len(trajectory.t), **{d: len(trajectory.names(d)) for d in LABELS}}
-        file.create_variable("time", ("time",), data=trajectory.t).attrs["units"] = "s"
-        for key, dimensions in DIMENSIONS.items():
-            variable = file.create_variable(key, ("time", *dimensions), data=getattr(trajectory, key))
-            variable.attrs.update(ARRAY_ATTRIBUTES[key])
-        strings = {d: (d, trajectory.names(d)) for d in LABELS}
-        strings |= {f"{d}_unit": (d, getattr(trajectory, f"{d}_units")) for d in UNITS}
-        for key, (dimension, values) in strings.items():
-            if values or key == dimension:
-                variable = file.create_variable(key, (dimension,), dtype=h5py.string_dtype())
-                variable[...] = np.array(values, dtype=object)
-        if (text := mechanism_text(trajectory)) is not None:
-            variable = file.create_variable("mechanism", (), dtype=h5py.string_dtype())
-            variable[...] = np.array(text, dtype=object)
-            variable.attrs.update(MECHANISM_ATTRIBUTES)
-        file.attrs["coordinates"] = " ".join(f"{d}_unit" for d in UNITS if f"{d}_unit" in file.variables)
-        file.attrs.update(attributes(trajectory))
+    variables = contents(trajectory)
+    sizes = {"time": len(trajectory.t), **{d: len(trajectory.names(d)) for d in LABELS}}
+    labels = " ".join(name for name in variables if name.endswith("_unit"))
+    facts = {"coordinates": labels, **attributes(trajectory)}
+    netcdf.save(path, sizes, variables, facts, kept=_KEPT)
     return path
 
 
-def load(path: str | Path) -> Trajectory:
+def load(path: str | Path, verify: bool = True) -> Trajectory:
     """Read a trajectory from a NetCDF file; see `Trajectory.load`."""
-    import h5netcdf
-
-    path = Path(path)
-    if not path.is_file():
-        raise ArgumentError(f"{path}: no such file", element=str(path))
-    try:
-        with h5netcdf.File(path, "r") as file:
-            if file.attrs.get("format") != FORMAT:
-                raise ArgumentError(
-                    f"{path}: no trajectory that sarrus saved (its attribute 'format' is not {FORMAT!r})",
-                    element=str(path),
-                )
-            return _read(file)
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        if isinstance(error, ArgumentError):
-            raise
-        raise ArgumentError(
-            f"{path}: not a NetCDF-4 file, or a damaged one ({error})", element=str(path)
-        ) from error
+    what = "a trajectory that sarrus saved"
+    with netcdf.opened(Path(path), what, verify=verify) as (variables, facts):
+        if facts.get("format") != FORMAT:
+            raise ArgumentError(f"not {what} (its attribute 'format' is not {FORMAT!r})", element=str(path))
+        return _read(variables, facts)
 
 
-def _read(file: Any) -> Trajectory:
+def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
     fields: dict[str, Any] = {
-        "t": file["time"][...],
-        **{key: file[key][...] for key in DIMENSIONS if key in file},
+        "t": variables["time"].values,
+        **{key: variables[key].values for key in DIMENSIONS if key in variables},
     }
     for dimension in LABELS:
-        fields[f"{dimension}_names"] = _strings(file[dimension])
+        fields[f"{dimension}_names"] = tuple(variables[dimension].values.tolist())
     for dimension in UNITS:
-        if f"{dimension}_unit" in file.variables:
-            fields[f"{dimension}_units"] = _strings(file[f"{dimension}_unit"])
-    attrs = file.attrs
-    # Older files know nothing of determined_until.
-    fields |= {
-        key: kind(attrs[key]) for key, kind in SCALARS.items() if key in attrs or key != "determined_until"
-    }
+        if f"{dimension}_unit" in variables:
+            fields[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
+    fields |= {key: kind(facts[key]) for key, kind in SCALARS.items()}
     for key, kind in RECORDS.items():
-        items = json.loads(attrs.get(key, "[]"))
+        items = json.loads(facts[key])
         fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
-    return Trajectory(status=Status[attrs["status"]], mechanism=_mechanism(file), **fields)
+    return Trajectory(status=Status[facts["status"]], mechanism=_mechanism(variables), **fields)
 
 
-def _mechanism(file: Any) -> Mechanism | None:
-    if "mechanism" not in file.variables:
+def _mechanism(variables: dict[str, Variable]) -> Mechanism | None:
+    if "mechanism" not in variables:
         return None
     from sarrus.mechanism.document import from_json
 
-    text = file["mechanism"][()]
-    return from_json(text.decode() if isinstance(text, bytes) else str(text))
+    return from_json(variables["mechanism"].values.item())
 
 
-def _strings(variable: Any) -> tuple[str, ...]:
-    return tuple(s.decode() if isinstance(s, bytes) else str(s) for s in variable[...])
+def _text(values: tuple[str, ...]) -> np.ndarray:
+    return np.array(values, dtype=str)
 
 
 def _tuple(value: Any) -> Any:
@@ -202,22 +179,7 @@ def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
         suffixes = [f" [{unit}]" if unit else "" for unit in units.get(key, ())] or [""] * len(names)
         headers += [f"{key} {name}{suffix}" for name, suffix in zip(names, suffixes)]
         columns += list(value.T)
-    header = ",".join(f'"{h}"' if "," in h or '"' in h else h for h in headers)
-    kinds = ["%d" if column.dtype.kind == "i" else "%.17g" for column in columns]
-    row = ",".join(kinds)
-    lines = [header, *(row % values for values in zip(*(column.tolist() for column in columns)))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def checked_path(path: str | Path, suffixes: tuple[str, ...], what: str) -> Path:
-    """Return the path if its suffix is one of ``suffixes`` and its folder exists."""
-    path = Path(path)
-    if path.suffix.lower() not in suffixes:
-        valid = " or ".join(suffixes) if len(suffixes) < 3 else "one of " + ", ".join(suffixes)
-        raise ArgumentError(
-            f"{path}: {what}: the name must end in {valid}", element=str(path), valid=suffixes
-        )
-    if not path.parent.is_dir():
-        raise ArgumentError(f"{path}: no such folder: {path.parent}", element=str(path))
+    blocks = range(0, len(trajectory.t), _ROWS)
+    rows = (zip(*(column[k : k + _ROWS].tolist() for column in columns)) for k in blocks)
+    write_table(path, headers, chain.from_iterable(rows), kept=_KEPT)
     return path

@@ -171,20 +171,27 @@ class Trajectory:
         return to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a NetCDF file (.nc), every number bit for bit; `load` and `xarray.open_dataset` read it."""
+        """Write a NetCDF file (.nc), every number bit for bit; `load` and `xarray.open_dataset` read it.
+
+        The file is there whole or not at all: on a full disk (`WriteError`, with the room that is missing) or after a
+        kill an old file is as it was. Its last line is a checksum of all before it.
+        """
         from sarrus.storage import save
 
         return save(self, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Trajectory:
-        """Read a file that `save` wrote; a missing or foreign file raises `ArgumentError`."""
+    def load(cls, path: str | Path, *, verify: bool = True) -> Trajectory:
+        """Read a file that `save` wrote; a missing, foreign or damaged one is an `ArgumentError`.
+
+        ``verify`` off: read it even if its checksum is missing or wrong, as in a file that another program changed.
+        """
         from sarrus.storage import load
 
-        return load(path)
+        return load(path, verify)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write a .csv file, a row per sample, in 17 digits; the header names each column with its unit."""
+        """Write a .csv file, a row per sample, every number in full; the header names each column with its unit."""
         from sarrus.storage import save_csv
 
         return save_csv(self, path)

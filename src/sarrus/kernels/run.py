@@ -128,6 +128,8 @@ def _advance(table, x, state, room):
         state[UNRECORDED] = 0.0
         if n_events:
             _event_values(table, x, event_values, 0, work, ws)
+            if not _defined(table, event_values, event_values):
+                return NOT_FINITE, rows
     watch = table[la.PASSAGE] != 0
     if watch:
         enter(table, x, size, slopes)
@@ -239,6 +241,8 @@ def _advance(table, x, state, room):
         stop = False
         if n_events:
             _event_values(table, new, values, 0, work, ws)
+            if not _defined(table, values, event_values):
+                return NOT_FINITE, rows
             stop = _locate(
                 table, near, x, h, slopes, new, trial, work, ws, what,
                 state, event_values, values, settings[la.EVENT_TOLERANCE],
@@ -376,6 +380,17 @@ def _event_values(table, x, values, first, s, ws):
         watched = flat_at(table[la.WATCHED])
         for k in range(table[la.N_WATCHED]):
             values[first + count + k] = s[ws.lam + int(watched[k])]
+
+
+@internal
+def _defined(table, values, kept):
+    """Tell whether the event functions are numbers; where one is none, keep the values for who asks."""
+    for k in range(table[la.N_EVENTS]):
+        if values[k] != values[k]:
+            for i in range(table[la.N_EVENTS]):
+                kept[i] = values[i]
+            return False
+    return True
 
 
 @internal

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ArgumentError
+from sarrus.errors import ArgumentError, SarrusError
 from sarrus.mechanism import elements
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.report import Entry, ImportReport, Outcome
+from sarrus.mechanism.validation import check_description, check_fields
 
 FORMAT = "sarrus mechanism 1"
 
@@ -37,17 +38,25 @@ def to_json(mechanism: Mechanism) -> str:
 
 
 def from_json(text: str) -> Mechanism:
-    """Return the mechanism that `to_json` described; other text is an `ArgumentError`."""
+    """Return the mechanism that `to_json` described, checked as a built one; other text is an `ArgumentError`."""
+    mechanism = Mechanism()
     try:
         document = json.loads(text)
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
-        data = _decode(document["data"])
-        lost = document["lost_forces"]
-    except (ValueError, KeyError, TypeError) as error:
+        data, lost = _decode(document["data"]), list(map(str, document["lost_forces"]))
+        for name, value in data.items():
+            usual = getattr(mechanism, name)
+            if name == "forces" or not isinstance(
+                value, (float, type(usual)) if name == "time_step" else type(usual)
+            ):
+                raise ValueError(f"{name} cannot be {value!r}")
+        vars(mechanism).update(data)
+        check_description(mechanism)
+    except ArgumentError:
+        raise
+    except (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(f"not a mechanism that sarrus wrote ({error})", element="mechanism") from error
-    mechanism = Mechanism()
-    vars(mechanism).update(data)
     for name in lost:
         mechanism.report.warn("user force", name, "a Python function, which a file cannot hold: left out")
     return mechanism
@@ -82,6 +91,8 @@ def _decode(value: Any) -> Any:
     if kind == "Outcome":
         return Outcome(content)
     given = {name: _decode(item) for name, item in content.items()}
-    return _CLASSES[kind](
+    element = _CLASSES[kind](
         **{name: list(item) if (kind, name) in _LISTS else item for name, item in given.items()}
     )
+    check_fields(element)
+    return element

@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from sarrus.errors import ArgumentError
+from sarrus.files.whole import checked_path
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.plotting.contacts import contact_marks, draw_contacts, move_contacts
@@ -18,7 +19,6 @@ from sarrus.plotting.projection import choose_view
 from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
 from sarrus.plotting.style import FAINT, INK
-from sarrus.storage import checked_path
 
 if TYPE_CHECKING:
     from sarrus.linear.linear_system import LinearSystem

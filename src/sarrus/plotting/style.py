@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from sarrus.storage import checked_path
+from sarrus.files.whole import checked_path
 
 # Okabe and Ito's colours, told apart by colour-blind readers too; yellow left out, too faint on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sarrus.files import netcdf
+from sarrus.files.netcdf import Variable
 from sarrus.status import Status
 from sarrus.storage import LABELS
 from sarrus.sweeps.axes import Axes
-from sarrus.sweeps.outputs import Column
 from sarrus.sweeps.study import Study
 from sarrus.units import constraint_units, coordinate_units, velocity_units
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 UNITS = {"coordinate": coordinate_units, "velocity": velocity_units, "constraint": constraint_units}
+_STATUS_BYTES = 40  # of a run, as text
 STATUS = {"long_name": "how the run ended, a name of sarrus.Status"}
 
 # Labels along a dimension: the dimension, the values, attributes.
@@ -47,7 +49,7 @@ def labels(study: Study, axes: Axes, used: Iterable[str]) -> Labels:
 
 
 def in_memory(
-    study: Study, axes: Axes, attributes: Mapping[str, Any], parts: Iterable[tuple[int, dict[str, Column]]]
+    study: Study, axes: Axes, attributes: Mapping[str, Any], parts: Iterable[tuple[int, dict[str, Variable]]]
 ) -> xr.Dataset:
     """Return the dataset of parts, pairs of the first run and the columns from there on, in any order.
 
@@ -55,7 +57,7 @@ def in_memory(
     """
     import xarray as xr
 
-    whole: dict[str, Column] = {}
+    whole: dict[str, Variable] = {}
     for first, columns in parts:
         whole = whole or {name: _room(column, axes.runs) for name, column in columns.items()}
         for name, column in columns.items():
@@ -67,7 +69,7 @@ def in_memory(
         if name == "status":
             data[name] = (dimensions, status_names(values), STATUS)
         else:
-            data[name] = ((*dimensions, *column.dimensions), values, column.attributes)
+            data[name] = ((*dimensions, *column.dimensions), values, dict(column.attributes))
     used = [dimension for column in whole.values() for dimension in column.dimensions]
     return xr.Dataset(data, coords=labels(study, axes, used), attrs=dict(attributes))
 
@@ -77,31 +79,44 @@ def merge(
     study: Study,
     axes: Axes,
     attributes: Mapping[str, Any],
-    parts: Iterator[tuple[int, dict[str, Column]]],
+    parts: Iterator[tuple[int, dict[str, Variable]]],
 ) -> None:
     """Write the dataset of parts to a NetCDF file, which is there as a whole or not at all."""
-    import h5netcdf
-
-    partial = path.with_suffix(".part")
-    with h5netcdf.File(partial, "w") as file:
-        for index, (first, columns) in enumerate(parts):
-            if index == 0:
-                _create(file, study, axes, attributes, columns)
-            for name, column in columns.items():
+    head = next(parts)
+    columns = head[1]
+    rows = {name: column.values[0].nbytes for name, column in columns.items()} | {"status": _STATUS_BYTES}
+    needed = axes.runs * sum(rows.values())
+    with netcdf.large(path, kept="all chunks are in the store", needed=needed) as (file, disk):
+        _declare(file, study, axes, attributes, columns)
+        for first, part in chain([head], parts):
+            for name, column in part.items():
                 values = status_names(column.values) if name == "status" else column.values
-                for part, place in slabs(first, first + len(values), axes.shape):
-                    block = values[part.start - first : part.stop - first]
+                for runs, place in slabs(first, first + len(values), axes.shape):
+                    block = values[runs.start - first : runs.stop - first]
                     size = [p.stop - p.start for p in place]
-                    block = block.reshape(*size, *values.shape[1:])
-                    file[name][place] = block.astype(object) if name == "status" else block
-    os.replace(partial, path)
+                    netcdf.put(file, name, place, block.reshape(*size, *values.shape[1:]))
+                    disk.check()
+
+
+def save(dataset: xr.Dataset, path: Path) -> None:
+    """Write a dataset that is in memory to a sealed NetCDF file."""
+    variables = {
+        str(name): Variable(tuple(map(str, v.dims)), v.values, v.attrs)
+        for name, v in dataset.variables.items()
+    }
+    others = [netcdf.file_name(str(name)) for name in dataset.coords if name not in dataset.dims]
+    facts = {**dataset.attrs, **({"coordinates": " ".join(others)} if others else {})}
+    sizes = {str(name): size for name, size in dataset.sizes.items()}
+    netcdf.save(path, sizes, variables, facts, kept="the result is still in memory")
 
 
 def open_result(path: Path) -> xr.Dataset:
     """Open the dataset that `merge` wrote; values are read when they are used."""
     import xarray as xr
 
-    return xr.open_dataset(path, engine="h5netcdf", decode_times=False)
+    found = xr.open_dataset(path, engine="h5netcdf", decode_times=False)
+    names = {*map(str, found.variables), *map(str, found.sizes)}
+    return found.rename({name: own for name in sorted(names) if (own := netcdf.own_name(name)) != name})
 
 
 def slabs(first: int, last: int, shape: tuple[int, ...]) -> Iterator[tuple[slice, tuple[slice, ...]]]:
@@ -128,36 +143,34 @@ def status_names(codes: np.ndarray) -> np.ndarray:
     return np.array([names.get(code, Status.INTERRUPTED.name) for code in range(max(names) + 2)])[codes]
 
 
-def _room(column: Column, runs: int) -> Column:
+def _room(column: Variable, runs: int) -> Variable:
     """Return a column for all runs, none of which has been done."""
     values = np.zeros((runs, *column.values.shape[1:]), dtype=column.values.dtype)
     values[:] = np.nan if values.dtype.kind == "f" else -1
-    return Column(column.dimensions, values, column.attributes)
+    return Variable(column.dimensions, values, column.attributes)
 
 
-def _create(
-    file: Any, study: Study, axes: Axes, attributes: Mapping[str, Any], columns: dict[str, Column]
+def _declare(
+    file: Any, study: Study, axes: Axes, attributes: Mapping[str, Any], columns: dict[str, Variable]
 ) -> None:
-    """Write the dimensions and labels, and make room for the columns."""
-    import h5py
-
-    file.attrs.update(attributes)
+    """Write dimensions, labels and attributes, and make room for the columns."""
     sizes = dict(zip(axes.dimensions, axes.shape))
     for column in columns.values():
         sizes |= dict(zip(column.dimensions, column.values.shape[1:]))
-    file.dimensions = sizes
-    own = labels(study, axes, sizes)
-    for name, (dimension, values, attrs) in own.items():
-        text = values.dtype.kind == "U"
-        variable = file.create_variable(
-            name, (dimension,), dtype=h5py.string_dtype() if text else values.dtype
+    own = {
+        name: Variable((dimension,), values, facts)
+        for name, (dimension, values, facts) in labels(study, axes, sizes).items()
+    }
+    others = [netcdf.file_name(name) for name, label in own.items() if label.dimensions != (name,)]
+    facts = {**attributes, **({"coordinates": " ".join(others)} if others else {})}
+    room = {
+        name: Variable(
+            (*axes.dimensions, *column.dimensions),
+            status_names(column.values[:0]) if name == "status" else column.values,
+            STATUS if name == "status" else column.attributes,
         )
-        variable[...] = values.astype(object) if text else values
-        variable.attrs.update(attrs)
-    others = [name for name, (dimension, _, _) in own.items() if name != dimension]
-    if others:
-        file.attrs["coordinates"] = " ".join(others)
-    for name, column in columns.items():
-        kind = h5py.string_dtype() if name == "status" else column.values.dtype
-        variable = file.create_variable(name, (*axes.dimensions, *column.dimensions), dtype=kind)
-        variable.attrs.update(STATUS if name == "status" else column.attributes)
+        for name, column in columns.items()
+    }
+    netcdf.declare(file, sizes, own | room, facts)
+    for name, label in own.items():
+        netcdf.put(file, name, ..., label.values)

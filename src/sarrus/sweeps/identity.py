@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -39,6 +40,11 @@ def describe(study: Study, axes: Axes) -> dict[str, Any]:
         "outputs": [output if isinstance(output, str) else function_hash(output) for output in study.outputs],
     }
     return {name: _plain(value) for name, value in parts.items()}
+
+
+def digest(description: Any) -> str:
+    """Return a hash of a description, or of anything else that is fit for JSON."""
+    return _digest(json.dumps(description, sort_keys=True).encode())
 
 
 def model_hash(system: System) -> str:

@@ -1,15 +1,18 @@
-"""What is kept of each run: quantities by name, their reductions, and functions of the user's own."""
+"""What is kept of each run: quantities by name, their reductions, and functions of the user's own.
+
+Columns are variables with an entry per run; their dimensions are those after the runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sarrus.batch.result import QUANTITIES, Rollout
 from sarrus.errors import ArgumentError, unknown_name
+from sarrus.files.netcdf import Variable
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.storage import ARRAY_ATTRIBUTES
@@ -27,15 +30,6 @@ FACTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "rejected": ((), {"long_name": "rejected steps", "units": "1"}),
 }
 DEFAULT = ("q", "v", "energy", "residual")
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """An array with an entry per run: its dimensions after the runs, and its attributes."""
-
-    dimensions: tuple[str, ...]
-    values: np.ndarray
-    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 def output_names() -> list[str]:
@@ -67,7 +61,7 @@ def reductions(outputs: Iterable[str | OutputFunction]) -> tuple[str, ...]:
 
 def collect(
     rollout: Rollout, outputs: Iterable[str | OutputFunction], status: Array, t0: float, sampled: bool
-) -> dict[str, Column]:
+) -> dict[str, Variable]:
     """Return the columns of a batch of runs; ``status`` (runs,) are those of their starts at ``t0``.
 
     A run that could not start has NaN in every array of floats and −1 in every one of integers. Without ``sampled``
@@ -77,10 +71,10 @@ def collect(
     codes = np.where(started, rollout.status, status).astype(np.int8)
     reached = np.where(started, rollout.reached, t0)
     facts = {
-        "status": Column((), codes),
-        "reached": Column((), reached, {"units": "s", "long_name": "time reached"}),
+        "status": Variable((), codes),
+        "reached": Variable((), reached, {"units": "s", "long_name": "time reached"}),
     }
-    columns: dict[str, Column] = {}
+    columns: dict[str, Variable] = {}
     for output in outputs:
         own = {output: _named(rollout, output, sampled)} if isinstance(output, str) else _own(rollout, output)
         for name in own:
@@ -90,23 +84,23 @@ def collect(
     return facts | {name: _blank(column, ~started) for name, column in columns.items()}
 
 
-def _named(rollout: Rollout, name: str, sampled: bool) -> Column:
+def _named(rollout: Rollout, name: str, sampled: bool) -> Variable:
     quantity, _, how = name.partition(".")
     if name in FACTS:
         dimensions, attributes = FACTS[name]
-        return Column(dimensions, getattr(rollout, name), attributes)
+        return Variable(dimensions, getattr(rollout, name), attributes)
     attributes, dimensions = ARRAY_ATTRIBUTES[quantity], RECORDED[quantity]
     if how:
         attribute = REDUCTIONS[how]
         values = getattr(getattr(rollout, attribute), quantity)
-        return Column(dimensions, values, {**attributes, "cell_methods": f"time: {attribute}"})
+        return Variable(dimensions, values, {**attributes, "cell_methods": f"time: {attribute}"})
     values = getattr(rollout, quantity)
     if sampled:
-        return Column(("time", *dimensions), values, attributes)
-    return Column(dimensions, values[:, 0], attributes)
+        return Variable(("time", *dimensions), values, attributes)
+    return Variable(dimensions, values[:, 0], attributes)
 
 
-def _own(rollout: Rollout, function: OutputFunction) -> dict[str, Column]:
+def _own(rollout: Rollout, function: OutputFunction) -> dict[str, Variable]:
     """Return what a user's function gives: arrays (runs, …), or pairs (dimensions after the runs, array)."""
     label = getattr(function, "__name__", repr(function))
     given = function(rollout)
@@ -132,13 +126,13 @@ def _own(rollout: Rollout, function: OutputFunction) -> dict[str, Column]:
                 f"{dimensions}",
                 element=name,
             )
-        columns[name] = Column(dimensions, values)
+        columns[name] = Variable(dimensions, values)
     return columns
 
 
-def _blank(column: Column, rows: np.ndarray) -> Column:
+def _blank(column: Variable, rows: np.ndarray) -> Variable:
     if not rows.any():
         return column
     values = column.values.astype(np.int64 if column.values.dtype.kind in "bu" else column.values.dtype)
     values[rows] = np.nan if values.dtype.kind == "f" else -1
-    return Column(column.dimensions, values, column.attributes)
+    return Variable(column.dimensions, values, column.attributes)

@@ -15,8 +15,8 @@ from threading import Lock
 from typing import Any
 
 from sarrus.errors import ArgumentError, SarrusError
+from sarrus.files.netcdf import Variable
 from sarrus.mechanism.pose import Array
-from sarrus.sweeps.outputs import Column
 from sarrus.sweeps.study import Study
 
 # Chunks that each thread of the cluster has ahead of it.
@@ -47,7 +47,7 @@ def packed(study: Study) -> bytes:
         ) from error
 
 
-def run_chunk(token: str, payload: bytes, values: dict[str, Array]) -> dict[str, Column]:
+def run_chunk(token: str, payload: bytes, values: dict[str, Array]) -> dict[str, Variable]:
     """Do the runs of a chunk in a worker, one chunk at a time on all its threads."""
     from distributed import get_worker
 
@@ -59,7 +59,7 @@ def run_chunk(token: str, payload: bytes, values: dict[str, Array]) -> dict[str,
 
 def remotely(
     client: Any, study: Study, token: str, todo: Iterable[int], part: Callable[[int], Mapping[str, Array]]
-) -> Iterator[tuple[int, dict[str, Column]]]:
+) -> Iterator[tuple[int, dict[str, Variable]]]:
     """Have the cluster do the chunks ``todo``, whose values ``part`` gives; yield them as they finish, each once."""
     from distributed import as_completed
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from sarrus.batch.rollout import rollout
 from sarrus.errors import ArgumentError
+from sarrus.files.netcdf import Variable
 from sarrus.kernels import batch_layout as bl
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.sweeps.axes import Axis
-from sarrus.sweeps.outputs import Column, OutputFunction, collect, reductions
+from sarrus.sweeps.outputs import OutputFunction, collect, reductions
 from sarrus.sweeps.starts import Closer
 from sarrus.system import System
 
@@ -59,7 +60,7 @@ class Study:
         most = max(bl.LANES, min(_STEPS / steps, _BYTES / (width * records), runs))
         return int(bl.LANES * np.ceil(max(most, runs / _CHUNKS) / bl.LANES))
 
-    def run(self, values: Mapping[str, Array], threads: int | None = None) -> dict[str, Column]:
+    def run(self, values: Mapping[str, Array], threads: int | None = None) -> dict[str, Variable]:
         """Do the runs with these values of the axes, arrays of one length by name."""
         s, t0 = self.system, self.options["t0"]
         runs = len(next(iter(values.values())))
@@ -94,7 +95,15 @@ class Study:
             progress=False,
             **self.options,
         )
-        return collect(done, self.outputs, status, t0, self.sampled)
+        columns = collect(done, self.outputs, status, t0, self.sampled)
+        taken = {"run", *columns, *(name for column in columns.values() for name in column.dimensions)}
+        for axis in self.axes:
+            if axis.name in taken:
+                raise ArgumentError(
+                    f"the result has an output or a dimension {axis.name!r}: give the parameter another name",
+                    element=axis.name,
+                )
+        return columns
 
     @property
     def sample_times(self) -> Array:

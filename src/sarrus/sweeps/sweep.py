@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus import __version__
+from sarrus import __version__, interrupts
 from sarrus.errors import ArgumentError
+from sarrus.files.netcdf import Variable
 from sarrus.inputs import InputFunction
 from sarrus.mechanism.pose import Array
-from sarrus.progress import progress_bar
+from sarrus.progress import ProgressBar, progress_bar
 from sarrus.run_options import check_positive, check_steps
 from sarrus.sweeps.axes import Axes, read_axes
 from sarrus.sweeps.dataset import in_memory
-from sarrus.sweeps.identity import describe
-from sarrus.sweeps.outputs import DEFAULT, Column, OutputFunction, check_outputs
+from sarrus.sweeps.identity import describe, digest
+from sarrus.sweeps.outputs import DEFAULT, OutputFunction, check_outputs
 from sarrus.sweeps.store import Store
 from sarrus.sweeps.study import Study, controls
 from sarrus.system import System
@@ -28,7 +29,7 @@ from sarrus.system import System
 if TYPE_CHECKING:
     import xarray as xr
 
-Part = tuple[int, dict[str, Column]]
+Part = tuple[int, dict[str, Variable]]
 
 
 def sweep(
@@ -83,7 +84,9 @@ def sweep(
     duration, dt, t0, control, method, rtol, atol, stabilization, baumgarte, max_step, every, switching, side_by_side,
     threads : as in `rollout`.
     store : folder to keep finished chunks in as they come. The same call with the same folder does what is missing;
-        with another study in it, it is an `ArgumentError` that says what differs. None: all in memory.
+        with another study in it, it is an `ArgumentError` that says what differs. Several processes may make the same
+        call at the same time: they share the chunks. A damaged file is a `StoreWarning`, and its runs are done again.
+        None: all in memory.
     chunk : number of runs that are done, kept and sent at a time; default: some megabytes, about a second.
     client : a `dask.distributed.Client`; the chunks then run on its workers, each of which compiles the model once.
         Needs a system made from a `Mechanism`. A worker that dies loses its chunks, which others do again.
@@ -122,58 +125,61 @@ def sweep(
         outputs=check_outputs(outputs),
     )  # fmt: skip
     identity = describe(study, axes)
-    token = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     attributes = {"name": system.name, "sarrus_version": __version__, "study": json.dumps(identity)}
     size = int(study.chunk(axes.runs) if chunk is None else chunk)
-    if store is None:
-        parts = _parts(study, axes, size, range(0, axes.runs, size), token, client, threads, progress)
-        return in_memory(study, axes, attributes, _until_interrupted(parts))
-    kept = Store(store, identity, size, wished=chunk)
-    if not kept.complete:
-        starts = range(0, axes.runs, kept.chunk)
-        todo = [first for index, first in enumerate(starts) if not kept.finished(index)]
-        for first, columns in _parts(study, axes, kept.chunk, todo, token, client, threads, progress):
-            kept.keep(first // kept.chunk, columns)
-    return kept.close(study, axes, attributes)
+    do = partial(_parts, study, axes, identity, client, threads)
+    with progress_bar(axes.runs, progress, "runs") as bar:
+        if store is None:
+            with interrupts.held():
+                parts = _until_interrupted(do(size, range(0, axes.runs, size)), bar)
+                return in_memory(study, axes, attributes, parts)
+        with Store(store, identity, size, axes.runs, wished=chunk) as kept:
+            while (result := kept.open()) is None:
+                idle = True
+                for first, columns in do(kept.chunk, kept.claims()):
+                    kept.keep(first // kept.chunk, columns)
+                    bar.update(kept.done)
+                    idle = False
+                if idle and not kept.merge(study, axes, attributes):
+                    kept.wait()
+            kept.tidy()
+            return result
 
 
 def _parts(
     study: Study,
     axes: Axes,
-    size: int,
-    todo: Sequence[int],
-    token: str,
+    identity: dict[str, Any],
     client: Any,
     threads: int | None,
-    progress: bool | None,
+    size: int,
+    todo: Iterable[int],
 ) -> Iterator[Part]:
-    """Do the chunks that begin at the runs ``todo``; yield the first run of each, and its columns."""
+    """Do the chunks of ``size`` that begin at the runs ``todo``; yield the first run of each, and its columns."""
 
     def values(first: int) -> dict[str, Array]:
         return axes.part(first, min(first + size, axes.runs))
 
     if client is None:
-        parts: Iterator[Part] = ((first, study.run(values(first), threads)) for first in todo)
-    else:
-        from sarrus.sweeps.remote import remotely
+        return ((first, study.run(values(first), threads)) for first in todo)
+    from sarrus.sweeps.remote import remotely
 
-        parts = remotely(client, study, token, todo, values)
-    left = sum(min(size, axes.runs - first) for first in todo)
-    done = axes.runs - left
-    with progress_bar(axes.runs, progress, "runs") as bar:
-        for first, columns in parts:
-            yield first, columns
-            done += len(columns["status"].values)
-            bar.update(done)
+    return remotely(client, study, digest(identity), todo, values)
 
 
-def _until_interrupted(parts: Iterator[Part]) -> Iterator[Part]:
+def _until_interrupted(parts: Iterator[Part], bar: ProgressBar) -> Iterator[Part]:
     """Yield what is done before an interrupt, which is raised if that is nothing."""
-    some = False
-    try:
-        for part in parts:
-            yield part
-            some = True
-    except KeyboardInterrupt:
-        if not some:
-            raise
+    done = 0
+    while True:
+        try:
+            with interrupts.allowed():
+                part = next(parts, None)
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            part = None
+        if part is None:
+            return
+        yield part
+        done += len(part[1]["status"].values)
+        bar.update(done)

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
 from sarrus.errors import ArgumentError
+from sarrus.files.whole import checked_path
 from sarrus.mechanism.pose import Array
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
 from sarrus.printable import printable
-from sarrus.storage import checked_path
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame

@@ -1,0 +1,174 @@
+"""The checks of the builders for a description that was not built: one that was read from a file.
+
+Kinds of values first, from the annotations of the elements. Then a mechanism is built from the elements one after the
+other, and thrown away: every number and name passes what `Mechanism.add_body` and the others ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism import checks
+from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose, vector
+
+SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")
+
+
+def check_fields(element: Any) -> None:
+    """Raise `ModelError` unless every field of an element is of the kind that its annotation says."""
+    kind: type = type(element)
+    for name, hint in _hints(kind).items():
+        value = getattr(element, name)
+        if not _fits(value, hint):
+            label = f"{kind.__name__} {getattr(element, 'name', '')!r}"
+            raise ModelError(f"{label}: {name} cannot be {value!r}", element=label)
+
+
+def check_description(mechanism: Mechanism) -> None:
+    """Raise `ModelError` unless the builders accept the elements of a description; user forces are not looked at."""
+    twin = Mechanism(mechanism.name, mechanism.gravity)
+    if mechanism.time_step is not None:
+        checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
+    for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
+                  mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms):  # fmt: skip
+        _check_names(table)
+    for shape in mechanism.world_shapes:
+        _check_shape(shape, "world")
+    for body in mechanism._bodies.values():
+        twin.add_body(body.name, body.mass, body.com, body.inertia)
+        for shape in body.shapes:
+            _check_shape(shape, f"body {body.name!r}")
+    for body in mechanism._bodies.values():
+        _hang(twin, body)
+    for c in mechanism.closures.values():
+        axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
+        twin.add_closure(
+            c.name, c.kind, c.body1, c.body2, pose1=c.pose1, pose2=c.pose2, axis=axis, axis2=axis2, pitch=c.pitch,
+            length=c.length, active=c.active,
+        )  # fmt: skip
+    for coupling in mechanism.couplings.values():
+        terms = {term.coordinate: term.coefficients for term in coupling.terms}
+        references = {term.coordinate: term.reference for term in coupling.terms}
+        twin.add_coupling(coupling.name, terms, references, active=coupling.active)
+    for contact in mechanism.contacts.values():
+        label = f"contact {contact.name!r}"
+        if contact.friction not in CONTACT_ROWS:
+            raise ModelError(
+                f"{label}: " + unknown_name("friction", contact.friction, CONTACT_ROWS), element=label
+            )
+        twin.add_contact(
+            contact.name, contact.body, contact.point, ground=contact.ground, normal=contact.normal,
+            offset=float(contact.normal @ vector(contact.origin, 3, "origin", label)), tangent=contact.tangent1,
+            friction=contact.friction, friction_coefficient=contact.friction_coefficient,
+            restitution=contact.restitution, active=contact.active,
+        )  # fmt: skip
+    for patch in mechanism.patches.values():
+        for name in patch.contacts:
+            if name not in mechanism.contacts:
+                raise ModelError(f"contact patch {patch.name!r}: no contact {name!r}", element=patch.name)
+    for s in mechanism.springs.values():
+        twin.add_spring_damper(
+            s.name, s.body1, s.body2, point1=s.point1, point2=s.point2, stiffness=s.stiffness, damping=s.damping,
+            rest_length=s.rest_length,
+        )  # fmt: skip
+    for spring in mechanism.coordinate_springs.values():
+        twin.add_coordinate_spring(
+            spring.name, dict(spring.terms), stiffness=spring.stiffness, damping=spring.damping,
+            rest_length=spring.rest_length,
+        )  # fmt: skip
+    for a in mechanism.actuators.values():
+        twin.add_actuator(
+            a.name,
+            dict(a.transmission),
+            gain=a.gain,
+            bias=a.bias,
+            limits=a.limits,
+            force_limits=a.force_limits,
+        )
+    size = len(mechanism.coordinate_names())
+    for name, q in mechanism.keyframes.items():
+        vector(q, size, "the configuration", f"keyframe {name!r}")
+    for name, place in mechanism.frames.items():
+        if not _fits(place, tuple[str, Pose]):
+            raise ModelError(f"frame {name!r}: needs a body and a pose, got {place!r}", element=name)
+        twin._body_or_world(place[0], f"frame {name!r}")
+    for geom in mechanism.geoms.values():
+        twin._body_or_world(geom.body, f"geom {geom.name!r}")
+
+
+def _hang(twin: Mechanism, body: Body) -> None:
+    """Attach a body of the twin as this one is attached."""
+    if not body.attached:
+        return
+    if not body.joints:
+        twin.add_joint(_unused(twin, body.name), "fixed", body.parent, body.name, parent_pose=body.placement)
+    for number, joint in enumerate(body.joints):
+        child = Pose(joint.anchor)
+        twin.add_joint(
+            joint.name, joint.kind, body.parent, body.name, axis=joint.axis, axis2=joint.axis2, child_pose=child,
+            parent_pose=None if number else body.placement @ child, pitch=joint.pitch,
+            reference=_own(joint.reference), limits=joint.limits or None, stiffness=joint.stiffness,
+            spring_reference=_own(joint.spring_reference), damping=joint.damping, armature=joint.armature,
+        )  # fmt: skip
+
+
+def _own(values: tuple[float, ...]) -> Any:
+    return values if values else 0.0
+
+
+def _unused(twin: Mechanism, name: str) -> str:
+    taken = {joint.name for joint in twin.joints()}
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _check_names(table: Mapping[str, Any]) -> None:
+    for name, element in table.items():
+        if element.name != name:
+            raise ModelError(
+                f"{type(element).__name__} {element.name!r} stands under the name {name!r}", element=name
+            )
+
+
+def _check_shape(shape: Shape, label: str) -> None:
+    if shape.kind not in SHAPES:
+        raise ModelError(f"{label}: " + unknown_name("shape", shape.kind, SHAPES), element=label)
+    for array in (shape.size, shape.points):
+        if array is not None and not np.isfinite(array).all():
+            raise ModelError(f"{label}: {shape.kind}: sizes and points must be finite", element=label)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Tell whether a value is of the kind of an annotation: a union, a tuple, an array, a number or a class."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(parts) == 2 and parts[1] is Ellipsis:
+            return all(_fits(item, parts[0]) for item in value)
+        return len(value) == len(parts) and all(map(_fits, value, parts))
+    if origin is not None:  # an array of numbers, a list, a function
+        return isinstance(value, origin)
+    if hint is None or hint is NoneType:
+        return value is None
+    if hint in (float, int):
+        return isinstance(value, (float, int)) and not isinstance(value, bool)
+    return hint is Any or isinstance(value, hint)

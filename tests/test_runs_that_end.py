@@ -1,0 +1,232 @@
+"""Runs that would have no end, or no room: jumps that chatter, events that are no numbers, records, interrupts."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import sarrus as sr
+from sarrus import interrupts, recorder
+from sarrus.cli import main
+from sarrus.errors import SimulationError
+from sarrus.recorder import Recorder
+
+FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
+
+
+def block() -> sr.System:
+    """A body on a slide."""
+    mechanism = sr.Mechanism("block")
+    mechanism.add_body("body", 1.0, inertia=(1, 1, 1))
+    mechanism.add_joint("x", "prismatic", "world", "body", axis=(1, 0, 0))
+    return sr.System(mechanism)
+
+
+# --- chattering --------------------------------------------------------------------------------------
+
+JUMPS = {
+    "dry friction": lambda q, v, t: -50 * ca.sign(v),
+    "friction against a push": lambda q, v, t: 30 - 50 * ca.sign(v),
+    "sliding mode": lambda q, v, t: -50 * ca.sign(v + 3 * q) + ca.sin(3 * t),
+    "relay": lambda q, v, t: ca.if_else(v > 0.2, -10, 4),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"rtol": 1e-6}, {"method": "rodas5p"}, {"method": "dop853"}])
+@pytest.mark.parametrize("jump", JUMPS)
+def test_a_jump_that_pushes_back_is_named(jump: str, options: dict[str, object]) -> None:
+    found = sr.simulate(block(), [0.0], [1.0], duration=1.0, force=JUMPS[jump], throw=False, **options)  # type: ignore[arg-type]
+    assert found.status is sr.Status.CHATTERING
+    assert found.steps + found.rejected < 50_000
+    assert "the acceleration of 'x' jumps from" in found.message
+    assert "both sides push back" in found.message
+    assert 0.0 < found.t[-1] < 0.2
+    with pytest.raises(SimulationError, match=r"chatter|jumps"):
+        sr.simulate(block(), [0.0], [1.0], duration=1.0, force=JUMPS[jump], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "force",
+    [
+        lambda q, v, t: -50 * ca.tanh(v / 1e-3),
+        lambda q, v, t: -50 * ca.tanh(v / 1e-7),
+        lambda q, v, t: -1e9 * v,
+        lambda q, v, t: -50 * ca.sign(q),  # crosses, and comes back
+        lambda q, v, t: 60 - 50 * ca.sign(v),  # never sticks
+        lambda q, v, t: -1e4 * q - 5 * ca.sign(ca.cos(50 * t)),
+    ],
+)
+def test_other_forces_do_not_chatter(force: object) -> None:
+    found = sr.simulate(block(), [0.01], [1.0], duration=1.0, force=force, error_estimate=False, throw=False)  # type: ignore[arg-type]
+    assert found.status is sr.Status.OK
+
+
+def test_a_joint_of_a_loop_that_sticks() -> None:
+    mechanism = sr.load(FIVE_BAR)
+    system, q = sr.System(mechanism), mechanism.keyframes["symmetric"]
+    found = sr.simulate(
+        system,
+        q,
+        duration=2.0,
+        force=lambda q, v, t: ca.vertcat(-200 * ca.sign(v[0]), 0, -200 * ca.sign(v[2]), 0),
+        throw=False,
+    )
+    assert found.status is sr.Status.CHATTERING
+
+
+# --- events ------------------------------------------------------------------------------------------
+
+
+def test_an_event_that_is_no_number_is_named() -> None:
+    events = [
+        sr.Event("far", lambda q, v, t: q[0] - 100),
+        sr.Event("root", lambda q, v, t: ca.sqrt(0.5 - q[0]) - 0.1),
+    ]
+    found = sr.simulate(block(), [0.0], [1.0], duration=2.0, dt=0.01, events=events, throw=False)
+    assert found.status is sr.Status.NOT_FINITE
+    assert "event 'root' is not a number in the step after t = 0.5 s: mend its function" in found.message
+    assert found.t[-1] == pytest.approx(0.5)
+    at_once = sr.simulate(block(), [0.6], [1.0], duration=2.0, events=events, throw=False)
+    assert at_once.status is sr.Status.NOT_FINITE
+    assert "'root'" in at_once.message
+
+
+# --- records that outgrow memory -----------------------------------------------------------------------
+
+
+def mapped(array: object) -> bool:
+    """Tell whether an array shows a file."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return array is not None
+
+
+def test_records_go_to_a_file_and_come_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"]
+    options: dict[str, object] = {"duration": 2.0, "dt": 1e-3, "error_estimate": False}
+    expected = sr.simulate(system, q, **options)  # type: ignore[arg-type]
+    monkeypatch.setattr(recorder, "_IN_MEMORY", 1e5)
+    monkeypatch.setattr("sarrus.files.netcdf._IN_MEMORY", 1e4)
+    filed = sr.simulate(system, q, **options)  # type: ignore[arg-type]
+    assert mapped(filed.q)
+    assert not mapped(expected.q)
+    for name in ("t", "q", "v", "a", "multipliers", "energy", "rank", "residual"):
+        assert getattr(filed, name).tobytes() == getattr(expected, name).tobytes(), name
+    again = sr.Trajectory.load(filed.save(tmp_path / "run.nc"))
+    assert again.q.tobytes() == expected.q.tobytes()
+    assert expected.to_csv(tmp_path / "a.csv").read_text() == filed.to_csv(tmp_path / "b.csv").read_text()
+
+
+def test_a_full_disk_ends_a_run_and_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "_IN_MEMORY", 1e5)
+    spilled = []
+
+    class Full:
+        def write(self, data: memoryview) -> int:
+            spilled.append(len(data))
+            raise OSError(28, "no space left on device")
+
+        def seek(self, place: int) -> int:
+            return place
+
+    monkeypatch.setattr(recorder.tempfile, "TemporaryFile", lambda **_: Full())
+    system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"]
+    found = sr.simulate(system, q, duration=2.0, dt=1e-3, throw=False)
+    assert found.status is sr.Status.STEP_LIMIT
+    assert spilled
+    assert len(found.t) > 100
+    assert np.all(np.diff(found.t) > 0)
+
+
+def test_a_disk_that_fills_up_later_keeps_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "_IN_MEMORY", 1.0)
+    rows = Recorder(3)
+    for value in range(3):
+        room = rows.room(np.inf)
+        assert room is not None
+        room[:, :] = value
+        rows.note(len(room), 1.0)
+    full = type("Full", (), {"write": lambda *_: 1 / 0, "seek": lambda *_: 0})
+    own = rows._file
+
+    def write(self: object, data: object) -> int:
+        raise OSError(28, "no space left on device")
+
+    full.write = write
+    rows._file = full()  # type: ignore[assignment]
+    assert rows.room(np.inf) is None
+    rows._file = own
+    assert np.unique(rows.all_rows()[:, 0]).tolist() == [0.0, 1.0, 2.0]
+
+
+# --- interrupts --------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_after_the_last_step_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sarrus import motion
+
+    usual = motion.trajectory_of
+
+    def interrupted(*args: object) -> sr.Trajectory:
+        signal.raise_signal(signal.SIGINT)
+        return usual(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(motion, "trajectory_of", interrupted)
+    found = sr.simulate(block(), [0.0], [1.0], duration=1.0)
+    assert found.status is sr.Status.OK
+    assert found.t[-1] == 1.0
+    assert np.isnan(found.error).all()  # the estimate is what the interrupt ended
+
+
+def test_an_interrupt_while_a_command_writes_comes_after_the_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usual = sr.Trajectory.save
+
+    def interrupted(trajectory: sr.Trajectory, path: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return usual(trajectory, path)
+
+    monkeypatch.setattr(sr.Trajectory, "save", interrupted)
+    files = [tmp_path / "run.nc", tmp_path / "run.csv"]
+    arguments = ["simulate", str(FIVE_BAR), "--duration", "0.1", "--assemble"]
+    assert main([*arguments, "--output", str(files[0]), "--csv", str(files[1])]) == 0
+    assert len(sr.Trajectory.load(files[0]).t) > 1
+    assert files[1].is_file()
+
+
+def test_interrupts_are_held_and_allowed() -> None:
+    seen = []
+    with interrupts.held():
+        signal.raise_signal(signal.SIGINT)
+        seen.append("held")
+        with pytest.raises(KeyboardInterrupt), interrupts.allowed():
+            seen.append("never")
+        with interrupts.allowed():
+            seen.append("allowed")
+            with interrupts.held():  # within another
+                seen.append("inner")
+        with pytest.raises(KeyboardInterrupt), interrupts.allowed():
+            signal.raise_signal(signal.SIGINT)
+    assert seen == ["held", "allowed", "inner"]
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_other_threads_hold_nothing() -> None:
+    found = []
+
+    def work() -> None:
+        with interrupts.held(), interrupts.allowed():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    usual = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [usual]
