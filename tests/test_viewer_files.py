@@ -110,7 +110,7 @@ def test_the_command_serves_a_page_until_it_is_interrupted() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        found = re.search(r"http://127\.0\.0\.1:\d+/\S+", line)
         assert found is not None, line
         with urllib.request.urlopen(found.group()) as page:
             assert b"<title>Viser</title>" in page.read()

@@ -185,7 +185,7 @@ class Terms:
         compiled = plan.system.compiled
         e = compiled.equations
         self.outputs: dict[str, ca.SX] = {name: getattr(e, name) for name in TERMS}
-        natives.add("model_terms", lambda: (compiled.inputs, self.outputs))
+        natives.add("model_all_terms", lambda: (compiled.inputs, self.outputs))
         self.sizes = {name: int(expression.numel()) for name, expression in self.outputs.items()}
         self.members = [Member("double", "terms", sum(self.sizes.values()), "of the last evaluation")]
 
@@ -215,8 +215,8 @@ class Terms:
             f"void {name}_terms({name}_workspace *W, const double *q, const double *v, double t, "
             f"{name}_terms_at *out)\n"
         )
-        body = f"    int i = 0;\n    {name}_state(W, q, v, 0, t, 0);\n    model_terms(W->x, W->terms);\n"
-        return Code(head + "{\n" + body + "\n".join(lines) + "\n}\n", ["model_terms"])
+        body = f"    int i = 0;\n    {name}_state(W, q, v, 0, t, 0);\n    model_all_terms(W->x, W->terms);\n"
+        return Code(head + "{\n" + body + "\n".join(lines) + "\n}\n", ["model_all_terms"])
 
     def example(self, name: str) -> str:
         """Return a call at rest."""

@@ -14,8 +14,9 @@ from sarrus.c_export.entries import Entry, ForwardDynamics, Step, Terms
 from sarrus.c_export.files import Contents
 from sarrus.c_export.inverse_entry import InverseDynamics
 from sarrus.c_export.law_entry import LawEntry, settings_of
-from sarrus.c_export.names import identifier
+from sarrus.c_export.names import prefix_of
 from sarrus.c_export.plan import Natives, SystemPlan
+from sarrus.c_export.writing import write_files
 from sarrus.control.law import Law
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
@@ -69,12 +70,14 @@ def export_c(
     source : System or Law
         What to export; tolerances, parameters, gains and limits with the values that they have now.
     directory : path
-        Where to write to, made if it is missing; files of these names are replaced.
+        Where to write to, made if it is missing. Files of an earlier export are replaced; others of these names stay,
+        and are an error.
     functions : sequence of str, optional
         Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
         k, S, φ, ψ, A, γ, N v), step (RK4 with projection). Of a law also: law (default).
     name : str, optional
-        Prefix of all names in C; by default that of the system, letters, digits and underscores of it.
+        Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
+        ``model_`` where C has that name already.
     q : (nq,), optional
         An ordinary configuration, at which the rank is found and the example runs. By default the first keyframe, or
         the reference pose, assembled where it is open, and the rank that the system has found where it was used.
@@ -86,7 +89,8 @@ def export_c(
     Raises
     ------
     ArgumentError
-        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics.
+        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; ``name`` is
+        one that C, libm or the export has already; a file that sarrus did not write is in the way.
     UnsupportedOperationError
         An expression uses an operation without a form in C.
     """
@@ -97,6 +101,7 @@ def export_c(
     law = source if isinstance(source, Law) else None
     system = source.system if isinstance(source, Law) else source
     wanted = _checked(functions, law is not None)
+    own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if law is not None and (q is not None or not law._ready):
         law._ready = False
@@ -124,7 +129,6 @@ def export_c(
         if isinstance(entry, LawEntry):
             tables |= entry.tables
         entries.append(entry)
-    own = identifier(system.name if name is None else name)
     numbers = {text: table.numbers[: table.room] for text, table in tables.items()}
     settings = settings_of(law) if law is not None else {}
     contents = Contents(own, system, entries, members, natives, numbers, where, settings)
@@ -134,12 +138,9 @@ def export_c(
         "main.c": contents.example(),
         "Makefile": contents.makefile(),
     }
-    folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        (folder / file).write_text(text, encoding="utf-8")
+    files = write_files(Path(directory), texts)
     size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in members)
-    return CExport(own, tuple(folder / file for file in texts), wanted, natives.count, size)
+    return CExport(own, files, wanted, natives.count, size)
 
 
 def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]:

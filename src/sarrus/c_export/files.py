@@ -11,6 +11,7 @@ from sarrus.c_export.entries import Code, Entry, state_functions
 from sarrus.c_export.functions import HELPERS, Kernels
 from sarrus.c_export.names import comment, macros, note
 from sarrus.c_export.plan import Member, Natives, constant_array
+from sarrus.c_export.writing import MARK
 from sarrus.codegen.c_source import c_number
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
@@ -58,7 +59,7 @@ class Contents:
         sizes = {"NQ": s.nq, "NV": s.nv, "NU": s.nu, "NC": s.nc, "NP": len(s.parameters)}
         parts = [
             note(
-                f"Dynamics of {s.name}, written by sarrus. SI units, radians. C99 and libm, nothing else; no "
+                f"{MARK}: dynamics of {s.name}. SI units, radians. C99 and libm, nothing else; no "
                 "allocation; all that changes is in the workspace, one of which serves one thread at a time."
             ),
             f'#ifndef {upper}_H\n#define {upper}_H\n\n#ifdef __cplusplus\nextern "C" {{\n#endif\n',
@@ -134,7 +135,7 @@ class Contents:
             ]
         )
         parts = [
-            f"{note(f'Dynamics of {self.system.name}, written by sarrus; see {self.name}.h.')}\n"
+            f"{note(f'{MARK}: dynamics of {self.system.name}; see {self.name}.h.')}\n"
             f'#include "{self.name}.h"\n\n#include <limits.h>\n#include <math.h>\n\n'
             "#if INT_MAX < 2147483647\n#error this code needs an int of 32 bits\n#endif\n",
             *(HELPERS[helper] for helper in HELPERS if helper in used),
@@ -184,7 +185,7 @@ class Contents:
         calls = "\n".join(entry.example(name) for entry in self.entries)
         q = ", ".join(c_number(float(x)) for x in self.q) or "0.0"
         return f"""\
-{note(f"Calls what {name}.c offers at one configuration of {s.name}, and times it.")}
+{note(f"{MARK}: calls what {name}.c offers at one configuration of {s.name}, and times it.")}
 #include <stdio.h>
 #include <time.h>
 
@@ -240,7 +241,7 @@ int main(void)
         """Return the Makefile."""
         name = self.name
         return f"""\
-# Builds the example; link {name}.o with a program of your own and -lm.
+# {MARK}: builds the example; link {name}.o with a program of your own and -lm.
 CC ?= cc
 CFLAGS ?= -O2
 FLAGS = -std=c99 -Wall -Wextra -pedantic -ffp-contract=off

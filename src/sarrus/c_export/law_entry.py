@@ -25,7 +25,9 @@ class LawEntry:
     def __init__(self, law: Law, natives: Natives, prefix: str = "law") -> None:
         self.law, self.prefix = law, prefix
         compiled = law.system.compiled
-        native = natives.add(f"{prefix}_terms", lambda: ([*compiled.inputs, *law.symbols], law._outputs()))
+        native = natives.add(
+            f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law._outputs())
+        )
         self.constants = {f"{prefix}_roots": law._roots, f"{prefix}_wish": law._wish}
         contacts = self._contact_table() if isinstance(law, ContactLaw) else None
         self.table = self._law_table(native, contacts)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from sarrus.c_export.expressions import OPERATORS, Expressions, Functions, is_number
+from sarrus.c_export.names import KEYWORDS, LIBM
 from sarrus.c_export.values import (
     DOUBLE,
     INT,
@@ -31,13 +32,7 @@ from sarrus.c_export.values import (
 )
 
 # What Python may call a variable and C may not, or not without hiding a function.
-_RESERVED = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    sqrt fabs sin cos exp log pow floor ceil tan erf gamma y0 y1 yn j0 j1 jn larger smaller square main in out W
-    """.split()  # noqa: SIM905
-)
+_RESERVED = KEYWORDS | LIBM | {"larger", "smaller", "square", "main", "in", "out", "W"}
 _ROUNDS = 8
 
 

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+from sarrus.plotting.text import legend, literal, title
 
 if TYPE_CHECKING:
     from sarrus.comparison import Comparison
@@ -53,8 +54,8 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> F
     if span[1] > span[0]:
         axes[-1].set_xlim(*span)
     figure.align_ylabels(axes)
-    title = f"{comparison.name.replace('_', ' ')}: {len(runs)} runs compared"
-    figure.suptitle(title, x=0.01, ha="left", size=12, color=INK, weight="bold")
+    heading = figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold")
+    literal(heading, f"{title(comparison.name)}: {len(runs)} runs compared")
     return save_figure(figure, path)
 
 
@@ -129,13 +130,16 @@ def _mark_passages(run: Trajectory | None, axes: np.ndarray) -> None:
 
 def _legend(figure: Figure, runs: dict[str, Trajectory]) -> None:
     """Name the runs at the right; those that ended badly with their status, without a line if nothing is drawn."""
-    handles = []
+    handles, names = [], []
     for k, (name, run) in enumerate(runs.items()):
         ended = "" if run.status.ok else f": {run.status}" + (f" at {run.t[-1]:.3g} s" if len(run.t) else "")
         look = _look(k) if len(run.t) else {"linestyle": "none"}
-        handles.append(Line2D([], [], label=name + ended, linewidth=1.1, **look))
-    figure.legend(
-        handles=handles,
+        handles.append(Line2D([], [], linewidth=1.1, **look))
+        names.append(name + ended)
+    legend(
+        figure,
+        handles,
+        names,
         loc="outside right upper",
         frameon=False,
         fontsize=9,

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+from sarrus.plotting.text import legend, literal, title
 
 if TYPE_CHECKING:
     from sarrus.trajectory import Array, Trajectory
@@ -39,7 +40,7 @@ def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figu
     for panel, unit in zip(panels, groups):
         members = [k for k, u in enumerate(units) if u == unit]
         _coordinates(panel, dense, q[:, members], [trajectory.coordinate_names[k] for k in members])
-        panel.set_ylabel(QUANTITIES.get(unit, f"[{unit}]"))
+        literal(panel.yaxis.label, QUANTITIES.get(unit, f"[{unit}]"))
     rest = panels[len(groups) :]
     if len(t):
         rest[0].plot(t, trajectory.energy[keep] - trajectory.energy[0], color=colour(0), linewidth=1.1)
@@ -57,17 +58,21 @@ def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figu
     if len(t) > 1:
         panels[-1].set_xlim(t[0], t[-1])
     figure.align_ylabels(panels)
-    figure.suptitle(trajectory.name.replace("_", " "), x=0.01, ha="left", size=12, color=INK, weight="bold")
+    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), title(trajectory.name))
     return save_figure(figure, path)
 
 
 def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None:
     few = len(names) <= MAX_LEGEND
-    for k, name in enumerate(names):
+    drawn = []
+    for k in range(len(names)):
         style = "-" if k < 7 else "--"
-        panel.plot(t, values[:, k], style, color=colour(k), linewidth=1.3 if few else 0.7, label=name)
+        drawn += panel.plot(t, values[:, k], style, color=colour(k), linewidth=1.3 if few else 0.7)
     if few and names:
-        panel.legend(
+        legend(
+            panel,
+            drawn,
+            names,
             loc="upper left",
             bbox_to_anchor=(1.0, 1.03),
             frameon=False,

@@ -17,6 +17,7 @@ from sarrus.plotting.contacts import contact_marks, draw_contacts
 from sarrus.plotting.projection import View, choose_view
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+from sarrus.plotting.text import literal, title
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -149,10 +150,11 @@ def draw_ground(axes: Axes, skeleton: Skeleton, pose: Array) -> None:
 
 def caption(axes: Axes, name: str, text: str) -> Text:
     """Write the name of the system and a line of text above the drawing; returns that line."""
-    axes.set_title(name.replace("_", " "), loc="left", size=12, color=INK, weight="bold", pad=20)
-    return axes.annotate(
-        text, (0, 1), xycoords="axes fraction", xytext=(0, 7), textcoords="offset points", size=9, color=INK
+    literal(axes.set_title("", loc="left", size=12, color=INK, weight="bold", pad=20), title(name))
+    line = axes.annotate(
+        "", (0, 1), xycoords="axes fraction", xytext=(0, 7), textcoords="offset points", size=9, color=INK
     )
+    return literal(line, text)
 
 
 def _pose_times(trajectory: Trajectory, frames: int | ArrayLike) -> Array:

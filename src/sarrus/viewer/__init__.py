@@ -2,7 +2,9 @@
 
 Drawing     `meshes` (triangles), `parts` (what is drawn of a mechanism), `drawing` (where it is), `forces`, `camera`,
             `stage` (the grid)
-Browser     `server` (`sarrus.view`), `desk` (its thread), `scene` and `puppet` (what viser shows), `readout`, `plots`;
-            the panels `time_panel`, `joint_panel`, `force_panel`, `run_panel`, `mode_panel`, `plot_panel`
+Browser     `server` (`sarrus.view`), `desk` (its thread), `scene` and `puppet` (what viser shows), `readout`, `plots`,
+            `markup` (names as HTML); the panels `time_panel`, `joint_panel`, `force_panel`, `run_panel`,
+            `mode_panel`, `plot_panel`
+Serving     `address` (host and port), `gate` (who gets in), `serving` (viser's server), `patience` (time limits)
 Files       `film` (`sarrus.render`), `raster` (pictures), `page` (HTML)
 """

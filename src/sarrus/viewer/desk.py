@@ -10,20 +10,33 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future, wait
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+
+from sarrus.viewer.patience import ViewerError, answer_with
 
 TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself
+PATIENCE = 120.0  # seconds that a program waits for its turn and its answer
+_CLOSING = 10.0  # seconds that the request at hand is waited for
+_LOOK = 0.1  # seconds between two looks at whether the thread still lives
+
+T = TypeVar("T")
 
 
 class Desk:
-    """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so."""
+    """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so.
 
-    def __init__(self, tick: Callable[[float], None], ticking: Callable[[], bool]) -> None:
-        self._tick, self._ticking = tick, ticking
+    Errors call it ``whose``.
+    """
+
+    def __init__(
+        self, tick: Callable[[float], None], ticking: Callable[[], bool], whose: str = "the viewer"
+    ) -> None:
+        self._tick, self._ticking, self._whose = tick, ticking, whose
         self._waiting: dict[Hashable, Callable[[], Any]] = {}
         self._change = threading.Condition()
-        self._open, self._busy = True, False
+        self._open = True
         self._thread = threading.Thread(target=self._work, name="sarrus viewer", daemon=True)
         self._thread.start()
 
@@ -33,26 +46,28 @@ class Desk:
             self._waiting[kind] = request
             self._change.notify_all()
 
-    def do(self, request: Callable[[], Any]) -> Any:
-        """Have a request done and return its result; what it raises is raised here."""
+    def do(self, request: Callable[[], T], patience: float = PATIENCE) -> T:
+        """Have a request done and return its result; what it raises is raised here.
+
+        `ViewerError` where the desk is closed or its thread has ended, and where there is no answer after ``patience``
+        seconds.
+        """
         if threading.current_thread() is self._thread:
             return request()
-        done, result = threading.Event(), []
-
-        def run() -> None:
-            try:
-                result.append((True, request()))
-            except BaseException as error:
-                result.append((False, error))
-            finally:
-                done.set()
-
-        self.post(object(), run)
-        done.wait()
-        well, value = result[0]
-        if not well:
-            raise value
-        return value
+        answer: Future[T] = Future()
+        self._raise_if_closed()
+        self.post(answer, lambda: answer_with(answer, request))
+        end = time.monotonic() + patience
+        while not wait((answer,), _LOOK).done:
+            self._raise_if_closed()
+            if time.monotonic() > end:
+                with self._change:
+                    self._waiting.pop(answer, None)
+                raise ViewerError(
+                    f"{self._whose} has not answered for {patience:g} s: it is busy with what it was "
+                    "asked before; wait for that, or stop()"
+                )
+        return answer.result()
 
     def close(self) -> None:
         """Stop after the request at hand."""
@@ -60,7 +75,11 @@ class Desk:
             self._open = False
             self._change.notify_all()
         if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=10.0)
+            self._thread.join(timeout=_CLOSING)
+
+    def _raise_if_closed(self) -> None:
+        if not self._open or not self._thread.is_alive():
+            raise ViewerError(f"{self._whose} has been stopped: sarrus.view opens another")
 
     def _work(self) -> None:
         before = time.perf_counter()

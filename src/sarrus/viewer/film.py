@@ -14,6 +14,8 @@ from sarrus.errors import ArgumentError
 from sarrus.files.whole import checked_path
 from sarrus.mechanism.pose import Array
 from sarrus.plotting.style import INK, colour
+from sarrus.plotting.text import title
+from sarrus.printable import printable
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
@@ -142,7 +144,7 @@ class Studio:
         fonts = Path(get_data_path()) / "fonts" / "ttf"
         bold = ImageFont.truetype(fonts / "DejaVuSans-Bold.ttf", text)
         plain = ImageFont.truetype(fonts / "DejaVuSans.ttf", 0.9 * text)
-        draw.text((text, 0.8 * text), self.subject.system.name.replace("_", " "), INK, bold)
+        draw.text((text, 0.8 * text), title(self.subject.system.name), INK, bold)
         if self.subject.runs:
             near = any(
                 abs(p.time - time) < _PASSAGE_SECONDS for run in self.subject.runs for p in run.passages
@@ -151,7 +153,7 @@ class Studio:
             draw.text((text, 2.3 * text), note, _WARNING if near else INK, plain)
         if len(self.subject.runs) > 1:
             for k, label in enumerate(self.subject.labels):
-                draw.text((text, (3.9 + 1.3 * k) * text), f"■ {label}", colour(k), plain)
+                draw.text((text, (3.9 + 1.3 * k) * text), f"■ {printable(label)}", colour(k), plain)
         return np.asarray(image)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.mechanism.pose import Array
 from sarrus.trajectory import Trajectory
 from sarrus.viewer.forces import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
+from sarrus.viewer.markup import Pane
 from sarrus.viewer.puppet import Arrows
 from sarrus.viewer.readout import small_print
 from sarrus.viewer.time_panel import sample
@@ -29,7 +30,7 @@ class ForcePanel:
         with gui.add_folder("Forces", visible=constrained):
             self.wanted = gui.add_checkbox("show closure and contact forces", constrained)
             self.scale = gui.add_slider("arrow scale", min=0.1, max=5.0, step=0.1, initial_value=1.0)
-            self.text = gui.add_html("")
+            self.text = Pane(gui)
         self.wanted.on_update(lambda event: viewer.desk.post("forces", self.draw))
         self.scale.on_update(lambda event: viewer.desk.post("forces", self.draw))
         self.rescale()

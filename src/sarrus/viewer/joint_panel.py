@@ -10,6 +10,7 @@ import numpy as np
 from sarrus.analysis.follow import Follower
 from sarrus.errors import SarrusError
 from sarrus.mechanism.pose import Array
+from sarrus.printable import printable
 from sarrus.units import coordinate_units
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class JointPanel:
             for name, (k, _) in self.follower.indices.items():
                 low, high = self._within(name, *self._widest(name))
                 slider = gui.add_slider(
-                    f"{name} [{units[name]}]" if units[name] else name,
+                    printable(f"{name} [{units[name]}]" if units[name] else name),
                     min=low,
                     max=high,
                     step=_step(low, high),
@@ -50,7 +51,7 @@ class JointPanel:
                 self.sliders[name] = slider
         if len(self.sliders) > 1:
             with gui.add_folder("Hold while dragging", expand_by_default=False):
-                self.held = {name: gui.add_checkbox(name, False) for name in self.sliders}
+                self.held = {name: gui.add_checkbox(printable(name), False) for name in self.sliders}
                 for box in self.held.values():
                     box.on_update(lambda event: self.viewer.desk.post("hold", self._hold))
         else:

@@ -10,6 +10,7 @@ from sarrus.analysis.equilibrium import equilibrium
 from sarrus.errors import SarrusError
 from sarrus.linear.linearize import linearize
 from sarrus.linear.mode_motion import ModeMotion, mode_motion
+from sarrus.viewer.markup import Pane
 from sarrus.viewer.readout import small_print
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class ModePanel:
             self.amplitude = gui.add_slider(
                 "amplitude [rad, m]", min=0.01, max=1.0, step=0.01, initial_value=0.2, visible=False
             )
-            self.text = gui.add_html("")
+            self.text = Pane(gui)
         post = viewer.desk.post
         self.rest.on_click(lambda event: post("rest", self.go_to_rest))
         self.find.on_click(lambda event: post("modes", self.find_modes))

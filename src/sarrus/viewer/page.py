@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 
 import numpy as np
 
 from sarrus.plotting.style import colour
+from sarrus.plotting.text import title
+from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.forces import forces_of_run, metres_per_newton
+from sarrus.viewer.markup import Html, element, html, lines
 from sarrus.viewer.parts import rgb
 from sarrus.viewer.puppet import Arrows, Puppet
-from sarrus.viewer.scene import furnish, start_server, stop_server
+from sarrus.viewer.scene import furnish
+from sarrus.viewer.serving import start_server, stop_server
 from sarrus.viewer.subjects import Subject
 from sarrus.viewer.time_panel import at, sample
 
@@ -27,7 +30,7 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
     motion = np.concatenate([run.q for run in subject.runs]) if subject.runs else subject.q[None]
     drawing = Drawing(subject.system, motion)
     low, high = drawing.bounds()
-    server = start_server("127.0.0.1", 8080, subject.system.name)
+    server = start_server(address_of(LOOPBACK, 0), title(subject.system.name)).viser
     try:
         furnish(server, drawing, frame(low, high, drawing.view, 1.4))
         tint = rgb(colour(0)) if len(subject.runs) > 1 else None
@@ -51,28 +54,27 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
         page = recording.as_html()
     finally:
         stop_server(server)
-    title = escape(subject.system.name.replace("_", " "))
-    page = page.replace("<title>Viser</title>", f"<title>{title}</title>", 1)
+    page = page.replace("<title>Viser</title>", element("title", title(subject.system.name)), 1)
     end = page.rindex("</body>")
-    path.write_text(page[:end] + _caption(subject, title) + page[end:], encoding="utf-8")
+    path.write_text(page[:end] + _caption(subject) + page[end:], encoding="utf-8")
     return path
 
 
-def _caption(subject: Subject, title: str) -> str:
+def _caption(subject: Subject) -> Html:
     """Return what the page says beside the scene: name, duration, singular passages, names of the runs."""
-    lines = [f"<b>{title}</b>"]
+    said: list[str] = [element("b", title(subject.system.name))]
     if subject.runs:
         run = subject.runs[0]
-        lines.append(f"{run.t[0]:g} to {run.t[-1]:g} s")
+        said.append(f"{run.t[0]:g} to {run.t[-1]:g} s")
         if run.passages:
             times = ", ".join(f"{p.time:.3f}" for p in run.passages[:8])
-            lines.append(f"singular at {times} s" + (" …" if len(run.passages) > 8 else ""))
+            said.append(f"singular at {times} s" + (" …" if len(run.passages) > 8 else ""))
     if len(subject.runs) > 1:
-        lines += [
-            f'<span style="color:{colour(k)}">■</span> {escape(label)}'
+        said += [
+            html(element("span", "■", style=f"color:{colour(k)}"), " ", label)
             for k, label in enumerate(subject.labels)
         ]
     style = (
         "position:fixed;left:1em;top:1em;z-index:5;font:13px/1.5 sans-serif;color:#26323c;pointer-events:none"
     )
-    return f'<div data-sarrus="caption" style="{style}">{"<br>".join(lines)}</div>'
+    return element("div", lines(said), style=style, data_sarrus="caption")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sarrus.viewer.markup import Html, Pane, element
 from sarrus.viewer.plots import QUANTITIES, Quantity, cursor, svg
 
 if TYPE_CHECKING:
@@ -22,15 +23,14 @@ class PlotPanel:
         self.panel.float(x=12, y=-12, width=_SIZE[0], height=_SIZE[1])
         self.choices: list[Any] = []
         with self.panel.add_tab("Plots"):
-            group = gui.add_html("")
-            self.picture = group
+            self.picture = Pane(gui)
         titles = tuple(quantity.title for quantity in QUANTITIES)
         with self.panel.add_tab("Choose"):
             for side, field in zip(("left", "right"), _FIRST):
                 choice = gui.add_dropdown(side, titles, initial_value=self._quantity(field).title)
                 choice.on_update(lambda event: viewer.desk.post("plots", self.rebuild))
                 self.choices.append(choice)
-        self._still: list[str] = []
+        self._still: list[Html] = []
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -49,14 +49,12 @@ class PlotPanel:
         """Put the cursor at a time [s]."""
         if not self._still:
             return
-        over = cursor(time, self._span)
-        cells = "".join(
-            f'<div style="flex:1 1 320px;position:relative">{still}'
-            f'<div style="position:absolute;inset:0;pointer-events:none">{over}</div></div>'
-            for still in self._still
-        )
-        self.picture.content = (
-            f'<div style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px">{cells}</div>'
+        over = element("div", cursor(time, self._span), style="position:absolute;inset:0;pointer-events:none")
+        cells = [
+            element("div", still, over, style="flex:1 1 320px;position:relative") for still in self._still
+        ]
+        self.picture.content = element(
+            "div", *cells, style="display:flex;flex-wrap:wrap;gap:8px;padding:4px 8px"
         )
 
     @property

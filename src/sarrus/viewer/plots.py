@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sarrus.mechanism.pose import Array
 from sarrus.plotting.style import FAINT, GRID, INK, colour
 from sarrus.trajectory import Trajectory
+from sarrus.viewer.markup import Html, element
 
 WIDTH, HEIGHT = 420, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 20, 18
@@ -41,7 +41,7 @@ QUANTITIES = (
 )
 
 
-def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tuple[float, float]) -> str:
+def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tuple[float, float]) -> Html:
     """Return the picture of a quantity over time; one run shows all its entries, several the first of each."""
     curves = _curves(quantity, runs, labels)
     shown = [values[np.isfinite(values)] for _, _, values in curves]
@@ -58,32 +58,36 @@ def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tup
         y = np.log10(values) if quantity.logarithmic else values
         points = np.stack([x_of(t, span), _y_of(y, low, high)], axis=1)[np.isfinite(y)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour(k)}" stroke-width="1.4"/>')
-    marks = "".join(
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}" stroke="{_PASSAGE}" '
-        f'stroke-width="1" stroke-dasharray="2 3"/>'
-        for x in (x_of(np.array(p.time), span) for run in runs for p in run.passages)
-    )
-    names = [name for name, _, _ in curves]
-    legend = "".join(
-        f'<tspan fill="{colour(k)}" dx="6">{escape(name)}</tspan>'
-        for k, name in enumerate(names)
-        if len(names) > 1
-    )
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" style="width:100%;display:block" font-size="9" fill="{INK}" '
-        f'data-sarrus="{quantity.field}">{_axes(low, high, quantity.logarithmic, span)}{marks}{"".join(lines)}'
-        f'<text x="{_LEFT}" y="12" font-weight="600">{escape(quantity.title)}{legend}</text></svg>'
-    )
+        lines.append(element("polyline", points=path, fill="none", stroke=colour(k), stroke_width=1.4))
+    marks = [
+        _upright(p.time, span, _PASSAGE, stroke_width=1, stroke_dasharray="2 3")
+        for run in runs
+        for p in run.passages
+    ]
+    names = [name for name, _, _ in curves] if len(curves) > 1 else []
+    legend = [element("tspan", name, fill=colour(k), dx=6) for k, name in enumerate(names)]
+    heading = element("text", quantity.title, *legend, x=_LEFT, y=12, font_weight=600)
+    axes = _axes(low, high, quantity.logarithmic, span)
+    return _picture(quantity.field, *axes, *marks, *lines, heading, font_size=9, fill=INK)
 
 
-def cursor(time: float, span: tuple[float, float]) -> str:
+def cursor(time: float, span: tuple[float, float]) -> Html:
     """Return the line at a time, to be laid over a picture."""
-    x = float(x_of(np.array(time), span))
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" style="width:100%;display:block" data-sarrus="cursor">'
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}" stroke="{INK}" stroke-width="1.2"/></svg>'
+    return _picture("cursor", _upright(time, span, INK, stroke_width=1.2))
+
+
+def _picture(name: str, *content: Html, **attributes: str | float) -> Html:
+    """Return an SVG picture."""
+    box = f"0 0 {WIDTH} {HEIGHT}"
+    return element(
+        "svg", *content, viewBox=box, style="width:100%;display:block", data_sarrus=name, **attributes
     )
+
+
+def _upright(time: float, span: tuple[float, float], stroke: str, **attributes: str | float) -> Html:
+    """Return the line at a time."""
+    x = f"{float(x_of(np.array(time), span)):.1f}"
+    return element("line", x1=x, x2=x, y1=_TOP, y2=HEIGHT - _BOTTOM, stroke=stroke, **attributes)
 
 
 def x_of(t: Array, span: tuple[float, float]) -> Array:
@@ -141,21 +145,18 @@ def _thinned(t: Array, values: Array) -> tuple[Array, Array]:
     return t[keep], values[keep]
 
 
-def _axes(low: float, high: float, logarithmic: bool, span: tuple[float, float]) -> str:
-    text = []
+def _axes(low: float, high: float, logarithmic: bool, span: tuple[float, float]) -> list[Html]:
+    found = []
     ticks = np.linspace(low, high, 4)
     if logarithmic:
         ticks = np.unique(np.round(np.linspace(low, high, 5)))
     for value in ticks:
         y = float(_y_of(np.array(value), low, high))
         label = f"1e{value:.0f}" if logarithmic else f"{value:.3g}"
-        text.append(
-            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GRID}"/>'
-            f'<text x="{_LEFT - 4}" y="{y + 3:.1f}" text-anchor="end">{label}</text>'
-        )
+        height = f"{y:.1f}"
+        found.append(element("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=height, y2=height, stroke=GRID))
+        found.append(element("text", label, x=_LEFT - 4, y=f"{y + 3:.1f}", text_anchor="end"))
     for value in np.linspace(*span, 6):
-        x = float(x_of(np.array(value), span))
-        text.append(
-            f'<text x="{x:.1f}" y="{HEIGHT - 6}" text-anchor="middle" fill="{FAINT}">{value:.3g} s</text>'
-        )
-    return "".join(text)
+        x = f"{float(x_of(np.array(value), span)):.1f}"
+        found.append(element("text", f"{value:.3g} s", x=x, y=HEIGHT - 6, text_anchor="middle", fill=FAINT))
+    return found

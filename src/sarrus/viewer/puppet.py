@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.plotting.style import FAINT, colour
+from sarrus.printable import printable
 from sarrus.viewer.drawing import Drawing, Poses
 from sarrus.viewer.forces import Forces, arrows
 from sarrus.viewer.meshes import capsule
@@ -24,7 +25,7 @@ class Puppet:
     ) -> None:
         self.drawing = drawing
         self.nodes = [
-            scene.add_frame(f"{root}/{number}_{name.replace('/', '_')}", show_axes=False)
+            scene.add_frame(f"{root}/{number}_{printable(name).replace('/', '_')}", show_axes=False)
             for number, name in enumerate(drawing.names)
         ]
         scene.add_frame(f"{root}/ground", show_axes=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from html import escape
 
 import numpy as np
 
@@ -15,9 +14,11 @@ from sarrus.system import System
 from sarrus.trajectory import Trajectory
 from sarrus.units import constraint_units
 from sarrus.viewer.forces import as_in_run
+from sarrus.viewer.markup import Html, element
 
 _ROUNDING = 1e-12  # multipliers below this part of the largest one are zero
 _MOST = 12  # forces and names that are written out
+_TABLE = "width:100%;border-collapse:collapse"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Readout:
     status: Status
     moving: bool = False
 
-    def html(self, note: str = "") -> str:
+    def html(self, note: str = "") -> Html:
         """Return the table that the panel shows; ``note`` stands below it."""
         condition = "∞ (singular)" if np.isinf(self.condition) else f"{self.condition:.4g}"
         rows = [
@@ -58,20 +59,17 @@ class Readout:
             ("redundant rows", _some(self.redundant) or "none"),
             ("status", str(self.status)),
         ]
-        body = "".join(_row(name, value) for name, value in rows)
-        forces = "".join(_row(name, f"{value:.4g} {unit}") for name, value, unit in self.forces[:_MOST])
+        forces = [_row(name, f"{value:.4g} {unit}") for name, value, unit in self.forces[:_MOST]]
         if len(self.forces) > _MOST:
-            forces += _row("", f"and {len(self.forces) - _MOST} more")
+            forces.append(_row("", f"and {len(self.forces) - _MOST} more"))
         head = "determined closure forces" + (" at this time" if self.moving else ", let go from rest")
-        table = f'<table style="width:100%;border-collapse:collapse" data-sarrus="state">{body}</table>'
+        parts = [element("table", *(_row(*row) for row in rows), style=_TABLE, data_sarrus="state")]
         if forces:
-            table += (
-                f'<div style="margin:0.6em 0 0.2em;font-weight:600">{head}</div>'
-                f'<table style="width:100%;border-collapse:collapse" data-sarrus="forces">{forces}</table>'
-            )
+            parts.append(element("div", head, style="margin:0.6em 0 0.2em;font-weight:600"))
+            parts.append(element("table", *forces, style=_TABLE, data_sarrus="forces"))
         if note:
-            table += f'<div data-sarrus="note" style="margin-top:0.5em;color:#b3261e">{escape(note)}</div>'
-        return f'<div style="font-size:0.85em;padding:0 0.7em 0.5em;color:#26323c">{table}</div>'
+            parts.append(element("div", note, style="margin-top:0.5em;color:#b3261e", data_sarrus="note"))
+        return element("div", *parts, style="font-size:0.85em;padding:0 0.7em 0.5em;color:#26323c")
 
 
 def read(system: System, q: Array, t: float = 0.0) -> Readout:
@@ -127,15 +125,21 @@ def _named(system: System, multipliers: Array, sure: np.ndarray) -> tuple[tuple[
     return tuple((name, float(x) if abs(x) >= noise else 0.0, unit) for name, x, unit, yes in rows if yes)
 
 
-def small_print(text: str) -> str:
+def small_print(text: str) -> Html:
     """Return a remark as the panels show it."""
-    return f'<div style="font-size:0.8em;padding:0 0.7em 0.4em;color:#5b6770">{escape(text)}</div>'
+    return element("div", text, style="font-size:0.8em;padding:0 0.7em 0.4em;color:#5b6770")
 
 
-def _row(name: str, value: str) -> str:
-    return (
-        f'<tr><td style="padding:1px 0;color:#5b6770">{escape(name)}</td>'
-        f'<td style="text-align:right;font-variant-numeric:tabular-nums">{escape(value)}</td></tr>'
+def warning(text: str) -> Html:
+    """Return a warning as the panels show it."""
+    return element("div", text, style="font-size:0.85em;padding:0.3em 0.7em;color:#b3261e")
+
+
+def _row(name: str, value: str) -> Html:
+    return element(
+        "tr",
+        element("td", name, style="padding:1px 0;color:#5b6770"),
+        element("td", value, style="text-align:right;font-variant-numeric:tabular-nums"),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.errors import SarrusError
 from sarrus.simulation import simulate
+from sarrus.viewer.markup import Pane
 from sarrus.viewer.readout import small_print
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class RunPanel:
             self.duration = gui.add_number("duration [s]", 5.0, min=0.01, max=1000.0, step=0.1)
             self.method = gui.add_dropdown("method", _METHODS, initial_value="rk4")
             self.button = gui.add_button("Simulate from here")
-            self.text = gui.add_html("")
+            self.text = Pane(gui)
         self.button.on_click(lambda event: viewer.desk.post("simulate", self.run))
 
     def run(self) -> None:

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from io import StringIO
 from typing import Any
 
-from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.viewer.camera import Camera
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.stage import LINE, STRONG, Ground, ground_of
-
-
-def start_server(host: str, port: int, label: str) -> Any:
-    """Return a viser server, on the next free port where this one is taken."""
-    try:
-        import viser
-    except ImportError as error:
-        raise ArgumentError("the viewer needs viser: pip install 'sarrus[view]'", element="viser") from error
-    with _silence():
-        return viser.ViserServer(host=host, port=port, verbose=False, label=label.replace("_", " "))
-
-
-def stop_server(server: Any) -> None:
-    """Stop a server; its pages go grey."""
-    with _silence():
-        server.stop()
 
 
 def furnish(server: Any, drawing: Drawing, camera: Camera) -> None:
@@ -77,10 +57,3 @@ def _add_ground(scene: Any, ground: Ground) -> None:
         wxyz=quaternion_of_rotation(ground.axes),
         position=ground.centre,
     )
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Keep viser's banner from the terminal."""
-    with redirect_stdout(StringIO()):
-        yield

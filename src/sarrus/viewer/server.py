@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import webbrowser
 from collections.abc import Mapping
 from copy import copy
@@ -13,20 +15,24 @@ from numpy.typing import ArrayLike
 
 from sarrus.errors import SarrusError
 from sarrus.plotting.style import colour
+from sarrus.plotting.text import title
 from sarrus.system import System
 from sarrus.trajectory import Trajectory
+from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.desk import Desk
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_panel import ForcePanel
 from sarrus.viewer.joint_panel import JointPanel
+from sarrus.viewer.markup import Pane
 from sarrus.viewer.mode_panel import ModePanel
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.plot_panel import PlotPanel
 from sarrus.viewer.puppet import Puppet
-from sarrus.viewer.readout import Readout, read, read_run
+from sarrus.viewer.readout import Readout, read, read_run, warning
 from sarrus.viewer.run_panel import RunPanel
-from sarrus.viewer.scene import furnish, start_server, stop_server
+from sarrus.viewer.scene import furnish
+from sarrus.viewer.serving import start_server, stop_server
 from sarrus.viewer.subjects import Viewable, subjects
 from sarrus.viewer.time_panel import TimePanel, at, sample
 
@@ -35,13 +41,14 @@ _ROOM = 0.36  # height of the plots, in heights of the motion
 _AROUND = 0.12  # room around a mechanism that is to be dragged, in sizes of it
 _GHOST = 0.45  # opacity of motions laid over the first
 _RARELY = 0.15  # seconds between two readouts while something plays
+_NAP = 1.0  # seconds between two looks at whether a viewer that is waited for has been stopped
 
 
 def view(
     *what: Viewable | Mapping[str, Trajectory],
     system: System | None = None,
     q: ArrayLike | None = None,
-    host: str = "127.0.0.1",
+    host: str = LOOPBACK,
     port: int = 8080,
     open_browser: bool = True,
     block: bool = False,
@@ -56,10 +63,11 @@ def view(
     system : the system that moved, for trajectories that know none.
     q : (nq,) where to begin; default the start of the first trajectory, or the first keyframe of a mechanism, or its
         reference pose. Open loops are closed.
-    host, port : where the page is served. A port that is taken is replaced by the next free one; ``url`` says which.
-        Only this computer can see the page unless ``host`` is "0.0.0.0".
+    host, port : where the page is served. A port that is taken is replaced by the next free one, 0 stands for any;
+        ``url`` says which. Only this computer can see the page unless ``host`` is "0.0.0.0"; and only who knows
+        ``url``, which ends in a token.
     open_browser : open the page in the usual browser.
-    block : stay until interrupted, as a script needs whose end would close the page.
+    block : print ``url`` and stay until interrupted, as a script needs whose end would close the page.
 
     The viewer works on a copy of the system, with its parameters as they are now.
 
@@ -71,12 +79,16 @@ def view(
     ------
     ArgumentError
         viser is not installed; nothing to show; a system from one's own equations, which has no bodies; trajectories
-        of different mechanisms.
+        of different mechanisms; a host that this computer does not have, a port out of range, or none that is free.
+    ViewerError
+        The server does not come up in time, or cannot be guarded; of the methods, when the viewer has been stopped or
+        does not answer.
     """
     viewer = Viewer(*what, system=system, q=q, host=host, port=port)
     if open_browser:
         webbrowser.open(viewer.url)
     if block:
+        print(f"{viewer.url}  (Ctrl-C ends it)", flush=True)
         viewer.wait()
     return viewer
 
@@ -86,7 +98,7 @@ class Viewer:
 
     Attributes
     ----------
-    url : address of the page.
+    url : address of the page, with the token without which nobody gets in.
     system, drawing : what is shown, a copy of the system that was given, and how it is drawn.
     runs, labels : the trajectories and their names.
     q : (nq,) the configuration shown; ``readout`` says what is known there.
@@ -98,9 +110,10 @@ class Viewer:
         *what: Viewable | Mapping[str, Trajectory],
         system: System | None = None,
         q: ArrayLike | None = None,
-        host: str = "127.0.0.1",
+        host: str = LOOPBACK,
         port: int = 8080,
     ) -> None:
+        where = address_of(host, port)
         subject = subjects(what, system, q)
         self.system, self.q = copy(subject.system), subject.q  # its own, for it works in a thread of its own
         self._given = subject.system
@@ -110,10 +123,15 @@ class Viewer:
         self.readout: Readout = read(self.system, self.q)
         self._note, self._since = "", 0.0
         self.camera: Camera = self._frame()
-        self.server = start_server(host, port, self.system.name)
-        self.url = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self.server.get_port()}"
-        self.desk = Desk(self._tick, lambda: self._moving)
-        self.desk.do(self._build)
+        served = start_server(where, title(self.system.name))
+        self.server, self.url = served.viser, served.url
+        self._stopped = threading.Event()
+        self.desk = Desk(self._tick, lambda: self._moving, f"the viewer of {self.system.name!r}")
+        try:
+            self.desk.do(self._build, math.inf)
+        except BaseException:
+            self.stop()
+            raise
 
     # --- what a program may ask for ------------------------------------------------------------------
 
@@ -160,17 +178,21 @@ class Viewer:
 
         runs: Any = dict(zip(self.labels, self.runs))
         here = {"system": self.system} if runs else {"q": self.q}
-        return self.desk.do(lambda: render(runs or self.system, path, **here, **options))
+        return self.desk.do(lambda: render(runs or self.system, path, **here, **options), math.inf)
 
     def stop(self) -> None:
-        """Close the page."""
-        self.desk.close()
-        stop_server(self.server)
+        """Close the page; once is enough. All else that is asked of the viewer afterwards is a `ViewerError`."""
+        if not self._stopped.is_set():
+            self._stopped.set()
+            self.desk.close()
+            stop_server(self.server)
 
     def wait(self) -> None:
-        """Stay until interrupted (Ctrl-C), then close the page."""
+        """Stay until interrupted (Ctrl-C) or stopped, then close the page."""
         try:
-            self.server.sleep_forever()
+            self.desk.do(lambda: None)
+            while not self._stopped.wait(_NAP):
+                pass
         except KeyboardInterrupt:
             self.stop()
 
@@ -242,7 +264,6 @@ class Viewer:
         gui.configure_theme(
             show_logo=False, show_share_button=False, brand_color=(0, 114, 178), control_width="large"
         )
-        gui.set_panel_label(self.system.name.replace("_", " "))
         gui.main_panel.dock_right()
         scene = server.scene
         furnish(server, self.drawing, self.camera)
@@ -252,13 +273,13 @@ class Viewer:
         self.timeline.folder.visible = bool(self.runs)
         self.joints = JointPanel(self, gui, self.q)
         with gui.add_folder("State"):
-            self._state = gui.add_html("")
+            self._state = Pane(gui)
         self.forces = ForcePanel(self, gui)
         self.run = RunPanel(self, gui)
         self.modes = ModePanel(self, gui)
         self.plots = PlotPanel(self, gui)
         for note in self.drawing.parts.notes:
-            gui.add_html(f'<div style="font-size:0.85em;padding:0.3em 0.7em;color:#b3261e">{note}</div>')
+            Pane(gui, warning(note))
         if self.runs:
             self.timeline.go(self.timeline.start)
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.trajectory import Trajectory
+from sarrus.viewer.markup import Html, Pane, element, html, lines
 
 if TYPE_CHECKING:
     from sarrus.viewer.server import Viewer
@@ -49,7 +50,7 @@ class TimePanel:
             self.speed = gui.add_slider("speed", min=0.1, max=4.0, step=0.1, initial_value=1.0)
             self.loop = gui.add_checkbox("loop", True)
             self.next = gui.add_button("Next singular passage", visible=bool(self.passages))
-            self.legend = gui.add_html(_legend(self.viewer))
+            self.legend = Pane(gui, _legend(self.viewer))
         self.slider.on_update(self._scrubbed)
         self.button.on_click(lambda event: self.viewer.desk.post("play", self.toggle))
         self.next.on_click(lambda event: self.viewer.desk.post("next", self.next_passage))
@@ -57,8 +58,8 @@ class TimePanel:
 
     def rebuild(self) -> None:
         """Start again with the runs that the viewer has now."""
-        for element in self._elements:
-            element.remove()
+        for part in self._elements:
+            part.remove()
         self._build()
 
     def toggle(self) -> None:
@@ -118,11 +119,11 @@ def sample(run: Trajectory, time: float) -> int:
     return int(np.clip(np.searchsorted(run.t, time, side="right") - 1, 0, len(run.t) - 1))
 
 
-def _legend(viewer: Viewer) -> str:
+def _legend(viewer: Viewer) -> Html:
     if len(viewer.runs) < 2:
-        return ""
-    lines = [
-        f'<span style="color:rgb{shade};font-size:1.3em">■</span> {label}'
+        return html()
+    names = [
+        html(element("span", "■", style=f"color:rgb{shade};font-size:1.3em"), " ", label)
         for label, shade in zip(viewer.labels, viewer.shades)
     ]
-    return '<div style="font-size:0.85em;padding:0 0.7em">' + "<br>".join(lines) + "</div>"
+    return element("div", lines(names), style="font-size:0.85em;padding:0 0.7em")

@@ -1,0 +1,56 @@
+"""HTML and SVG out of text: here, and nowhere else, text becomes markup, and every name in it is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+from sarrus.printable import printable
+
+
+class Html(str):
+    """Text that is markup. Any other text is escaped where it becomes part of it."""
+
+    __slots__ = ()
+
+
+def html(*content: str) -> Html:
+    """Return pieces of text and markup as markup."""
+    return Html("".join(x if isinstance(x, Html) else escape(printable(x)) for x in content))
+
+
+def element(tag: str, *content: str, **attributes: str | float) -> Html:
+    """Return an element of HTML or SVG; underscores in the names of attributes stand for hyphens."""
+    given = "".join(f' {name.replace("_", "-")}="{html(str(x))}"' for name, x in attributes.items())
+    return Html(f"<{tag}{given}>{html(*content)}</{tag}>")
+
+
+def lines(pieces: Iterable[str]) -> Html:
+    """Return pieces of text and markup as lines."""
+    return Html("<br>".join(html(piece) for piece in pieces))
+
+
+class Pane:
+    """A place of a panel that shows markup; text that is none is shown sign by sign."""
+
+    def __init__(self, gui: Any, content: str = "") -> None:
+        self._handle = gui.add_html(_plain(content))
+
+    @property
+    def content(self) -> str:
+        """What it shows."""
+        return str(self._handle.content)
+
+    @content.setter
+    def content(self, content: str) -> None:
+        self._handle.content = _plain(content)
+
+    def remove(self) -> None:
+        """Take it out of its panel."""
+        self._handle.remove()
+
+
+def _plain(content: str) -> str:
+    """Return markup as viser takes it: a string of no other class."""
+    return str(html(content))

@@ -1,0 +1,100 @@
+"""The web server of a page: viser's, behind a gate, started and stopped in a limited time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from sarrus.errors import ArgumentError
+from sarrus.viewer.address import Address
+from sarrus.viewer.gate import Gate
+from sarrus.viewer.patience import ViewerError, within
+
+_START_SECONDS, _STOP_SECONDS = 30.0, 15.0
+_STARTING = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """A running server of viser's and the gate before it."""
+
+    viser: Any
+    gate: Gate
+
+    @property
+    def url(self) -> str:
+        """The address of its page."""
+        return self.gate.url(self.viser.get_port())
+
+
+class _GatedHost(str):
+    """The host that viser is given, with the gate for the server that it opens there."""
+
+    gate: Gate
+
+
+def start_server(address: Address, label: str) -> Served:
+    """Return a server at an address, which lets nobody in who does not know its token; `ViewerError` if it cannot."""
+    try:
+        import viser
+    except ImportError as error:
+        raise ArgumentError("the viewer needs viser: pip install 'sarrus[view]'", element="viser") from error
+    gate = Gate(address)
+    host = _GatedHost(address.ip)
+    host.gate = gate
+
+    def start() -> Any:
+        with _gated_serving():
+            return viser.ViserServer(host=host, port=address.port, verbose=False, label=label)
+
+    with _silence():
+        server = within(_START_SECONDS, start, f"no server came up at {host}:{address.port}", _stop)
+    if not gate.stands:
+        stop_server(server)
+        raise ViewerError(
+            f"viser {viser.__version__} opens its port in a way that cannot be guarded: pip install 'viser==1.1.1'"
+        )
+    return Served(server, gate)
+
+
+def stop_server(server: Any) -> None:
+    """Stop a server of viser's; its pages go grey."""
+    with _silence():
+        within(_STOP_SECONDS, lambda: _stop(server), "the server of the viewer did not stop")
+
+
+def _stop(server: Any) -> None:
+    server.stop()
+
+
+@contextmanager
+def _gated_serving() -> Iterator[None]:
+    """Have websockets put the gate of a gated host before what it serves there, while viser starts.
+
+    viser hands its own ``process_request`` to websockets and takes none from us. Other hosts are served as ever.
+    """
+    import websockets.asyncio.server as server
+
+    class Serve(server.serve):
+        def __init__(self, handler: Any, host: Any = None, port: Any = None, **options: Any) -> None:
+            if isinstance(host, _GatedHost):
+                options["process_request"] = host.gate.before(options.get("process_request"))
+            super().__init__(handler, host, port, **options)
+
+    with _STARTING:
+        usual, server.serve = server.serve, Serve  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            server.serve = usual  # type: ignore[misc]
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep viser's banner from the terminal."""
+    with redirect_stdout(StringIO()):
+        yield
