@@ -32,6 +32,7 @@ from typing import Any
 from sarrus.errors import ModelFileError, unknown_name
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
 from sarrus.mechanism.importing import Import, unique
+from sarrus.mechanism.loop_yaml import read_yaml
 from sarrus.mechanism.pose import Pose, vector
 
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
@@ -56,7 +57,7 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
     source, content = "loops", given
     if isinstance(given, str | Path):
         source = str(given)
-        content = _read_yaml(Path(given))
+        content = read_yaml(Path(given))
     if isinstance(content, Sequence) and not isinstance(content, str):
         content = {"loops": content}
     if not isinstance(content, Mapping):
@@ -167,20 +168,6 @@ def _joints_named(load: Import, motor: str, source: str) -> list[str]:
             f"{source}: " + unknown_name("motor joint", motor, scalar), element=motor, valid=scalar
         )
     return found
-
-
-def _read_yaml(path: Path) -> Any:
-    import yaml
-
-    if not path.is_file():
-        raise ModelFileError(f"{path}: no such file", element=str(path))
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not readable"
-        raise ModelFileError(f"{path}: malformed YAML{where}: {problem}", element=str(path)) from None
 
 
 def _list(content: Mapping[str, Any], key: str, source: str) -> list[Any]:

@@ -26,8 +26,6 @@ AXES = {
     "revolute2": 2,
     "gearbox": 2,
 }
-_READ = {"parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "physics"}
-_READ |= {"gearbox_ratio", "gearbox_reference_body"}
 # Older files write "no limit" as 1e16.
 _UNLIMITED = 1e15
 
@@ -104,10 +102,9 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
     axes = tuple(_axis(scope, here, element.find(tag), f"{label}: <{tag}>") for tag in tags)
     for tag in tags:
         _report_losses(importing.report, element.find(tag), tag, name)
-    for inner in element:
-        if inner.tag not in _READ:
-            inner_name = f"{name}/{inner.get('name', inner.tag)}"
-            importing.report.ignore(f"joint {inner.tag}", inner_name, "not part of the dynamics here")
+    for tag in ("axis", "axis2"):
+        if tag not in tags and element.find(tag) is not None:
+            _refuse_spare_axis(importing, element, tag, name, kind)
     reference = xml.text(element, "gearbox_reference_body")
     return SdfJoint(
         name=name,
@@ -121,6 +118,15 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
         ratio=xml.number(element, "gearbox_ratio", 1.0, label),
         reference_body=scope.body(reference, f"gearbox_reference_body of {label}") if reference else "",
     )
+
+
+def _refuse_spare_axis(importing: Import, joint: Element, tag: str, name: str, kind: str) -> None:
+    """Refuse the mimic of an axis that the joint's type does not have; without one the axis says nothing."""
+    reason = f"a joint of type {kind!r} has no <{tag}>"
+    if joint.find(f"{tag}/mimic") is not None:
+        importing.refuse("mimic", f"{name}/{tag}", reason, "put the mimic on an axis of a joint that has one")
+    else:
+        importing.report.ignore(f"joint {tag}", name, reason)
 
 
 def _pitch(element: Element, label: str) -> float:

@@ -15,7 +15,6 @@ from sarrus.mechanism.sdf_frames import Frame, Scope
 
 # SDF's default coefficient of sliding friction
 _FRICTION = 1.0
-_KNOWN_TAGS = {"pose", "inertial", "visual", "collision", "gravity", "kinematic"}
 
 
 def add_link(importing: Import, scope: Scope, link: Frame) -> None:
@@ -28,10 +27,6 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
     reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
     report.keep("link", name, reason)
     _refuse_what_moves_otherwise(importing, scope, element, name)
-    for child in element:
-        if child.tag not in _KNOWN_TAGS:
-            inner = f"{name}/{child.get('name', child.tag)}"
-            report.ignore(f"link {child.tag}", inner, "not part of the dynamics here")
 
 
 def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array, Array]:

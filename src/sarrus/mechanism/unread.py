@@ -1,0 +1,145 @@
+"""Elements of a URDF or SDF file that stand where no reader looks: told, and refused where a joint or loop is lost.
+
+A `Grammar` says which children the readers take from which element. `unread` compares a file with it, so that
+nothing has to be remembered by the readers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from sarrus.mechanism.importing import Import
+from sarrus.mechanism.model_xml import label_of
+
+# What makes a mechanism in one of the formats; in lower case.
+_STRUCTURE = ("world", "model", "robot", "link", "body", "include")
+_JOINING = ("joint", "freejoint", "mimic", "loop", "coupling", "equality", "connect", "weld")
+_PARTS = ("parent", "child", "predecessor", "successor", "axis", "axis2")
+BEARING = frozenset((*_STRUCTURE, *_JOINING, *_PARTS))
+# Elements whose content is a setting of other programs, in which the words above mean something else.
+FOREIGN = frozenset(["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "extension", "custom"])
+OPEN = "?"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the readers of one format take: context → its children, ``tag`` once or ``tag*`` any number of times.
+
+    The context of an element is "parent tag" and tag if the table has that, else its tag. One that is not in
+    the table has no children; ``?`` says that its children are not listed here, but none of `BEARING` is
+    among them.
+    """
+
+    format: str
+    children: Mapping[str, str]
+
+    def context(self, parent: str, tag: str) -> str:
+        """Return the entry of the table for a child of ``parent``."""
+        return f"{parent} {tag}" if f"{parent} {tag}" in self.children else tag
+
+    def places(self, tag: str) -> list[str]:
+        """Return the elements under which ``tag`` is read."""
+        return [
+            parent.rpartition(" ")[2]
+            for parent, words in self.children.items()
+            if {tag, f"{tag}*"} & set(words.split())
+        ]
+
+
+@dataclass(frozen=True)
+class Unread:
+    """One element that no reader takes: ``parent`` holds it; ``repeated`` if only the first of its tag is read.
+
+    ``within`` is the tag of the foreign element around it, if there is one.
+    """
+
+    element: Element
+    parent: Element
+    repeated: bool = False
+    within: str = ""
+
+    @property
+    def tag(self) -> str:
+        """The tag without its namespace."""
+        return local(self.element.tag)
+
+    @property
+    def bearing(self) -> bool:
+        """Whether a joint, link or loop may be lost with it."""
+        return self.tag.lower() in BEARING
+
+
+def local(tag: str) -> str:
+    """Return a tag without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
+    """Iterate over the elements that stand where no reader of the format looks, in file order.
+
+    Within one of these only those are listed that could be part of a mechanism.
+    """
+    stack = [(root, grammar.context("", root.tag))]
+    while stack:
+        parent, context = stack.pop()
+        words = [OPEN] if context == OPEN else grammar.children.get(context, "").split()
+        seen: set[str] = set()
+        inner = []
+        for child in parent:
+            tag = child.tag
+            repeated = tag in words and tag in seen
+            seen.add(tag)
+            if words == [OPEN] and local(tag).lower() not in BEARING:
+                inner.append((child, OPEN))
+            elif (tag in words and not repeated) or f"{tag}*" in words:
+                inner.append((child, grammar.context(context, tag)))
+            else:
+                yield Unread(child, parent, repeated)
+                yield from _inside(child)
+        stack += reversed(inner)
+
+
+def _inside(outer: Element) -> Iterator[Unread]:
+    """Iterate over what could be part of a mechanism inside an element that is not read."""
+    stack = [(outer, outer.tag if _foreign(outer) else "")]
+    while stack:
+        parent, within = stack.pop()
+        inner = []
+        for child in parent:
+            if local(child.tag).lower() in BEARING:
+                yield Unread(child, parent, within=within)
+            inner.append((child, within or (child.tag if _foreign(child) else "")))
+        stack += reversed(inner)
+
+
+def _foreign(element: Element) -> bool:
+    return local(element.tag) in FOREIGN or element.tag.startswith("{")
+
+
+def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
+    """Refuse an unread element with which a joint, a link or a loop may be lost; a foreign one is only listed.
+
+    A foreign joint that names a parent and a child is a joint all the same: robots in URDF close their loops
+    so for Gazebo.
+    """
+    element, inside = found.element, f"<{found.tag}> inside <{local(found.parent.tag)}>"
+    name = element.get("name") or (element.text or "").strip() or element.get("link") or element.get("joint")
+    joins = element.find("parent") is not None and element.find("child") is not None
+    if found.within and not joins:
+        load.report.ignore(f"<{found.tag}>", name or "", f"a setting of <{local(found.within)}>")
+        return
+    if found.repeated:
+        reason = f"a second {inside} is not read"
+        remedy = f"leave one <{found.tag}> in {label_of(found.parent)}"
+    elif element.tag != found.tag:
+        namespace = element.tag[1:].partition("}")[0]
+        reason, remedy = f"the namespace {namespace!r} is not read", f"write it in words of {grammar.format}"
+    else:
+        places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
+        reason = f"{inside} is not read"
+        remedy = f"put it under {' or '.join(places)}" if places else f"write it in words of {grammar.format}"
+        if places and found.tag != found.tag.lower():
+            remedy += f" as <{found.tag.lower()}>"
+    load.refuse(f"<{found.tag}>", name or "", reason, remedy)
