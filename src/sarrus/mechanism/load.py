@@ -67,7 +67,8 @@ def load(
             f"{file}: a number in it is too large to compute with ({error})", element=str(file)
         ) from None
     except ModelError as error:
-        if file.name in str(error):
+        named = [file.name] + ([Path(loops).name] if isinstance(loops, (str, os.PathLike)) else [])
+        if any(name in str(error) for name in named):
             raise
         raise type(error)(f"{file}: {error}", element=error.element, valid=error.valid) from None
 

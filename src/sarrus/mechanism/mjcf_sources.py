@@ -16,6 +16,7 @@ from sarrus.errors import ModelFileError
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.model_text import decode, is_file, read_bytes
 from sarrus.mechanism.model_xml import label_of, parse_xml
+from sarrus.mechanism.mujoco_compiler import refuse_formats
 
 MAX_FILES = 500
 MAX_ATTACH_DEPTH = 20
@@ -60,7 +61,9 @@ class Sources:
                 f"{file}: MuJoCo reads MJCF as UTF-8 whatever it declares; save the file as UTF-8",
                 element=str(file),
             )
-        return parse_xml(file)
+        root = parse_xml(file)
+        refuse_formats(file, root)
+        return root
 
     def compare(self, load: Import, model: Any) -> None:
         """Refuse equalities and joints that are in the files and not in the compiled model."""

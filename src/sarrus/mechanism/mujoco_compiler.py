@@ -12,6 +12,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from sarrus.mechanism.report import ImportReport
 _TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 # what MuJoCo's messages say of bodies that are too light for it
 _TOO_LIGHT = ("mass and inertia of moving bodies", "inertia must have positive eigenvalues")
+# attributes that are no names or keywords
+_FREE_TEXT = ("file", "filename", "data")
 _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
 
@@ -50,6 +53,19 @@ class Compiled:
             moments -= extra_moment
             moments[np.abs(moments) < 1e-12 * extra_moment] = 0.0
         return mass, m.body_ipos[body].copy(), (rotation * moments) @ rotation.T
+
+
+def refuse_formats(path: Path, root: Element) -> None:
+    """Raise for a percent sign in an attribute: MuJoCo's parser takes some for the format of a message, and crashes."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if "%" in value and key not in _FREE_TEXT:
+                label = f"<{element.tag}>"
+                raise ModelFileError(
+                    f"{path}: {label} has a percent sign in {key!r}: {value!r}; MuJoCo's parser takes it for a "
+                    "format, so write it without",
+                    element=label,
+                )
 
 
 def message_of(error: Exception | Warning | str) -> str:

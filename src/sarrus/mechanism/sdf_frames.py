@@ -21,6 +21,8 @@ from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sdf_xml import Version
 
 MODEL_FRAME = "__model__"
+# Frames that are given in frames before them are placed one after the other; only forward references add up.
+MAX_CHAIN = 100
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,12 @@ class Scope:
         if name in self._visiting:
             chain = " -> ".join([*self._visiting[self._visiting.index(name) :], name])
             raise ModelError(f"{self.label}: {attribute} goes round in a circle: {chain}", element=name)
+        if len(self._visiting) >= MAX_CHAIN:
+            raise ModelError(
+                f"{self.label}: {attribute} leads through more than {MAX_CHAIN} frames; give the pose of "
+                f"{name!r} in a frame that is nearer or stands before it",
+                element=name,
+            )
         self._visiting.append(name)
         try:
             yield

@@ -124,15 +124,16 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     A foreign joint that names a parent and a child is a joint all the same: robots in URDF close their loops
     so for Gazebo.
     """
-    element, inside = found.element, f"<{found.tag}> inside <{local(found.parent.tag)}>"
-    name = element.get("name") or (element.text or "").strip() or element.get("link") or element.get("joint")
+    element, inside = found.element, f"<{found.tag}> inside {label_of(found.parent)}"
+    names = (element.get("name"), (element.text or "").strip(), element.get("link"), found.parent.get("name"))
+    name = next(filter(None, names), found.tag)
     joins = element.find("parent") is not None and element.find("child") is not None
     if found.within and not joins:
-        load.report.ignore(f"<{found.tag}>", name or "", f"a setting of <{local(found.within)}>")
+        load.report.ignore(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
         return
     if found.repeated:
         reason = f"a second {inside} is not read"
-        remedy = f"leave one <{found.tag}> in {label_of(found.parent)}"
+        remedy = "leave one of them"
     elif element.tag != found.tag:
         namespace = element.tag[1:].partition("}")[0]
         reason, remedy = f"the namespace {namespace!r} is not read", f"write it in words of {grammar.format}"
@@ -142,4 +143,4 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
         remedy = f"put it under {' or '.join(places)}" if places else f"write it in words of {grammar.format}"
         if places and found.tag != found.tag.lower():
             remedy += f" as <{found.tag.lower()}>"
-    load.refuse(f"<{found.tag}>", name or "", reason, remedy)
+    load.refuse(f"<{found.tag}>", name, reason, remedy)

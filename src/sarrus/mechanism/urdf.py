@@ -20,7 +20,7 @@ from sarrus.mechanism.loops import LoopFile, add_loops, read_loops
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.mjcf import ExtraJoint, build
 from sarrus.mechanism.model_xml import parse_xml, real
-from sarrus.mechanism.mujoco_compiler import compile_spec, message_of
+from sarrus.mechanism.mujoco_compiler import compile_spec, message_of, refuse_formats
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.urdf_actuators import add_transmissions
 from sarrus.mechanism.urdf_geometry import prepare_geometry
@@ -55,6 +55,7 @@ def load_urdf(
     load = Import(path, mechanism, strict)
     loop_file = None if loops is None else read_loops(loops)
     list_unread(load, root)
+    refuse_formats(path, root)
     _check_names(root, path)
     children = {_link_of(j, "child", path): j for j in root.findall("joint")}
     prepared = _prepare(load, root, loop_file)
