@@ -133,11 +133,12 @@ def _sdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
         elif kind.strip("<>") in ("mimic", "include", "loop", "coupling", "equality", "connect", "weld"):
             told[kind.strip("<>")] += 1
     for tag, _, element in elements:
-        name = (element.get("name") or "").strip()
-        if tag == "joint":
-            wanted[f"joint {(name or (element.text or '').strip()).split('::')[-1]}"] += 1
-        elif tag == "link":
-            wanted[f"link {(name or (element.text or '').strip()).split('::')[-1]}"] += 1
+        name = (element.get("name") or element.text or "").strip().split("::")[-1]
+        if tag in ("joint", "link") and name:
+            wanted[f"{tag} {name}"] += 1
+        elif tag in ("joint", "link"):
+            wanted[f"unnamed {tag}"] += 1
+            told[f"unnamed {tag}"] = _entries(report, f"<{tag}>")
         elif tag in ("model", "mimic", "include", "loop", "coupling", "equality", "connect", "weld"):
             wanted[tag] += 1
     yield from _missing(wanted, told)

@@ -65,7 +65,8 @@ _MJCF = f"""<mujoco model="all">
       <geom name="ga" type="box" size="1 1 1" mass="0" material="red"/><site name="sa" pos="0.5 0 0"/>
       <body name="b" pos="1 0 0">{_INERTIA}<joint name="jb" axis="0 1 0"/>
       <joint name="jc" type="slide" axis="1 0 0"/>
-        <site name="sb"/><frame pos="0 0 1"><body name="c">{_INERTIA}<joint name="jd" type="ball"/></body></frame></body>
+        <site name="sb"/><frame pos="0 0 1"><body name="c">{_INERTIA}<joint name="jd" type="ball"/></body></frame>
+      </body>
     </body>
     <body name="d" pos="0 2 0">{_INERTIA}<freejoint name="fd"/><site name="sd"/></body>
     <body name="m" mocap="true"><geom type="sphere" size="0.1"/></body>

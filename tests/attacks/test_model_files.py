@@ -21,7 +21,9 @@ LOOP = '<loop name="lost" type="revolute"><predecessor link="c"/><successor link
 JOINT = '<joint name="lost" type="revolute"><parent>a</parent><child>c</child></joint>'
 
 
-def read(folder: Path, name: str, content: str | bytes, loops: str | bytes = "", **options: object) -> Mechanism:
+def read(
+    folder: Path, name: str, content: str | bytes, loops: str | bytes = "", **options: object
+) -> Mechanism:
     """Load a file with this content, beside the part that all.sdf includes, and with a loop file if there is one."""
     given = {"part.sdf": SOURCES_OF_PARTS, name: content, "loops.yaml": loops}
     write(Case(name, {k: v.encode() if isinstance(v, str) else v for k, v in given.items()}), folder)
@@ -45,8 +47,8 @@ def test_mutated_files_in_small_numbers() -> None:
         ("m.urdf", URDF, '<link name="b">', '<link name="b">' + LOOP, ("<loop>", "lost"), "<robot>"),
         ("m.urdf", URDF, '<joint name="jb" type="continuous">', "\\g<0>" + LOOP, ("<loop>", "lost"), "<robot>"),
         ("m.urdf", URDF, '<limit lower="-1" upper="1" effort="0" velocity="0"/>',
-         '<limit lower="-1" upper="1"><mimic joint="jb"/></limit>', ("<mimic>", "limit"), "<joint>"),
-        ("m.urdf", URDF, "<mujoco>", '<mujoco><equality><connect body1="a"/></equality>', ("<equality>", "x"), "URDF"),
+         '<limit lower="-1" upper="1"><mimic joint="jb"/></limit>', ("<mimic>", "jc"), "<joint>"),
+        ("m.urdf", URDF, "<mujoco>", '<mujoco><equality><connect body1="a"/></equality>', ("<equality>", "all"), "URDF"),
         ("m.urdf", URDF, '<link name="c">', '<link name="c"><link name="lost"/>', ("<link>", "lost"), "<robot>"),
         ("m.urdf", URDF, '<mimic joint="jb"/>', '<mimic joint="jb"/><mimic joint="ja"/>', ("<mimic>", "jc"), "one"),
         ("m.urdf", URDF, "</robot>", LOOP.replace("loop", "Loop") + "</robot>", ("<Loop>", "lost"), "as <loop>"),
@@ -55,7 +57,7 @@ def test_mutated_files_in_small_numbers() -> None:
         ("m.sdf", SDF, "</frame>", JOINT + "</frame>", ("<joint>", "lost"), "<model>"),
         ("m.sdf", SDF, "0 0 1 0 0 0</pose>", "0 0 1 0 0 0" + JOINT + "</pose>", ("<joint>", "lost"), "<model>"),
         ("m.sdf", SDF, '<joint name="jx" type="fixed">',
-         '\\g<0><axis><mimic joint="jx"/></axis>', ("mimic", "n::jx/axis"), "has one"),
+         '\\g<0><axis><mimic joint="jx"/></axis>', ("mimic", "n::jx/axis"), "has the coordinate"),
     ],
 )  # fmt: skip
 def test_what_stands_at_a_wrong_place_is_refused(
@@ -63,13 +65,11 @@ def test_what_stands_at_a_wrong_place_is_refused(
 ) -> None:
     assert text.count(old) == 1
     broken = text.replace(old, new.replace("\\g<0>", old))
-    with pytest.raises(UnsupportedElementError, match=r"(not read|has no <axis>).*To go on: ") as caught:
+    with pytest.raises(UnsupportedElementError, match=r"(not read|no such coordinate).*To go on: ") as caught:
         read(tmp_path, name, broken)
     assert remedy in str(caught.value)
     report = read(tmp_path, name, broken, strict=False).report
-    assert entry[0] in {e.kind for e in report.refused}
-    if entry[1] in str(caught.value):
-        assert entry in {(e.kind, e.name) for e in report.refused}
+    assert entry in {(e.kind, e.name) for e in report.refused}
 
 
 def test_settings_of_plugins_are_listed(tmp_path: Path) -> None:
@@ -115,11 +115,11 @@ def test_encodings_that_are_said(tmp_path: Path, name: str, encoding: str) -> No
     ("content", "text"),
     [
         (URDF.replace("all", "ä").encode("latin-1"), "byte 13 in line 1 is no UTF-8; save the file as UTF-8"),
-        (URDF.encode("utf-16-le"), "malformed XML"),
+        (URDF.encode("utf-16-le"), "null character in line 1; save the file as UTF-8"),
         (b'<?xml version="1.0" encoding="klingon"?><robot/>', "encoding 'klingon', which is not read"),
         (b'<?xml version="1.0" encoding="hex"?><robot/>', "encoding 'hex', which is not read"),
         (b"\xff\xfe<robot/>" + b"x", "is no UTF-16"),
-        (b"<robot\0/>", "malformed XML"),
+        (b"<robot\0/>", "null character in line 1"),
         (b"", "malformed XML at line 1.*no element found"),
         (b'<!DOCTYPE robot [<!ENTITY j "<joint/>">]><robot>&j;</robot>', "defines entities"),
     ],
@@ -148,7 +148,9 @@ def test_deep_nesting_has_one_named_error(tmp_path: Path, name: str) -> None:
 
 def test_long_chains_of_frames(tmp_path: Path) -> None:
     def chain(links: list[int]) -> str:
-        text = "".join(f'<link name="l{i}"><pose relative_to="l{i - 1}">1 0 0 0 0 0</pose></link>' for i in links)
+        text = "".join(
+            f'<link name="l{i}"><pose relative_to="l{i - 1}">1 0 0 0 0 0</pose></link>' for i in links
+        )
         return f'<sdf version="1.9"><model name="m"><link name="l0"/>{text}</model></sdf>'
 
     rope = read(tmp_path, "m.sdf", chain(list(range(1, 400))))
@@ -179,7 +181,11 @@ def test_includes_are_bounded(tmp_path: Path) -> None:
 
 # --- what MuJoCo's own parser does not survive, or leaves out --------------------------------------
 
-ATTACH = '<asset><model name="x" file="{}"/></asset><worldbody>' + BODY + '<attach model="x" body="{}" prefix="p"/></worldbody>'
+ATTACH = (
+    '<asset><model name="x" file="{}"/></asset><worldbody>'
+    + BODY
+    + '<attach model="x" body="{}" prefix="p"/></worldbody>'
+)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,7 @@ ATTACH = '<asset><model name="x" file="{}"/></asset><worldbody>' + BODY + '<atta
         (ATTACH.format("m.xml", "b"), r"'m\.xml' is attached to itself"),
         ('<worldbody><replicate count="1e9"><geom size="1"/></replicate></worldbody>', r"makes 1e\+09 copies"),
         ('<size nkey="1000000"/><worldbody/>', r"<size>: nkey is 1e\+06; at most 10,000"),
-        ('<asset><hfield name="h" nrow="1000000" ncol="1000000" size="1 1 1 1"/></asset>', r"'h': nrow × ncol is 1e\+12"),
+        ('<asset><hfield name="h" nrow="1000000" ncol="1000000"/></asset>', r"'h': nrow × ncol is 1e\+12"),
         ('<worldbody><body><joint class="%s%n"/></body></worldbody>', r"percent sign in 'class'"),
     ],
 )  # fmt: skip
@@ -204,7 +210,9 @@ def test_equalities_that_an_attached_body_does_not_carry_are_refused(tmp_path: P
     ).replace("cody", "body")
     (tmp_path / "part.xml").write_text(part)
     text = f"<mujoco>{ATTACH.format('part.xml', 'b')}</mujoco>"
-    with pytest.raises(UnsupportedElementError, match=r"equality '1 of 2' cannot be kept: MuJoCo leaves them out"):
+    with pytest.raises(
+        UnsupportedElementError, match=r"equality '1 of 2' cannot be kept: MuJoCo leaves them out"
+    ):
         read(tmp_path, "m.xml", text)
     mechanism = read(tmp_path, "m.xml", text, strict=False)
     assert len(mechanism.closures) == 1

@@ -80,7 +80,9 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
         )
     for name, kind in zip(names, types, strict=True):
         if names.count(name) > 1:
-            raise ModelFileError(f"{source}: joint_name has {name!r} twice; a joint has one type", element=name)
+            raise ModelFileError(
+                f"{source}: joint_name has {name!r} twice; a joint has one type", element=name
+            )
         if kind not in _JOINT_TYPES:
             raise ModelFileError(
                 f"{source}: joint {name!r}: " + unknown_name("joint_type", str(kind), _JOINT_TYPES),

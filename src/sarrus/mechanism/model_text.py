@@ -80,7 +80,7 @@ def decode(path: Path, content: bytes) -> str:
     if encoding is None:
         encoding = _declared(path, content)
     try:
-        return content.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         name = encoding.removesuffix("-sig").upper()
@@ -88,6 +88,12 @@ def decode(path: Path, content: bytes) -> str:
             f"{path}: byte {error.start} in line {line} is no {name}; save the file as UTF-8",
             element=str(path),
         ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ModelFileError(
+            f"{path}: a null character in line {line}; save the file as UTF-8", element=str(path)
+        )
+    return text
 
 
 def _declared(path: Path, content: bytes) -> str:

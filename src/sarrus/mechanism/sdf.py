@@ -22,7 +22,7 @@ from sarrus.mechanism.sdf_attach import attach, close
 from sarrus.mechanism.sdf_couplings import add_couplings, coupled_joints
 from sarrus.mechanism.sdf_frames import Scope
 from sarrus.mechanism.sdf_grammar import list_unread
-from sarrus.mechanism.sdf_joints import SdfJoint, read_joint
+from sarrus.mechanism.sdf_joints import SdfJoint, read_joint, refuse_mimics
 from sarrus.mechanism.sdf_links import add_link
 from sarrus.mechanism.sdf_scopes import read_world
 from sarrus.mechanism.sdf_tree import choose_tree, parts
@@ -139,9 +139,7 @@ def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: di
                 gearboxes.append(joint)
             elif {joint.parent, joint.child} <= immovable:
                 importing.report.ignore("joint", joint.name, "both of its bodies are fixed to the world")
-                for tag in ("axis", "axis2"):
-                    if frame.element.find(f"{tag}/mimic") is not None:
-                        importing.report.ignore("mimic", f"{joint.name}/{tag}", "its joint cannot move")
+                refuse_mimics(importing, frame.element, joint.name, "its joint is fixed to the world")
             else:
                 joints.append(joint)
     roots = _roots(importing, world, joints, poses, owners, immovable)

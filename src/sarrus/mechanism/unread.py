@@ -52,11 +52,13 @@ class Grammar:
 class Unread:
     """One element that no reader takes: ``parent`` holds it; ``repeated`` if only the first of its tag is read.
 
-    ``within`` is the tag of the foreign element around it, if there is one.
+    ``owner`` is the name of the nearest element around it that has one, ``within`` the tag of the foreign element
+    around it, if there is one.
     """
 
     element: Element
     parent: Element
+    owner: str
     repeated: bool = False
     within: str = ""
 
@@ -81,9 +83,10 @@ def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
 
     Within one of these only those are listed that could be part of a mechanism.
     """
-    stack = [(root, grammar.context("", root.tag))]
+    stack = [(root, grammar.context("", root.tag), "")]
     while stack:
-        parent, context = stack.pop()
+        parent, context, owner = stack.pop()
+        owner = parent.get("name") or owner
         words = [OPEN] if context == OPEN else grammar.children.get(context, "").split()
         seen: set[str] = set()
         inner = []
@@ -92,25 +95,26 @@ def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
             repeated = tag in words and tag in seen
             seen.add(tag)
             if words == [OPEN] and local(tag).lower() not in BEARING:
-                inner.append((child, OPEN))
+                inner.append((child, OPEN, owner))
             elif (tag in words and not repeated) or f"{tag}*" in words:
-                inner.append((child, grammar.context(context, tag)))
+                inner.append((child, grammar.context(context, tag), owner))
             else:
-                yield Unread(child, parent, repeated)
-                yield from _inside(child)
+                yield Unread(child, parent, owner, repeated)
+                yield from _inside(child, owner)
         stack += reversed(inner)
 
 
-def _inside(outer: Element) -> Iterator[Unread]:
+def _inside(outer: Element, owner: str) -> Iterator[Unread]:
     """Iterate over what could be part of a mechanism inside an element that is not read."""
-    stack = [(outer, outer.tag if _foreign(outer) else "")]
+    stack = [(outer, owner, outer.tag if _foreign(outer) else "")]
     while stack:
-        parent, within = stack.pop()
+        parent, owner, within = stack.pop()
+        owner = parent.get("name") or owner
         inner = []
         for child in parent:
             if local(child.tag).lower() in BEARING:
-                yield Unread(child, parent, within=within)
-            inner.append((child, within or (child.tag if _foreign(child) else "")))
+                yield Unread(child, parent, owner, within=within)
+            inner.append((child, owner, within or (child.tag if _foreign(child) else "")))
         stack += reversed(inner)
 
 
@@ -125,7 +129,9 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     so for Gazebo.
     """
     element, inside = found.element, f"<{found.tag}> inside {label_of(found.parent)}"
-    names = (element.get("name"), (element.text or "").strip(), element.get("link"), found.parent.get("name"))
+    if found.owner and not found.parent.get("name"):
+        inside += f" of {found.owner!r}"
+    names = (element.get("name"), (element.text or "").strip(), element.get("link"), found.owner)
     name = next(filter(None, names), found.tag)
     joins = element.find("parent") is not None and element.find("child") is not None
     if found.within and not joins:
