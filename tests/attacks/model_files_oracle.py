@@ -123,7 +123,7 @@ def _urdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
 def _sdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
     report, wanted, told = mechanism.report, Counter[str](), Counter[str]()
     for entry in report:
-        kind, last = entry.kind.lower(), entry.name.split("::")[-1]
+        kind, last = entry.kind.lower(), _last(entry.name)
         if kind in ("joint", "gearbox", "<joint>"):
             told[f"joint {last}"] += 1
         elif kind in ("link", "<link>"):
@@ -133,7 +133,7 @@ def _sdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
         elif kind.strip("<>") in ("mimic", "include", "loop", "coupling", "equality", "connect", "weld"):
             told[kind.strip("<>")] += 1
     for tag, _, element in elements:
-        name = (element.get("name") or element.text or "").strip().split("::")[-1]
+        name = _last((element.get("name") or element.text or "").strip())
         if tag in ("joint", "link") and name:
             wanted[f"{tag} {name}"] += 1
         elif tag in ("joint", "link"):
@@ -142,6 +142,11 @@ def _sdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
         elif tag in ("model", "mimic", "include", "loop", "coupling", "equality", "connect", "weld"):
             wanted[tag] += 1
     yield from _missing(wanted, told)
+
+
+def _last(name: str) -> str:
+    """Return the last part of a name that is not empty."""
+    return next(filter(None, reversed(name.split("::"))), name[:2])
 
 
 def _mjcf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
@@ -169,7 +174,7 @@ def _unknown(elements: list[Any], report: Any) -> list[str]:
     return [
         f"<{local(element.tag)}> under {'/'.join(above)}"
         for tag, above, element in elements
-        if local(element.tag) not in _KNOWN
+        if local(element.tag) not in _KNOWN | _DRAWN
         and not outside & set(above)
         and not any(part not in _KNOWN or f"<{part}>" in kinds for part in above)
         and local(element.tag) not in kinds

@@ -48,7 +48,8 @@ def test_mutated_files_in_small_numbers() -> None:
         ("m.urdf", URDF, '<joint name="jb" type="continuous">', "\\g<0>" + LOOP, ("<loop>", "lost"), "<robot>"),
         ("m.urdf", URDF, '<limit lower="-1" upper="1" effort="0" velocity="0"/>',
          '<limit lower="-1" upper="1"><mimic joint="jb"/></limit>', ("<mimic>", "jc"), "<joint>"),
-        ("m.urdf", URDF, "<mujoco>", '<mujoco><equality><connect body1="a"/></equality>', ("<equality>", "all"), "URDF"),
+        ("m.urdf", URDF, "<mujoco>",
+         '<mujoco><equality><connect body1="a"/></equality>', ("<equality>", "all"), "URDF"),
         ("m.urdf", URDF, '<link name="c">', '<link name="c"><link name="lost"/>', ("<link>", "lost"), "<robot>"),
         ("m.urdf", URDF, '<mimic joint="jb"/>', '<mimic joint="jb"/><mimic joint="ja"/>', ("<mimic>", "jc"), "one"),
         ("m.urdf", URDF, "</robot>", LOOP.replace("loop", "Loop") + "</robot>", ("<Loop>", "lost"), "as <loop>"),
@@ -230,12 +231,25 @@ def test_equalities_that_an_attached_body_does_not_carry_are_refused(tmp_path: P
         ('<mimic joint="jb"/>', '<mimic joint="jc"/>', "joint 'jc': mimic: it follows itself"),
         ('mass value="1"', 'mass value="-nan"', "<mass> has NaN in 'value'"),
         ('mass value="1"', 'mass value="inf"', "mass must be finite"),
+        (
+            '<mass value="1"/>',
+            '<origin xyz="1e200 0 0"/><mass value="1"/>',
+            "com must be at most 1e.100 in size",
+        ),
         ('<ratio value="3"/>', '<ratio value="1d3"/>', "ratio must be 1 numbers"),
     ],
 )
 def test_numbers_and_references(tmp_path: Path, old: str, new: str, text: str) -> None:
     with pytest.raises(ModelError, match=rf"m\.urdf.*{text}"):
         read(tmp_path, "m.urdf", URDF.replace(old, new))
+
+
+def test_warnings_of_mujoco_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    report = read(
+        tmp_path, "m.urdf", URDF.replace('lower="-1" upper="1" effort="5"', 'lower="1" upper="1"')
+    ).report
+    assert any("equal lower and upper limits" in entry.reason for entry in report.warned)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:

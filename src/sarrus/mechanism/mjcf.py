@@ -23,7 +23,7 @@ from sarrus.mechanism.mjcf_sources import survey_sources
 from sarrus.mechanism.mjcf_survey import disabled, survey
 from sarrus.mechanism.mjcf_tendons import add_tendons
 from sarrus.mechanism.model_xml import parse_xml
-from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec, message_of
+from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec, message_of, warnings_in
 from sarrus.mechanism.pose import Array, Pose
 
 
@@ -43,7 +43,8 @@ def load_mjcf(path: Path, *, strict: bool = True) -> Import:
     mechanism.report.source = str(path)
     sources = survey_sources(path)
     try:
-        spec = _parse(path, root)
+        with warnings_in(mechanism.report, path):
+            spec = _parse(path, root)
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
         raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
     compiled = compile_spec(spec, path, mechanism.report)

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -24,6 +27,7 @@ from sarrus.mechanism.report import ImportReport
 _TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 # what MuJoCo's messages say of bodies that are too light for it
 _TOO_LIGHT = ("mass and inertia of moving bodies", "inertia must have positive eigenvalues")
+_HANDLER = Lock()  # MuJoCo has one handler of warnings for all threads
 # attributes that are no names or keywords
 _FREE_TEXT = ("file", "filename", "data")
 _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
@@ -68,6 +72,20 @@ def refuse_formats(path: Path, root: Element) -> None:
                 )
 
 
+@contextmanager
+def warnings_in(report: ImportReport, path: Path) -> Iterator[None]:
+    """List what MuJoCo warns of, which it would otherwise write to the terminal and to a file MUJOCO_LOG.TXT."""
+    import mujoco
+
+    with _HANDLER:
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda text: report.warn("MuJoCo", path.name, message_of(text)))
+        try:
+            yield
+        finally:
+            mujoco.set_mju_user_warning(before)
+
+
 def message_of(error: Exception | Warning | str) -> str:
     """Return MuJoCo's error message on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -81,7 +99,7 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
     weighed = _weighed_by_mesh(spec)
     while True:
         try:
-            with warnings.catch_warnings(record=True) as caught:
+            with warnings.catch_warnings(record=True) as caught, warnings_in(report, path):
                 warnings.simplefilter("always")
                 model = spec.compile()
             for warning in caught:

@@ -70,12 +70,13 @@ class Scope:
         self.links: list[Frame] = []
         self.joints: list[Frame] = []
         self.nested: dict[str, Scope] = {}
+        self._named: dict[str, list[Frame]] = {}
         self._poses: dict[str, Pose] = {}
         self._visiting: list[str] = []
 
     def add(self, frame: Frame) -> None:
         """Register a frame. Before version 1.7 joints were no frames and could share the name of a link."""
-        same = [f for f in (*self.frames.values(), *self.joints) if f.name == frame.name]
+        same = self._named.setdefault(frame.name, [])
         clash = [f for f in same if f.tag == frame.tag or self.version >= (1, 7)]
         if clash:
             raise ModelError(
@@ -89,6 +90,7 @@ class Scope:
             self.links.append(frame)
         if not same or frame.tag == "link":
             self.frames[frame.name] = frame
+        same.append(frame)
 
     def full(self, name: str) -> str:
         """Return the name of an element of this scope as the mechanism knows it."""

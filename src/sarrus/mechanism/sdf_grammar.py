@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from sarrus.mechanism.importing import Import
-from sarrus.mechanism.unread import Grammar, local, refuse_bearing, unread
+from sarrus.mechanism.unread import Grammar, local, refuse_bearing, unread, warn_of_attributes
 
 SDF = Grammar(
     "SDF",
@@ -30,12 +30,25 @@ SDF = Grammar(
         "dynamics": "damping friction spring_stiffness spring_reference",
         "mimic": "multiplier offset reference",
     },
+    {
+        "include": "merge",
+        "model": "name canonical_link placement_frame",
+        "link": "name",
+        "frame": "name attached_to",
+        "joint": "name type",
+        "pose": "relative_to degrees rotation_format",
+        "axis": "",
+        "axis2": "",
+        "xyz": "expressed_in",
+        "mimic": "joint axis",
+    },
 )
 _SCOPES = ("sdf", "world", "model")
 
 
 def list_unread(load: Import, root: Element) -> None:
     """List what is not read: a joint, link or model at a wrong place is refused, the rest ignored by name."""
+    warn_of_attributes(load, SDF, root)
     for found in unread(SDF, root):
         name, holder = found.element.get("name") or found.tag, local(found.parent.tag)
         outer = found.parent.get("name")

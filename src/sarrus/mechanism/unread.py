@@ -29,11 +29,12 @@ class Grammar:
 
     The context of an element is "parent tag" and tag if the table has that, else its tag. One that is not in
     the table has no children; ``?`` says that its children are not listed here, but none of `BEARING` is
-    among them.
+    among them. ``attributes`` is the same for attributes; a context that it has not may have any.
     """
 
     format: str
     children: Mapping[str, str]
+    attributes: Mapping[str, str]
 
     def context(self, parent: str, tag: str) -> str:
         """Return the entry of the table for a child of ``parent``."""
@@ -83,25 +84,51 @@ def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
 
     Within one of these only those are listed that could be part of a mechanism.
     """
-    stack = [(root, grammar.context("", root.tag), "")]
-    while stack:
-        parent, context, owner = stack.pop()
-        owner = parent.get("name") or owner
-        words = [OPEN] if context == OPEN else grammar.children.get(context, "").split()
-        seen: set[str] = set()
-        inner = []
-        for child in parent:
-            tag = child.tag
-            repeated = tag in words and tag in seen
-            seen.add(tag)
-            if words == [OPEN] and local(tag).lower() not in BEARING:
-                inner.append((child, OPEN, owner))
-            elif (tag in words and not repeated) or f"{tag}*" in words:
-                inner.append((child, grammar.context(context, tag), owner))
-            else:
+    for parent, context, owner in _read(grammar, root):
+        for child, inner, repeated in _children(grammar, parent, context):
+            if inner is None:
                 yield Unread(child, parent, owner, repeated)
                 yield from _inside(child, owner)
+
+
+def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
+    """List the attributes that no reader takes, of the elements that the grammar has attributes for."""
+    for element, context, owner in _read(grammar, root):
+        known = grammar.attributes.get(context)
+        for key, value in element.attrib.items():
+            if known is None or key in known.split() or key.startswith("{") or not value.strip():
+                continue
+            reason = f"not read; <{element.tag}> has {known.replace(' ', ', ') or 'no attribute'}"
+            load.report.warn(f"<{element.tag}> attribute", f"{owner}: {key}" if owner else key, reason)
+
+
+def _read(grammar: Grammar, root: Element) -> Iterator[tuple[Element, str, str]]:
+    """Iterate over the elements that are read, each with its context and the nearest name around or on it."""
+    stack = [(root, grammar.context("", root.tag), "")]
+    while stack:
+        element, context, owner = stack.pop()
+        owner = element.get("name") or owner
+        yield element, context, owner
+        inner = [
+            (child, at, owner) for child, at, _ in _children(grammar, element, context) if at is not None
+        ]
         stack += reversed(inner)
+
+
+def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple[Element, str | None, bool]]:
+    """Iterate over (child, its context or None if it is not read, whether that is because it is the second)."""
+    words = [OPEN] if context == OPEN else grammar.children.get(context, "").split()
+    seen: set[str] = set()
+    for child in parent:
+        tag = child.tag
+        repeated = tag in words and tag in seen
+        seen.add(tag)
+        if words == [OPEN]:
+            yield child, None if local(tag).lower() in BEARING else OPEN, False
+        elif (tag in words and not repeated) or f"{tag}*" in words:
+            yield child, grammar.context(context, tag), False
+        else:
+            yield child, None, repeated
 
 
 def _inside(outer: Element, owner: str) -> Iterator[Unread]:

@@ -20,7 +20,7 @@ from sarrus.mechanism.loops import LoopFile, add_loops, read_loops
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.mjcf import ExtraJoint, build
 from sarrus.mechanism.model_xml import parse_xml, real
-from sarrus.mechanism.mujoco_compiler import compile_spec, message_of, refuse_formats
+from sarrus.mechanism.mujoco_compiler import compile_spec, message_of, refuse_formats, warnings_in
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.urdf_actuators import add_transmissions
 from sarrus.mechanism.urdf_geometry import prepare_geometry
@@ -62,7 +62,8 @@ def load_urdf(
     if floating_base:
         _float(root, children, prepared, path)
     try:
-        spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+        with warnings_in(mechanism.report, path):
+            spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
         raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
     build(load, compile_spec(spec, path, load.report), prepared.extra_joints, prefer_visual=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from xml.etree.ElementTree import Element
 
 from sarrus.mechanism.importing import Import
-from sarrus.mechanism.unread import Grammar, local, refuse_bearing, unread
+from sarrus.mechanism.unread import Grammar, local, refuse_bearing, unread, warn_of_attributes
 
 URDF = Grammar(
     "URDF",
@@ -32,6 +32,23 @@ URDF = Grammar(
         "predecessor": "origin",
         "successor": "origin",
     },
+    {
+        "joint": "name type independent",
+        "origin": "xyz rpy",
+        "parent": "link",
+        "child": "link",
+        "axis": "xyz",
+        "limit": "lower upper effort velocity",
+        "dynamics": "damping friction",
+        "mimic": "joint multiplier offset",
+        "mass": "value",
+        "inertia": "ixx ixy ixz iyy iyz izz",
+        "loop": "name type",
+        "coupling": "name",
+        "predecessor": "link",
+        "successor": "link",
+        "ratio": "value",
+    },
 )
 _DRAFTS = ("loop_constraint", "joint_constraint")
 _REASONS = {
@@ -42,6 +59,7 @@ _REASONS = {
 
 def list_unread(load: Import, root: Element) -> None:
     """List what is not read: a joint, link or closure at a wrong place is refused, the rest counted by place."""
+    warn_of_attributes(load, URDF, root)
     ignored: Counter[tuple[str, str]] = Counter()
     repeated: Counter[tuple[str, str]] = Counter()
     drafts: Counter[str] = Counter()
