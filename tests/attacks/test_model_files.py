@@ -258,5 +258,10 @@ def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "m.urdf")
     with pytest.raises(ModelFileError, match=r"m\.urdf: is a pipe or a device; load takes an ordinary file"):
         load(tmp_path / "m.urdf")
+    os.mkfifo(tmp_path / "part.stl")
+    with pytest.raises(ModelFileError, match=r"m\.xml: <mesh> 'x' names the pipe 'part\.stl' as its file"):
+        read(
+            tmp_path, "m.xml", '<mujoco><asset><mesh name="x" file="part.stl"/></asset><worldbody/></mujoco>'
+        )
     with pytest.raises(ModelFileError, match=r"xxx\.urdf: cannot be opened: File name too long"):
         load(tmp_path / ("x" * 300 + ".urdf"))

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 from sarrus.errors import ModelFileError
 from sarrus.mechanism.importing import Import
-from sarrus.mechanism.model_text import decode, is_file, read_bytes
+from sarrus.mechanism.model_text import decode, is_file, is_pipe, read_bytes
 from sarrus.mechanism.model_xml import label_of, parse_xml
 from sarrus.mechanism.mujoco_compiler import refuse_formats
 
@@ -27,6 +27,8 @@ MAX_GRID = 100_000_000
 _GRIDS = {"hfield": ("nrow", "ncol"), "texture": ("width", "height")}
 # elements that generate bodies, and how many elements each body makes; joints in them are settings
 _GENERATED = {"composite": 2.0, "flexcomp": 4.0}
+# attributes of <compiler> that name folders
+_FOLDERS = ("meshdir", "texturedir", "assetdir")
 
 
 @dataclass
@@ -94,7 +96,9 @@ def _walk(sources: Sources, file: Path, above: tuple[Path, ...]) -> None:
     """Count one model: a file and its includes, each of which MuJoCo reads once."""
     folder = file.parent
     included: set[Path] = set()
-    stack: list[tuple[Element, Path, str, float]] = [(sources.read(file, above), folder, "", 1.0)]
+    root = sources.read(file, above)
+    stack: list[tuple[Element, Path, str, float]] = [(root, folder, "", 1.0)]
+    _check_pipes(sources, root, folder)
     while stack:
         parent, here, section, copies = stack.pop()
         for element in parent:
@@ -104,7 +108,9 @@ def _walk(sources: Sources, file: Path, above: tuple[Path, ...]) -> None:
                 part = _find(element, folder, here)
                 if part is not None and part not in included:
                     included.add(part)
-                    stack.append((sources.read(part), part.parent, section, copies))
+                    root = sources.read(part)
+                    _check_pipes(sources, root, folder)
+                    stack.append((root, part.parent, section, copies))
                 continue
             if tag == "model" and section == "asset":
                 _attached(sources, element, folder, here, (*above, file))
@@ -123,6 +129,18 @@ def _walk(sources: Sources, file: Path, above: tuple[Path, ...]) -> None:
             if count > 1.0:
                 _add_copies(sources, count, element)
             stack.append((element, here, inner, count))
+
+
+def _check_pipes(sources: Sources, root: Element, folder: Path) -> None:
+    """Raise where an element names a pipe beside the model as its file: MuJoCo would wait for it without end."""
+    folders = [compiler.get(key, "") for compiler in root.iter("compiler") for key in _FOLDERS]
+    for element in root.iter():
+        for key, name in element.attrib.items():
+            if key.startswith("file") and any(is_pipe(folder / inner / name) for inner in ["", *folders]):
+                raise ModelFileError(
+                    f"{sources.path}: {label_of(element)} names the pipe {name!r} as its {key}; give an ordinary file",
+                    element=element.get("name") or element.tag,
+                )
 
 
 def _attached(sources: Sources, element: Element, folder: Path, here: Path, above: tuple[Path, ...]) -> None:

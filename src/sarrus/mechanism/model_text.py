@@ -37,6 +37,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_pipe(path: Path) -> bool:
+    """Return whether there is a pipe or a socket, which may never end; a name that none can have is none."""
+    try:
+        return path.is_fifo() or path.is_socket()
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path: Path) -> str:
     """Return the text of a file, by its byte order mark, its XML declaration, or as UTF-8.
 

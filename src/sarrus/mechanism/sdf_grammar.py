@@ -51,10 +51,9 @@ def list_unread(load: Import, root: Element) -> None:
     warn_of_attributes(load, SDF, root)
     for found in unread(SDF, root):
         name, holder = found.element.get("name") or found.tag, local(found.parent.tag)
-        outer = found.parent.get("name")
+        kind = found.tag
         if holder not in _SCOPES:
-            name = f"{outer}/{name}" if outer else name
-        kind = found.tag if holder in _SCOPES else f"{holder} {found.tag}"
+            kind, name = f"{holder} {found.tag}", f"{found.owner}/{name}"
         if found.bearing:
             refuse_bearing(load, SDF, found)
         elif found.repeated:

@@ -19,7 +19,9 @@ _JOINING = ("joint", "freejoint", "mimic", "loop", "coupling", "equality", "conn
 _PARTS = ("parent", "child", "predecessor", "successor", "axis", "axis2")
 BEARING = frozenset((*_STRUCTURE, *_JOINING, *_PARTS))
 # Elements whose content is a setting of other programs, in which the words above mean something else.
-FOREIGN = frozenset(["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "extension", "custom"])
+FOREIGN = frozenset(
+    ["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "state", "extension", "custom"]
+)
 OPEN = "?"
 
 
@@ -28,8 +30,8 @@ class Grammar:
     """What the readers of one format take: context → its children, ``tag`` once or ``tag*`` any number of times.
 
     The context of an element is "parent tag" and tag if the table has that, else its tag. One that is not in
-    the table has no children; ``?`` says that its children are not listed here, but none of `BEARING` is
-    among them. ``attributes`` is the same for attributes; a context that it has not may have any.
+    the table has no children; ``?`` says that its children are not listed here, but nothing of `BEARING`
+    or `FOREIGN` is among them. ``attributes`` is the same for attributes; a context that it has not may have any.
     """
 
     format: str
@@ -124,7 +126,7 @@ def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple
         repeated = tag in words and tag in seen
         seen.add(tag)
         if words == [OPEN]:
-            yield child, None if local(tag).lower() in BEARING else OPEN, False
+            yield child, None if local(tag).lower() in BEARING or _foreign(child) else OPEN, False
         elif (tag in words and not repeated) or f"{tag}*" in words:
             yield child, grammar.context(context, tag), False
         else:
@@ -164,16 +166,15 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     if found.within and not joins:
         load.report.ignore(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
         return
+    places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
     if found.repeated:
-        reason = f"a second {inside} is not read"
-        remedy = "leave one of them"
+        reason, remedy = f"a second {inside} is not read", "leave one of them"
     elif element.tag != found.tag:
         namespace = element.tag[1:].partition("}")[0]
         reason, remedy = f"the namespace {namespace!r} is not read", f"write it in words of {grammar.format}"
+    elif places:
+        spelling = "" if found.tag == found.tag.lower() else f" as <{found.tag.lower()}>"
+        reason, remedy = f"{inside} is not read", f"put it under {' or '.join(places)}{spelling}"
     else:
-        places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
-        reason = f"{inside} is not read"
-        remedy = f"put it under {' or '.join(places)}" if places else f"write it in words of {grammar.format}"
-        if places and found.tag != found.tag.lower():
-            remedy += f" as <{found.tag.lower()}>"
+        reason, remedy = f"{inside} is not read", f"write it in words of {grammar.format}"
     load.refuse(f"<{found.tag}>", name, reason, remedy)

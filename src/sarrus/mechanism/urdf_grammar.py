@@ -25,7 +25,7 @@ URDF = Grammar(
         "ros2_control": "hardware joint* sensor* gpio*",
         "ros2_control joint": "?",
         "ros2_control sensor": "?",
-        "hardware": "?",
+        "hardware": "plugin param* group*",
         "gpio": "?",
         "loop": "predecessor successor axis",
         "coupling": "predecessor successor ratio",
