@@ -145,8 +145,8 @@ def _sdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
 
 
 def _last(name: str) -> str:
-    """Return the last part of a name that is not empty."""
-    return next(filter(None, reversed(name.split("::"))), name[:2])
+    """Return the last part of a name, "::" for one that ends so."""
+    return name.rpartition("::")[2] or name[-2:]
 
 
 def _mjcf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
@@ -170,7 +170,8 @@ def _mjcf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
 def _unknown(elements: list[Any], report: Any) -> list[str]:
     """Return the tags that no format knows and no entry names, unless they are inside something listed as a whole."""
     kinds = " ".join(entry.kind for entry in report)
-    outside = _DRAWN | _FOREIGN
+    twice = {entry.kind.split()[-1].strip("<>") for entry in report if "more than once" in entry.reason}
+    outside = _DRAWN | _FOREIGN | twice
     return [
         f"<{local(element.tag)}> under {'/'.join(above)}"
         for tag, above, element in elements

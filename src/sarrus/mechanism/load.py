@@ -49,8 +49,10 @@ def load(
 
     Raises
     ------
-    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, or MuJoCo's
-        compiler refuses it (with its message). ModelError : a number or a name in it is wrong.
+    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in another
+        encoding than it says, beyond a bound of ``docs/importers.md``, or MuJoCo's compiler refuses it (with
+        its message). ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``;
+        also for a joint or loop at a place where nobody reads it. All name the file and the element.
 
     MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
     inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what

@@ -20,7 +20,7 @@ from sarrus.mechanism.mujoco_compiler import refuse_formats
 
 MAX_FILES = 500
 MAX_ATTACH_DEPTH = 20
-MAX_COPIES = 5000
+MAX_COPIES = 2000
 MAX_SIZE = 10_000
 MAX_GRID = 100_000_000
 # element → attributes whose product is a number of cells

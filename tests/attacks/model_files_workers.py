@@ -16,7 +16,7 @@ _AT_ONCE = 2
 def run_all(
     attempt: Attempt, tasks: Sequence[tuple[Any, ...]], *, limit: float, at_once: int = _AT_ONCE
 ) -> Iterator[tuple[tuple[Any, ...], Result]]:
-    """Iterate over (task, result of ``attempt(*task)``) as they end; a worker has ``limit`` s for each [s].
+    """Iterate over (task, result of ``attempt(*task)``) as they end; a worker has ``limit`` seconds for each.
 
     ``attempt`` is a function of a module, which the workers import. A worker that ends or takes too long fails its
     task, and another takes over the rest of its share.
