@@ -231,6 +231,7 @@ def test_equalities_that_an_attached_body_does_not_carry_are_refused(tmp_path: P
         ('<mimic joint="jb"/>', '<mimic joint="jc"/>', "joint 'jc': mimic: it follows itself"),
         ('mass value="1"', 'mass value="-nan"', "<mass> has NaN in 'value'"),
         ('mass value="1"', 'mass value="inf"', "mass must be finite"),
+        ('inertia ixx="1"', 'inertia ixx="inf"', "body 'a': inertia must be finite"),
         (
             '<mass value="1"/>',
             '<origin xyz="1e200 0 0"/><mass value="1"/>',

@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from sarrus.errors import ModelFileError
+from sarrus.errors import ModelError, ModelFileError
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.pose import Array, rotation_of_quaternion
 from sarrus.mechanism.report import ImportReport
@@ -127,6 +127,8 @@ def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -
     if body.explicitinertial:
         full = not np.isnan(body.fullinertia[0])
         moments = np.array(body.fullinertia[:3] if full else body.inertia, dtype=float)
+        if not np.all(np.isfinite(moments)):
+            raise ModelError(f"body {name!r}: inertia must be finite, got {moments.tolist()}", element=name)
         moment = float(np.abs(moments).max()) or 1.0
         mass = 0.0 if body.mass > 1e-12 else 1.0
         if full:

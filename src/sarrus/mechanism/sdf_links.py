@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from sarrus.errors import UnsupportedElementError
+from sarrus.mechanism import checks
 from sarrus.mechanism import sdf_xml as xml
 from sarrus.mechanism.elements import Geom, Shape
 from sarrus.mechanism.importing import CONTACTS, Import
@@ -42,8 +43,8 @@ def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array,
     xy, xz, yz = (xml.number(inertial, f"inertia/{i}", 0.0, label) for i in ("ixy", "ixz", "iyz"))
     pose = _local_pose(scope, element, inertial, label)
     rotation = pose.rotation
-    matrix = rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T
-    return mass, pose.position, matrix
+    matrix = checks.inertia([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], label)
+    return mass, pose.position, rotation @ matrix @ rotation.T
 
 
 def _local_pose(scope: Scope, link: Element, element: Element | None, label: str) -> Pose:
