@@ -90,6 +90,19 @@ SNIPPETS: dict[str, tuple[str, str, str, dict[str, object]]] = {
     "urdf-loop": (robot(joint("continuous"), LOOP), "loop revolute", "l", {}),
     "urdf-coupling": (robot(joint("continuous"), COUPLING), "coupling", "c", {}),
     "urdf-draft": (robot(joint("continuous"), '<loop_constraint name="l"/>'), "<loop_constraint>", "1", {}),
+    "urdf-misplaced": (robot(joint("continuous"), link=INERTIAL + LOOP), "<loop>", "l", {}),
+    "urdf-settings": (
+        robot(joint("continuous"), "<gazebo><plugin><joint>q</joint></plugin></gazebo>"),
+        "<joint>",
+        "q",
+        {},
+    ),
+    "urdf-attribute": (
+        robot(joint("continuous", '<origin quat_xyzw="0 0 0 1"/>')),
+        "<origin> attribute",
+        "j: quat_xyzw",
+        {},
+    ),
     "urdf-yaml": (
         robot(joint("continuous")),
         "loop point",

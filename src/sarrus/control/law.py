@@ -313,10 +313,10 @@ class Law:
             twin.system = own
         return twin
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str:
         raise ArgumentError(
-            f"{self.name}: a law is compiled code for its system, which cannot be copied or pickled: make it again from "
-            "its demands in the process that uses it, or take law.twin() for another thread",
+            f"{self.name}: a law is compiled code for its system and cannot be copied or pickled: make it again from its "
+            "demands in the process that uses it, or take law.twin() for another thread",
             element=self.name,
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError
-from sarrus.mechanism.pose import Array, scalar, vector
+from sarrus.mechanism.pose import LARGEST, Array, scalar, vector
 from sarrus.numbers import real_array
 
 
@@ -66,6 +66,8 @@ def inertia(value: ArrayLike, label: str) -> Array:
     if not np.all(np.isfinite(matrix)):
         raise ModelError(f"{label}: inertia must be finite, got {value!r}", element=label)
     size = float(np.abs(matrix).max())
+    if size > LARGEST:
+        raise ModelError(f"{label}: inertia must be at most {LARGEST:g} in size, got {size:g}", element=label)
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * size):
         raise ModelError(f"{label}: inertia must be symmetric", element=label)
     moments = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))

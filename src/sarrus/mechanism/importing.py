@@ -1,13 +1,12 @@
-"""What every importer shares: the place of the mechanism being built, refusals, unique names, XML checks."""
+"""What every importer shares: the place of the mechanism being built, refusals, unique names."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sarrus.errors import ModelFileError, UnsupportedElementError
+from sarrus.errors import UnsupportedElementError
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.report import ImportReport
@@ -60,28 +59,3 @@ def unique(name: str, taken: Iterable[str]) -> str:
     while f"{name}_{number}" in names:
         number += 1
     return f"{name}_{number}"
-
-
-def parse_xml(path: Path) -> ElementTree.Element:
-    """Return the root element of an XML file.
-
-    A file that is missing or no XML, and NaN in an attribute or text, raise `ModelFileError`, which names
-    the file, the line or the element.
-    """
-    if not path.is_file():
-        raise ModelFileError(f"{path}: no such file", element=str(path))
-    try:
-        root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        raise ModelFileError(
-            f"{path}: malformed XML at line {line}, column {column + 1}: {error.msg.split(':')[0]}",
-            element=str(path),
-        ) from None
-    for element in root.iter():
-        values = [*((k, v) for k, v in element.attrib.items() if k != "name"), ("text", element.text or "")]
-        for key, value in values:
-            if "nan" in value.lower().split():
-                label = f"<{element.tag}>" + (f" {element.get('name')!r}" if element.get("name") else "")
-                raise ModelFileError(f"{path}: {label} has NaN in {key!r}: {value.strip()!r}", element=label)
-    return root

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sarrus.errors import ArgumentError, ModelFileError
+import numpy as np
+
+from sarrus.errors import ArgumentError, ModelError, ModelFileError
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.model_text import check_file
 
 _SUFFIXES = {
     ".xml": "MJCF (or URDF with a <robot> root)",
@@ -46,8 +49,10 @@ def load(
 
     Raises
     ------
-    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, or MuJoCo's
-        compiler refuses it (with its message). ModelError : a number or a name in it is wrong.
+    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in another
+        encoding than it says, beyond a bound of ``docs/importers.md``, or MuJoCo's compiler refuses it (with
+        its message). ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``;
+        also for a joint or loop at a place where nobody reads it. All name the file and the element.
 
     MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
     inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what
@@ -55,12 +60,24 @@ def load(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"load needs the path of a model file, got {path!r}", element="path")
-    file = Path(path)
+    file = Path(os.fsdecode(path))
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            return _load(file, loops, strict, floating_base)
+    except FloatingPointError as error:
+        raise ModelFileError(
+            f"{file}: a number in it is too large to compute with ({error})", element=str(file)
+        ) from None
+    except ModelError as error:
+        named = [file.name] + ([Path(loops).name] if isinstance(loops, (str, os.PathLike)) else [])
+        if any(name in str(error) for name in named):
+            raise
+        raise type(error)(f"{file}: {error}", element=error.element, valid=error.valid) from None
+
+
+def _load(file: Path, loops: Any, strict: bool, floating_base: bool) -> Mechanism:
+    check_file(file)
     suffix = file.suffix.lower()
-    if file.is_dir():
-        raise ModelFileError(f"{file}: is a folder; load takes one model file", element=str(file))
-    if not file.is_file():
-        raise ModelFileError(f"{file}: no such file", element=str(file))
     if suffix not in _SUFFIXES:
         known = ", ".join(f"{s} ({what})" for s, what in _SUFFIXES.items())
         raise ModelFileError(
@@ -68,9 +85,9 @@ def load(
         )
     if suffix in (".sdf", ".world"):
         return _load_sdf(file, loops, strict, floating_base)
-    from sarrus.mechanism.importing import parse_xml
     from sarrus.mechanism.loops import add_loops
     from sarrus.mechanism.mjcf import load_mjcf
+    from sarrus.mechanism.model_xml import parse_xml
     from sarrus.mechanism.urdf import load_urdf
 
     root = parse_xml(file).tag

@@ -32,6 +32,7 @@ from typing import Any
 from sarrus.errors import ModelFileError, unknown_name
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
 from sarrus.mechanism.importing import Import, unique
+from sarrus.mechanism.loop_yaml import read_yaml
 from sarrus.mechanism.pose import Pose, vector
 
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
@@ -56,30 +57,39 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
     source, content = "loops", given
     if isinstance(given, str | Path):
         source = str(given)
-        content = _read_yaml(Path(given))
+        content = read_yaml(Path(given))
     if isinstance(content, Sequence) and not isinstance(content, str):
         content = {"loops": content}
     if not isinstance(content, Mapping):
-        raise ModelFileError(f"{source}: expected a list of loops or a mapping with {', '.join(_FILE_KEYS)}")
+        raise ModelFileError(
+            f"{source}: expected a list of loops or a mapping with {', '.join(_FILE_KEYS)}", element=source
+        )
     _known_keys(content, _FILE_KEYS, source)
     loops = [*_list(content, "loops", source), *_frame_pairs(content, source)]
     for number, loop in enumerate(loops):
         if not isinstance(loop, Mapping):
             raise ModelFileError(
-                f"{source}: loop {number + 1} must be a mapping with {', '.join(_LOOP_KEYS)}"
+                f"{source}: loop {number + 1} must be a mapping with {', '.join(_LOOP_KEYS)}",
+                element=source,
             )
         _known_keys(loop, _LOOP_KEYS, f"{source}: loop {loop.get('name', number + 1)!r}")
-    names, types = _list(content, "joint_name", source), _list(content, "joint_type", source)
+    names, types = _names(content, "joint_name", source), _list(content, "joint_type", source)
     if len(names) != len(types):
-        raise ModelFileError(f"{source}: joint_name has {len(names)} entries and joint_type {len(types)}")
+        raise ModelFileError(
+            f"{source}: joint_name has {len(names)} entries and joint_type {len(types)}", element="joint_name"
+        )
     for name, kind in zip(names, types, strict=True):
+        if names.count(name) > 1:
+            raise ModelFileError(
+                f"{source}: joint_name has {name!r} twice; a joint has one type", element=name
+            )
         if kind not in _JOINT_TYPES:
             raise ModelFileError(
                 f"{source}: joint {name!r}: " + unknown_name("joint_type", str(kind), _JOINT_TYPES),
                 element=name,
             )
-    motors = [*_list(content, "motors", source), *_list(content, "name_mot", source)]
-    return LoopFile(source, tuple(loops), tuple(map(str, motors)), dict(zip(names, types, strict=True)))
+    motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
+    return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
 
 
 def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any] | LoopFile) -> None:
@@ -132,7 +142,7 @@ def _frame(load: Import, given: Any, label: str) -> tuple[str, Pose]:
         return frame_of(load, given, label)
     if not isinstance(given, Mapping) or "frame" not in given:
         raise ModelFileError(
-            f"{label}: a frame is a name or a mapping {{frame, position, rpy}}, got {given!r}"
+            f"{label}: a frame is a name or a mapping {{frame, position, rpy}}, got {given!r}", element=label
         )
     _known_keys(given, _FRAME_KEYS, f"{label}: frame {given['frame']!r}")
     body, pose = frame_of(load, str(given["frame"]), label)
@@ -144,13 +154,18 @@ def _frame_pairs(content: Mapping[str, Any], source: str) -> list[dict[str, Any]
     """Return the ``closed_loop`` pairs as loops of the first format."""
     pairs, types = _list(content, "closed_loop", source), _list(content, "type", source)
     if types and len(types) != len(pairs):
-        raise ModelFileError(f"{source}: closed_loop has {len(pairs)} pairs and type {len(types)} entries")
+        raise ModelFileError(
+            f"{source}: closed_loop has {len(pairs)} pairs and type {len(types)} entries",
+            element="closed_loop",
+        )
     loops = []
     for pair, kind in zip(pairs, types or ["6d"] * len(pairs), strict=True):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise ModelFileError(f"{source}: closed_loop must list pairs of frame names, got {pair!r}")
+            raise ModelFileError(
+                f"{source}: closed_loop must list pairs of frame names, got {pair!r}", element="closed_loop"
+            )
         if str(kind).lower() not in _PAIR_KINDS:
-            raise ModelFileError(f"{source}: type {kind!r} of {pair!r} must be '3d' or '6d'")
+            raise ModelFileError(f"{source}: type {kind!r} of {pair!r} must be '3d' or '6d'", element="type")
         name = f"{pair[0]}-{pair[1]}"
         loops.append(
             {"name": name, "kind": _PAIR_KINDS[str(kind).lower()], "frame1": pair[0], "frame2": pair[1]}
@@ -169,20 +184,6 @@ def _joints_named(load: Import, motor: str, source: str) -> list[str]:
     return found
 
 
-def _read_yaml(path: Path) -> Any:
-    import yaml
-
-    if not path.is_file():
-        raise ModelFileError(f"{path}: no such file", element=str(path))
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not readable"
-        raise ModelFileError(f"{path}: malformed YAML{where}: {problem}", element=str(path)) from None
-
-
 def _list(content: Mapping[str, Any], key: str, source: str) -> list[Any]:
     value = content.get(key)
     if value is None:
@@ -190,6 +191,14 @@ def _list(content: Mapping[str, Any], key: str, source: str) -> list[Any]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise ModelFileError(f"{source}: {key!r} must be a list, got {value!r}", element=key)
     return list(value)
+
+
+def _names(content: Mapping[str, Any], key: str, source: str) -> list[str]:
+    names = _list(content, key, source)
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ModelFileError(f"{source}: {key!r} lists names, got {name!r}", element=key)
+    return names
 
 
 def _known_keys(given: Mapping[str, Any], known: Sequence[str], label: str) -> None:

@@ -116,7 +116,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
         alone places it. A body that already hangs on another parent is closed with `add_closure`.
         """
-        self._fresh(name, "joint", (j.name for j in self.joints()))
+        self._fresh(name, "joint", (j.name for body in self._bodies.values() for j in body.joints))
         label = f"joint {name!r}"
         if kind not in JOINT_KINDS:
             raise ModelError(

@@ -12,16 +12,18 @@ import numpy as np
 
 from sarrus.errors import ModelFileError
 from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.importing import Import, parse_xml
+from sarrus.mechanism.importing import Import
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.mjcf_actuators import add_actuators
 from sarrus.mechanism.mjcf_equalities import add_equalities
 from sarrus.mechanism.mjcf_forces import add_forces
 from sarrus.mechanism.mjcf_names import Names
 from sarrus.mechanism.mjcf_shapes import add_geoms, shapes_of_bodies
+from sarrus.mechanism.mjcf_sources import survey_sources
 from sarrus.mechanism.mjcf_survey import disabled, survey
 from sarrus.mechanism.mjcf_tendons import add_tendons
-from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec, message_of
+from sarrus.mechanism.model_xml import parse_xml
+from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec, message_of, warnings_in
 from sarrus.mechanism.pose import Array, Pose
 
 
@@ -39,14 +41,17 @@ def load_mjcf(path: Path, *, strict: bool = True) -> Import:
     root = parse_xml(path)
     mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
+    sources = survey_sources(path)
     try:
-        spec = _parse(path, root)
+        with warnings_in(mechanism.report, path):
+            spec = _parse(path, root)
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
         raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
     compiled = compile_spec(spec, path, mechanism.report)
     if spec.modelname and spec.modelname != "MuJoCo Model":
         mechanism.name = spec.modelname
     load = Import(path, mechanism, strict)
+    sources.compare(load, compiled.model)
     build(load, compiled)
     mechanism.time_step = float(compiled.model.opt.timestep)
     mechanism.report.keep(

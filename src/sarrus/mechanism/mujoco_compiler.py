@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from sarrus.errors import ModelFileError
+from sarrus.errors import ModelError, ModelFileError
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.pose import Array, rotation_of_quaternion
 from sarrus.mechanism.report import ImportReport
@@ -23,6 +27,9 @@ from sarrus.mechanism.report import ImportReport
 _TETRAHEDRON = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 # what MuJoCo's messages say of bodies that are too light for it
 _TOO_LIGHT = ("mass and inertia of moving bodies", "inertia must have positive eigenvalues")
+_HANDLER = Lock()  # MuJoCo has one handler of warnings for all threads
+# attributes that are no names or keywords
+_FREE_TEXT = ("file", "filename", "data")
 _TRIANGLES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 
 
@@ -52,6 +59,33 @@ class Compiled:
         return mass, m.body_ipos[body].copy(), (rotation * moments) @ rotation.T
 
 
+def refuse_formats(path: Path, root: Element) -> None:
+    """Raise for a percent sign in an attribute: MuJoCo's parser takes some for the format of a message, and crashes."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if "%" in value and key not in _FREE_TEXT:
+                label = f"<{element.tag}>"
+                raise ModelFileError(
+                    f"{path}: {label} has a percent sign in {key!r}: {value!r}; MuJoCo's parser takes it for a "
+                    "format, so write it without",
+                    element=label,
+                )
+
+
+@contextmanager
+def warnings_in(report: ImportReport, path: Path) -> Iterator[None]:
+    """List what MuJoCo warns of, which it would otherwise write to the terminal and to a file MUJOCO_LOG.TXT."""
+    import mujoco
+
+    with _HANDLER:
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lambda text: report.warn("MuJoCo", path.name, message_of(text)))
+        try:
+            yield
+        finally:
+            mujoco.set_mju_user_warning(before)
+
+
 def message_of(error: Exception | Warning | str) -> str:
     """Return MuJoCo's error message on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -65,7 +99,7 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
     weighed = _weighed_by_mesh(spec)
     while True:
         try:
-            with warnings.catch_warnings(record=True) as caught:
+            with warnings.catch_warnings(record=True) as caught, warnings_in(report, path):
                 warnings.simplefilter("always")
                 model = spec.compile()
             for warning in caught:
@@ -93,6 +127,8 @@ def _lighten(spec: Any, message: str, changed: dict[int, tuple[float, float]]) -
     if body.explicitinertial:
         full = not np.isnan(body.fullinertia[0])
         moments = np.array(body.fullinertia[:3] if full else body.inertia, dtype=float)
+        if not np.all(np.isfinite(moments)):
+            raise ModelError(f"body {name!r}: inertia must be finite, got {moments.tolist()}", element=name)
         moment = float(np.abs(moments).max()) or 1.0
         mass = 0.0 if body.mass > 1e-12 else 1.0
         if full:

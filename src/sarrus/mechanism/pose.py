@@ -15,6 +15,8 @@ from sarrus.numbers import real_array
 Array = NDArray[np.float64]
 
 _SNAP = 1e-14
+# Larger numbers are no quantities of a mechanism, and their products leave the range of floating point.
+LARGEST = 1e100
 
 
 def clean(array: ArrayLike) -> Array:
@@ -41,6 +43,7 @@ def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
         raise ModelError(f"{element}: {what} must be {size} numbers, got {shown}", element=element)
     if not np.all(np.isfinite(out)):
         raise ModelError(f"{element}: {what} must be finite, got {value!r}", element=element)
+    _not_too_large(out, what, element)
     return out
 
 
@@ -52,7 +55,15 @@ def scalar(value: Any, what: str, element: str) -> float:
         raise ModelError(f"{element}: {what} must be a number, got {value!r}", element=element) from None
     if not np.isfinite(out):
         raise ModelError(f"{element}: {what} must be finite, got {value!r}", element=element)
+    _not_too_large(np.array(out), what, element)
     return out
+
+
+def _not_too_large(value: Array, what: str, element: str) -> None:
+    if np.any(np.abs(value) > LARGEST):
+        raise ModelError(
+            f"{element}: {what} must be at most {LARGEST:g} in size, got {value.tolist()}", element=element
+        )
 
 
 def unit_vector(value: ArrayLike, what: str, element: str) -> Array:

@@ -21,14 +21,14 @@ from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sdf_attach import attach, close
 from sarrus.mechanism.sdf_couplings import add_couplings, coupled_joints
 from sarrus.mechanism.sdf_frames import Scope
-from sarrus.mechanism.sdf_joints import SdfJoint, read_joint
+from sarrus.mechanism.sdf_grammar import list_unread
+from sarrus.mechanism.sdf_joints import SdfJoint, read_joint, refuse_mimics
 from sarrus.mechanism.sdf_links import add_link
 from sarrus.mechanism.sdf_scopes import read_world
 from sarrus.mechanism.sdf_tree import choose_tree, parts
 
 # SDF's own default, which differs from 9.81.
 DEFAULT_GRAVITY = "0 0 -9.8"
-_READ = {"link", "joint", "frame", "model", "include", "gravity", "pose", "static", "name"}
 
 
 def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
@@ -56,6 +56,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     gravity = xml.numbers(xml.text(world, "gravity", DEFAULT_GRAVITY), 3, "gravity", "world")
     importing = Import(file, Mechanism(name, gravity), strict)
     importing.report.source = str(path)
+    list_unread(importing, root)
     given = world.find("gravity") is not None
     importing.report.keep("gravity", name, "" if given else f"SDF's default, {DEFAULT_GRAVITY}")
     _read_time_step(world, importing)
@@ -68,7 +69,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
         for link in inner.links:
             full = inner.full(link.name)
             add_link(importing, inner, link)
-            poses[full] = inner.origin() @ inner.frame_pose(link)
+            poses[full] = inner.origin() @ inner.pose(link.name, f"link {full!r}")
             owners[full] = inner
     _keep_frames(importing, scope, poses)
     _connect(importing, scope, poses, owners)
@@ -104,12 +105,8 @@ def _world(root: Element, file: Path) -> tuple[Element, str]:
 
 
 def _report_scopes(importing: Import, world: Scope) -> None:
-    """List the models and what is no part of the dynamics."""
+    """List the models."""
     for scope in world.scopes():
-        for element in scope.element:
-            if element.tag not in _READ:
-                name = scope.full(element.get("name", element.tag))
-                importing.report.ignore(element.tag, name, "not part of the dynamics here")
         for frame in scope.frames.values():
             if frame.tag == "model":
                 static = scope.nested[frame.name].static
@@ -142,6 +139,7 @@ def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: di
                 gearboxes.append(joint)
             elif {joint.parent, joint.child} <= immovable:
                 importing.report.ignore("joint", joint.name, "both of its bodies are fixed to the world")
+                refuse_mimics(importing, frame.element, joint.name, "its joint is fixed to the world")
             else:
                 joints.append(joint)
     roots = _roots(importing, world, joints, poses, owners, immovable)

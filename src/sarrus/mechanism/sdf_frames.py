@@ -21,6 +21,8 @@ from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sdf_xml import Version
 
 MODEL_FRAME = "__model__"
+# Frames that are given in frames before them are placed one after the other; only forward references add up.
+MAX_CHAIN = 100
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,13 @@ class Scope:
         self.links: list[Frame] = []
         self.joints: list[Frame] = []
         self.nested: dict[str, Scope] = {}
+        self._named: dict[str, list[Frame]] = {}
         self._poses: dict[str, Pose] = {}
         self._visiting: list[str] = []
 
     def add(self, frame: Frame) -> None:
         """Register a frame. Before version 1.7 joints were no frames and could share the name of a link."""
-        same = [f for f in (*self.frames.values(), *self.joints) if f.name == frame.name]
+        same = self._named.setdefault(frame.name, [])
         clash = [f for f in same if f.tag == frame.tag or self.version >= (1, 7)]
         if clash:
             raise ModelError(
@@ -87,6 +90,7 @@ class Scope:
             self.links.append(frame)
         if not same or frame.tag == "link":
             self.frames[frame.name] = frame
+        same.append(frame)
 
     def full(self, name: str) -> str:
         """Return the name of an element of this scope as the mechanism knows it."""
@@ -174,6 +178,12 @@ class Scope:
         if name in self._visiting:
             chain = " -> ".join([*self._visiting[self._visiting.index(name) :], name])
             raise ModelError(f"{self.label}: {attribute} goes round in a circle: {chain}", element=name)
+        if len(self._visiting) >= MAX_CHAIN:
+            raise ModelError(
+                f"{self.label}: {attribute} leads through more than {MAX_CHAIN} frames; give the pose of "
+                f"{name!r} in a frame that is nearer or stands before it",
+                element=name,
+            )
         self._visiting.append(name)
         try:
             yield

@@ -26,8 +26,7 @@ AXES = {
     "revolute2": 2,
     "gearbox": 2,
 }
-_READ = {"parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "physics"}
-_READ |= {"gearbox_ratio", "gearbox_reference_body"}
+AXIS_TAGS = ("axis", "axis2")
 # Older files write "no limit" as 1e16.
 _UNLIMITED = 1e15
 
@@ -90,6 +89,7 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
     if kind not in AXES:
         known = unknown_name("joint type", kind, AXES)
         importing.refuse("joint", name, known, "write it with the types that SDF knows")
+        refuse_mimics(importing, element, name, "its joint is left out")
         return None
     ends = {tag: xml.text(element, tag) for tag in ("parent", "child")}
     if not all(ends.values()):
@@ -98,16 +98,18 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
     if parent == child:
         raise ModelError(f"{label}: parent and child are the same link {child!r}", element=name)
     here = scope.frame_pose(frame)
-    tags = ("axis", "axis2")[: AXES[kind]]
+    tags = AXIS_TAGS[: AXES[kind]]
     if kind == "ball" and element.find("axis") is not None:
         tags = ("axis",)
     axes = tuple(_axis(scope, here, element.find(tag), f"{label}: <{tag}>") for tag in tags)
     for tag in tags:
         _report_losses(importing.report, element.find(tag), tag, name)
-    for inner in element:
-        if inner.tag not in _READ:
-            inner_name = f"{name}/{inner.get('name', inner.tag)}"
-            importing.report.ignore(f"joint {inner.tag}", inner_name, "not part of the dynamics here")
+    for tag in AXIS_TAGS[len(tags) :]:
+        if element.find(tag) is not None:
+            importing.report.ignore(f"joint {tag}", name, f"a joint of type {kind!r} has no <{tag}>")
+    refuse_mimics(
+        importing, element, name, f"a joint of type {kind!r} has no such coordinate", _free_axes(kind)
+    )
     reference = xml.text(element, "gearbox_reference_body")
     return SdfJoint(
         name=name,
@@ -121,6 +123,21 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
         ratio=xml.number(element, "gearbox_ratio", 1.0, label),
         reference_body=scope.body(reference, f"gearbox_reference_body of {label}") if reference else "",
     )
+
+
+def _free_axes(kind: str) -> tuple[str, ...]:
+    """Return the axes of a joint type that may follow others; a gearbox has two that are those of other joints."""
+    return AXIS_TAGS[: AXES[kind]] if kind != "gearbox" else ()
+
+
+def refuse_mimics(
+    importing: Import, joint: Element, name: str, reason: str, kept: tuple[str, ...] = ()
+) -> None:
+    """Refuse the mimics of a joint, those of the axes ``kept`` excepted."""
+    for tag in AXIS_TAGS:
+        if tag not in kept and joint.find(f"{tag}/mimic") is not None:
+            remedy = "put the mimic on an axis of a joint that has the coordinate"
+            importing.refuse("mimic", f"{name}/{tag}", reason, remedy)
 
 
 def _pitch(element: Element, label: str) -> float:

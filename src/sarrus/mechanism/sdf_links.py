@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from sarrus.errors import UnsupportedElementError
+from sarrus.mechanism import checks
 from sarrus.mechanism import sdf_xml as xml
 from sarrus.mechanism.elements import Geom, Shape
 from sarrus.mechanism.importing import CONTACTS, Import
@@ -15,7 +16,6 @@ from sarrus.mechanism.sdf_frames import Frame, Scope
 
 # SDF's default coefficient of sliding friction
 _FRICTION = 1.0
-_KNOWN_TAGS = {"pose", "inertial", "visual", "collision", "gravity", "kinematic"}
 
 
 def add_link(importing: Import, scope: Scope, link: Frame) -> None:
@@ -28,10 +28,6 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
     reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
     report.keep("link", name, reason)
     _refuse_what_moves_otherwise(importing, scope, element, name)
-    for child in element:
-        if child.tag not in _KNOWN_TAGS:
-            inner = f"{name}/{child.get('name', child.tag)}"
-            report.ignore(f"link {child.tag}", inner, "not part of the dynamics here")
 
 
 def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array, Array]:
@@ -47,8 +43,8 @@ def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array,
     xy, xz, yz = (xml.number(inertial, f"inertia/{i}", 0.0, label) for i in ("ixy", "ixz", "iyz"))
     pose = _local_pose(scope, element, inertial, label)
     rotation = pose.rotation
-    matrix = rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ rotation.T
-    return mass, pose.position, matrix
+    matrix = checks.inertia([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], label)
+    return mass, pose.position, rotation @ matrix @ rotation.T
 
 
 def _local_pose(scope: Scope, link: Element, element: Element | None, label: str) -> Pose:

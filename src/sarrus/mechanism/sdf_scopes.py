@@ -9,7 +9,12 @@ from sarrus.errors import ModelError, ModelFileError
 from sarrus.mechanism import sdf_xml as xml
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.sdf_frames import Frame, Scope
+from sarrus.mechanism.sdf_grammar import list_unread
 from sarrus.mechanism.sdf_xml import Version
+
+# Models included in models double with every file; no mechanism needs as many, nor as deep.
+MAX_INCLUDES = 500
+MAX_INCLUDE_DEPTH = 20
 
 
 def read_world(world: Element, version: Version, importing: Import) -> Scope:
@@ -79,7 +84,9 @@ def _include(scope: Scope, element: Element, importing: Import, open_files: tupl
         return
     if file in open_files:
         raise ModelError(f"include {uri!r}: the file includes itself", element=uri)
+    _within_bounds(importing, uri, len(open_files))
     root, version = xml.read_root(file)
+    list_unread(importing, root)
     models = root.findall("model")
     if len(models) != 1:
         raise ModelFileError(
@@ -87,3 +94,18 @@ def _include(scope: Scope, element: Element, importing: Import, open_files: tupl
         )
     importing.report.keep("include", uri, f"model {models[0].get('name', '')!r}")
     _read(_nest(scope, element, models[0], version, file), importing, (*open_files, file))
+
+
+def _within_bounds(importing: Import, uri: str, depth: int) -> None:
+    """Raise unless one more include keeps both bounds."""
+    number = 1 + sum(entry.kind == "include" for entry in importing.report)
+    for count, bound, what in (
+        (number, MAX_INCLUDES, "includes in all"),
+        (depth, MAX_INCLUDE_DEPTH, "files that include each other"),
+    ):
+        if count > bound:
+            raise ModelFileError(
+                f"{importing.path}: include {uri!r}: more than {bound} {what}; write the models out or "
+                "include fewer",
+                element=uri,
+            )

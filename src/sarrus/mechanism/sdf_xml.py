@@ -8,7 +8,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from sarrus.errors import ModelError, ModelFileError
-from sarrus.mechanism.importing import parse_xml
+from sarrus.mechanism.model_text import is_file, is_folder
+from sarrus.mechanism.model_xml import parse_xml, real
 from sarrus.mechanism.pose import Array, Pose, vector
 
 Version = tuple[int, int]
@@ -52,9 +53,9 @@ def model_file(uri: str, directory: Path) -> Path:
             element=uri,
         )
     for candidate in candidates:
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
-        if candidate.is_dir():
+        if is_folder(candidate):
             return _file_of_folder(candidate, uri)
     looked = " and ".join(repr(str(c)) for c in candidates)
     raise ModelFileError(f"include {uri!r}: no such file or folder; looked for {looked}", element=uri)
@@ -62,8 +63,8 @@ def model_file(uri: str, directory: Path) -> Path:
 
 def _file_of_folder(folder: Path, uri: str) -> Path:
     config = folder / "model.config"
-    file = folder / (text(parse_xml(config), "sdf", "model.sdf") if config.is_file() else "model.sdf")
-    if not file.is_file():
+    file = folder / (text(parse_xml(config), "sdf", "model.sdf") if is_file(config) else "model.sdf")
+    if not is_file(file):
         raise ModelFileError(f"include {uri!r}: folder {str(folder)!r} holds no {file.name!r}", element=uri)
     return file
 
@@ -88,7 +89,7 @@ def number(element: Element | None, path: str, default: float, label: str) -> fl
     if not given:
         return default
     try:
-        value = float(given)
+        value = real(given)
     except ValueError:
         value = np.nan
     if np.isnan(value):
@@ -99,7 +100,7 @@ def number(element: Element | None, path: str, default: float, label: str) -> fl
 def numbers(given: str, size: int, what: str, label: str) -> Array:
     """Return ``size`` finite numbers from text that separates them by spaces."""
     try:
-        values: list[float] | str = [float(part) for part in given.split()]
+        values: list[float] | str = [real(part) for part in given.split()]
     except ValueError:
         values = given
     return vector(values, size, what, label)

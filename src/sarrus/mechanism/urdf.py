@@ -15,24 +15,20 @@ from typing import Any
 
 from sarrus.errors import ArgumentError, ModelFileError, unknown_name
 from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.importing import Import, parse_xml
+from sarrus.mechanism.importing import Import
 from sarrus.mechanism.loops import LoopFile, add_loops, read_loops
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.mjcf import ExtraJoint, build
-from sarrus.mechanism.mujoco_compiler import compile_spec, message_of
+from sarrus.mechanism.model_xml import parse_xml, real
+from sarrus.mechanism.mujoco_compiler import compile_spec, message_of, refuse_formats, warnings_in
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.urdf_actuators import add_transmissions
 from sarrus.mechanism.urdf_geometry import prepare_geometry
+from sarrus.mechanism.urdf_grammar import list_unread
 from sarrus.mechanism.urdf_plus import add_urdf_plus
 
 _UNIVERSAL = {"UJOINT_XY": "xy", "UJOINT_YZ": "yz", "UJOINT_ZX": "zx"}
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-# top-level elements that this importer or MuJoCo reads; others are listed as ignored
-_READ = ("link", "joint", "material", "mujoco", "transmission", "ros2_control", "loop", "coupling")
-_IGNORED_IN_JOINTS = {
-    "safety_controller": "controller settings",
-    "calibration": "calibration of sensors",
-}
 
 
 @dataclass
@@ -58,13 +54,16 @@ def load_urdf(
     mechanism.report.source = str(path)
     load = Import(path, mechanism, strict)
     loop_file = None if loops is None else read_loops(loops)
+    list_unread(load, root)
+    refuse_formats(path, root)
     _check_names(root, path)
     children = {_link_of(j, "child", path): j for j in root.findall("joint")}
     prepared = _prepare(load, root, loop_file)
     if floating_base:
         _float(root, children, prepared, path)
     try:
-        spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+        with warnings_in(mechanism.report, path):
+            spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
         raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
     build(load, compile_spec(spec, path, load.report), prepared.extra_joints, prefer_visual=True)
@@ -135,15 +134,6 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
             element=name,
             valid=valid,
         )
-    for tag, count in Counter(e.tag for e in root if isinstance(e.tag, str) and e.tag not in _READ).items():
-        if tag in ("loop_constraint", "joint_constraint"):
-            load.refuse(f"<{tag}>", f"{count}", "a draft form of URDF+", "write it as <loop> or <coupling>")
-        else:
-            report.ignore(f"<{tag}>", f"{count}", "not part of URDF's mechanism")
-    for tag, reason in _IGNORED_IN_JOINTS.items():
-        count = len(root.findall(f"joint/{tag}"))
-        if count:
-            report.ignore(f"joint <{tag}>", f"{count}", reason)
     if any(limit.get("velocity") for limit in root.findall("joint/limit")):
         report.ignore("joint limit", "velocity", "speed limits are not part of the equations of motion")
     prepare_geometry(load, root, compiler.get("meshdir", ""))
@@ -158,8 +148,8 @@ def _prepare_joint(joint: ElementTree.Element, prepared: _Prepared, replaced: st
         try:
             prepared.mimics[name] = (
                 mimic.get("joint", ""),
-                float(mimic.get("multiplier", "1")),
-                float(mimic.get("offset", "0")),
+                real(mimic.get("multiplier", "1")),
+                real(mimic.get("offset", "0")),
             )
         except ValueError:
             raise ModelFileError(
@@ -207,5 +197,9 @@ def _add_mimics(load: Import, prepared: _Prepared) -> None:
         if other not in scalar:
             label = f"{load.path}: mimic of joint {name!r}: "
             raise ModelFileError(label + unknown_name("joint", other, scalar), element=other, valid=scalar)
+        if other == name:
+            raise ModelFileError(
+                f"{load.path}: joint {name!r}: mimic: it follows itself; name another joint", element=name
+            )
         load.mechanism.add_coupling(f"{name}_mimic", {name: (-offset, 1.0), other: -multiplier})
         load.report.keep("mimic", name)

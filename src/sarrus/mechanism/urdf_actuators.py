@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 from sarrus.errors import ModelFileError, unknown_name
 from sarrus.mechanism.importing import Import
+from sarrus.mechanism.model_xml import real
 
 
 def add_transmissions(load: Import, root: ElementTree.Element) -> None:
@@ -21,19 +22,23 @@ def add_transmissions(load: Import, root: ElementTree.Element) -> None:
             load.report.warn("transmission", name, "left out: only one joint and one actuator are supported")
             continue
         reduction = actuators[0].findtext("mechanicalReduction", "1") if actuators else "1"
-        try:
-            gear = float(reduction)
-        except ValueError:
-            raise ModelFileError(
-                f"{load.path}: transmission {name!r}: mechanicalReduction is no number: {reduction!r}",
-                element=name,
-            ) from None
+        gear = _number(load, reduction, f"transmission {name!r}: mechanicalReduction")
         _add_motor(load, root, name, joints[0].get("name", ""), gear, "transmission")
     for control in root.findall("ros2_control"):
         for joint in control.findall("joint"):
-            if any(c.get("name") == "effort" for c in joint.findall("command_interface")):
-                name = joint.get("name", "")
+            name = joint.get("name", "")
+            interfaces = {interface.get("name") for interface in joint.findall("command_interface")}
+            if "effort" not in interfaces:
+                load.report.ignore("ros2_control", name, "no effort command interface, so no motor")
+            else:
                 _add_motor(load, root, name, name, 1.0, "ros2_control")
+
+
+def _number(load: Import, text: str, label: str) -> float:
+    try:
+        return real(text)
+    except ValueError:
+        raise ModelFileError(f"{load.path}: {label} is no number: {text!r}", element=label) from None
 
 
 def _add_motor(
@@ -49,7 +54,7 @@ def _add_motor(
     for element in root.findall("joint"):
         limit = element.find("limit")
         if element.get("name") == joint and limit is not None and limit.get("effort") and gear != 0.0:
-            effort = abs(float(limit.get("effort", "0")) / gear)
+            effort = abs(_number(load, limit.get("effort", "0"), f"joint {joint!r}: limit effort") / gear)
             limits = (-effort, effort) if effort > 0.0 else None
     load.mechanism.add_actuator(name, joint, gear=gear, force_limits=limits)
     load.report.keep(kind, name)

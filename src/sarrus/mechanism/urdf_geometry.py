@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sarrus.errors import ModelFileError
 from sarrus.mechanism.importing import Import
+from sarrus.mechanism.model_text import is_file
 
 _READABLE = (".stl", ".obj", ".msh")  # the mesh formats of MuJoCo's compiler
 
@@ -73,6 +74,6 @@ def find_file(given: str, folder: Path, mesh_folder: str = "") -> Path | None:
     for tail in filter(None, tails):
         for place in folders:
             candidate = place / tail
-            if candidate.is_file():
+            if is_file(candidate):
                 return candidate.resolve()
     return None

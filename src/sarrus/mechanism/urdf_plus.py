@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from sarrus.errors import ModelFileError, unknown_name
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.loops import frame_of
+from sarrus.mechanism.model_xml import real
 from sarrus.mechanism.pose import Pose
 
 _KINDS = {
@@ -153,7 +154,7 @@ def _only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> No
 
 def _numbers(text: str, label: str, what: str, count: int = 3) -> list[float]:
     try:
-        values = [float(x) for x in text.split()]
+        values = [real(x) for x in text.split()]
     except ValueError:
         values = []
     if len(values) != count:
