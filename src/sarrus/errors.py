@@ -76,6 +76,10 @@ class UnsupportedOperationError(CompilationError):
     """An expression uses an operation that has no native form; ``element`` is the name of the operation."""
 
 
+class ViewerError(SarrusError):
+    """A viewer that was stopped, cannot be served, or does not answer in time."""
+
+
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     """Return the sentence that says ``name`` is no ``kind``, with the nearest and all valid names."""
     names = list(valid)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sarrus.errors import ArgumentError
+from sarrus.files.whole import write_text
 
 MARK = "Written by sarrus"  # what the first line of every file begins with, in a comment
 
@@ -28,7 +29,7 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
     except (FileExistsError, NotADirectoryError) as error:
         raise ArgumentError(f"{folder} is a file: give a folder to export to", element=str(folder)) from error
     for path, text in paths.items():
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text, kept="it can be exported again")
     return tuple(paths)
 
 

@@ -315,8 +315,8 @@ class Law:
 
     def __reduce__(self) -> str:
         raise ArgumentError(
-            f"{self.name}: a law is compiled code for its system and cannot be copied or pickled: make it again from its "
-            "demands in the process that uses it, or take law.twin() for another thread",
+            f"{self.name}: a law is compiled code for its system and cannot be copied or pickled: make it again "
+            "from its demands in the process that uses it, or take law.twin() for another thread",
             element=self.name,
         )
 

@@ -73,6 +73,11 @@ def write(
             file.write(piece)
 
 
+def write_text(path: str | Path, text: str, *, kept: str) -> None:
+    """Write a text file; see `beside`."""
+    write(path, [text.encode()], kept=kept)
+
+
 def write_table(
     path: str | Path, headers: Iterable[str], rows: Iterable[Iterable[object]], *, kept: str
 ) -> None:

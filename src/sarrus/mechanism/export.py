@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Comment, Element, ElementTree, SubElement, ind
 import numpy as np
 
 from sarrus.errors import ArgumentError, ModelError, UnsupportedElementError, unknown_name
+from sarrus.files.whole import beside
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.export_contacts import CHOICES, add_contacts, refuse_contacts
 from sarrus.mechanism.export_document import Document, numbers, place
@@ -91,7 +92,8 @@ def write_mjcf(
         SubElement(document.section("keyframe"), "key", {"name": name, "qpos": numbers(q)})
     _check_with_mujoco(mechanism, root)
     indent(root)
-    ElementTree(root).write(Path(path), encoding="utf-8")
+    with beside(Path(path), kept="the mechanism is still in memory") as partial:
+        ElementTree(root).write(partial, encoding="utf-8")
 
 
 def _add_body(document: Document, body: Body, moving: bool) -> None:

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from sarrus.errors import ArgumentError
-from sarrus.files.whole import checked_path
+from sarrus.files.whole import beside, checked_path
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.plotting.contacts import contact_marks, draw_contacts, move_contacts
@@ -148,7 +148,15 @@ def _film(
     rich = [(shade == _WARNING, touching) for (_, shade), touching in zip(notes, marks.touching.sum(axis=1))]
     palette = _palette(picture(max(range(len(rich)), key=rich.__getitem__)))
     images = [picture(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in range(len(q))]
-    images[0].save(path, save_all=True, append_images=images[1:], duration=10 * ticks, loop=0, optimize=False)
+    save_animation(images, path, ticks)
+
+
+def save_animation(images: Sequence[Image.Image], path: Path, ticks: int) -> None:
+    """Write pictures as a GIF, each shown for so many hundredths of a second."""
+    with beside(path, kept="the motion is still in memory") as partial:
+        images[0].save(
+            partial, save_all=True, append_images=images[1:], duration=10 * ticks, loop=0, optimize=False
+        )
 
 
 def _palette(picture: Image.Image) -> Image.Image:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from sarrus.files.whole import checked_path
+from sarrus.files.whole import beside, checked_path
 
 # Okabe and Ito's colours, told apart by colour-blind readers too; yellow left out, too faint on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
@@ -46,7 +46,7 @@ def dress(axes: Axes) -> None:
 def save_figure(figure: Figure, path: str | Path | None, **options: Any) -> Figure:
     """Save the figure if a path is given; the suffix chooses the format."""
     if path is not None:
-        figure.savefig(
-            checked_path(path, SUFFIXES, "a picture is saved as PNG, PDF, SVG or JPEG"), dpi=150, **options
-        )
+        path = checked_path(path, SUFFIXES, "a picture is saved as PNG, PDF, SVG or JPEG")
+        with beside(path, kept="the figure is still in memory") as partial:
+            figure.savefig(partial, dpi=150, **options)
     return figure

@@ -9,8 +9,8 @@ import os
 import socket
 from dataclasses import dataclass
 
-from sarrus.errors import ArgumentError
-from sarrus.viewer.patience import ViewerError, within
+from sarrus.errors import ArgumentError, ViewerError
+from sarrus.viewer.patience import within
 
 LOOPBACK = "127.0.0.1"
 _EVERYWHERE = {

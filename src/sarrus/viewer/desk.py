@@ -14,7 +14,8 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, TypeVar
 
-from sarrus.viewer.patience import ViewerError, answer_with
+from sarrus.errors import ViewerError
+from sarrus.viewer.patience import answer_with
 
 TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself
 PATIENCE = 120.0  # seconds that a program waits for its turn and its answer

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
 from sarrus.errors import ArgumentError
-from sarrus.files.whole import checked_path
+from sarrus.files.whole import beside, checked_path
 from sarrus.mechanism.pose import Array
+from sarrus.plotting.animation import save_animation
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
 from sarrus.printable import printable
@@ -75,7 +76,9 @@ def render(
         return save_page(subject, path, fps=fps, speed=speed, forces=forces)
     studio = Studio(subject, size, forces, samples=3 if suffix == ".png" else 2)
     if suffix == ".png":
-        Image.fromarray(studio.picture(_time(subject, t))).save(path, optimize=True)
+        picture = Image.fromarray(studio.picture(_time(subject, t)))
+        with beside(path, kept="it can be drawn again") as partial:
+            picture.save(partial, optimize=True)
         return path
     if not subject.runs:
         raise ArgumentError(
@@ -197,9 +200,7 @@ def _save_gif(path: Path, pictures: Iterable[Picture], ticks: float) -> None:
     frames = list(pictures)
     palette = palette_of(frames[len(frames) // 2])
     images = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    images[0].save(
-        path, save_all=True, append_images=images[1:], duration=10 * int(ticks), loop=0, optimize=False
-    )
+    save_animation(images, path, int(ticks))
 
 
 def palette_of(picture: Picture) -> Image.Image:
@@ -227,21 +228,22 @@ def _save_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
         ) from error
     first = next(pictures)
     height, width = first.shape[:2]
-    writer = imageio_ffmpeg.write_frames(
-        str(path),
-        (width, height),
-        fps=fps,
-        codec="libx264",
-        quality=8,
-        macro_block_size=2,
-        ffmpeg_log_level="error",
-    )
-    send: Callable[[object], object] = writer.send
-    send(None)
-    send(np.ascontiguousarray(first))
-    for picture in pictures:
-        send(np.ascontiguousarray(picture))
-    writer.close()
+    with beside(path, kept="the motion is still in memory") as partial:
+        writer = imageio_ffmpeg.write_frames(
+            str(partial),
+            (width, height),
+            fps=fps,
+            codec="libx264",
+            quality=8,
+            macro_block_size=2,
+            ffmpeg_log_level="error",
+        )
+        send: Callable[[object], object] = writer.send
+        send(None)
+        send(np.ascontiguousarray(first))
+        for picture in pictures:
+            send(np.ascontiguousarray(picture))
+        writer.close()
 
 
 def _time(subject: Subject, t: float | None) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sarrus.files.whole import write_text
 from sarrus.plotting.style import colour
 from sarrus.plotting.text import title
 from sarrus.viewer.address import LOOPBACK, address_of
@@ -56,7 +57,7 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
         stop_server(server)
     page = page.replace("<title>Viser</title>", element("title", title(subject.system.name)), 1)
     end = page.rindex("</body>")
-    path.write_text(page[:end] + _caption(subject) + page[end:], encoding="utf-8")
+    write_text(path, page[:end] + _caption(subject) + page[end:], kept="the motion is still in memory")
     return path
 
 

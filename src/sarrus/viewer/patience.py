@@ -7,13 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-from sarrus.errors import SarrusError
+from sarrus.errors import ViewerError
 
 T = TypeVar("T")
-
-
-class ViewerError(SarrusError):
-    """A viewer that was stopped, cannot be served, or does not answer in time."""
 
 
 def within(seconds: float, work: Callable[[], T], late: str, undo: Callable[[T], object] | None = None) -> T:

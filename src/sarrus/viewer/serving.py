@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from sarrus.errors import ArgumentError
+from sarrus.errors import ArgumentError, ViewerError
 from sarrus.viewer.address import Address
 from sarrus.viewer.gate import Gate
-from sarrus.viewer.patience import ViewerError, within
+from sarrus.viewer.patience import within
 
 _START_SECONDS, _STOP_SECONDS = 30.0, 15.0
 _STARTING = threading.Lock()
