@@ -69,7 +69,7 @@ def choose_scheme(
         )
     if method == "rk4" and (rtol is not None or atol is not None):
         raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
-    estimated = rtol != np.inf
+    estimated = rtol is None or _number("rtol", rtol) != np.inf
     for name, value in (("rtol", rtol), ("atol", atol)):
         if estimated or name == "atol":
             check_positive(name, value, "")

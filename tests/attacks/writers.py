@@ -106,6 +106,14 @@ def writers(folder: Path) -> list[Writer]:
             lambda place: motion(2).to_csv(place / "run.csv"),
         ),
         Writer(
+            "Mechanism.to_mjcf",
+            "model.xml",
+            lambda place: sr.load(MODEL).to_mjcf(place / "model.xml"),
+            lambda place: sr.load(MODEL.with_name("quadruped.xml")).to_mjcf(
+                place / "model.xml", contacts="ignore"
+            ),
+        ),
+        Writer(
             "a chunk of a sweep",
             "study/chunks/000000.nc",
             lambda place: copy_chunks(chunks, place / "study", missing=1),
