@@ -35,6 +35,7 @@ def sweep(
 ) -> None:
     """Run the command; `HELP` describes it."""
     import sarrus
+    from sarrus import interrupts
     from sarrus.cli_tables import console
     from sarrus.errors import ArgumentError
     from sarrus.files.whole import checked_path
@@ -51,19 +52,20 @@ def sweep(
         )
     client = _client(scheduler)
     began = perf_counter()
-    try:
-        result = sarrus.sweep(read.system, **read.arguments, store=folder, threads=threads, client=client)
-    except ArgumentError as error:
-        raise ArgumentError(f"{study}: {error}", element=error.element, valid=error.valid) from error
-    finally:
-        if client is not None:
-            client.close()
-    out = console()
-    out.print(_summary(result, perf_counter() - began))
     places = [folder / "result.nc"] if folder is not None else []
-    if output is not None:
-        save(result, output)
-        places.append(output)
+    with interrupts.held():
+        try:
+            result = sarrus.sweep(read.system, **read.arguments, store=folder, threads=threads, client=client)
+        except ArgumentError as error:
+            raise ArgumentError(f"{study}: {error}", element=error.element, valid=error.valid) from error
+        finally:
+            if client is not None:
+                client.close()
+        out = console()
+        out.print(_summary(result, perf_counter() - began))
+        if output is not None:
+            save(result, output)
+            places.append(output)
     for place in places:
         out.print(f"written  {place}", markup=False, soft_wrap=True)
     if not (result.status == "OK").any():

@@ -133,7 +133,7 @@ def sweep(
             with interrupts.held():
                 parts = _until_interrupted(do(size, range(0, axes.runs, size)), bar)
                 return in_memory(study, axes, attributes, parts)
-        with Store(store, identity, size, axes.runs, wished=chunk) as kept:
+        with interrupts.allowed(), Store(store, identity, size, axes.runs, wished=chunk) as kept:
             while (result := kept.open()) is None:
                 idle = True
                 for first, columns in do(kept.chunk, kept.claims()):
