@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import casadi as ca
@@ -17,6 +18,14 @@ from sarrus.errors import SimulationError
 from sarrus.recorder import Recorder
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Have Ctrl-C raise, also where the suite runs in the background."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
 
 
 def block() -> sr.System:
