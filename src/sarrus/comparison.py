@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import io
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ArgumentError, unknown_name
-from sarrus.files.whole import checked_path, write_table
+from sarrus.files.whole import checked_path, write_text
 from sarrus.formulations import METHODS
 from sarrus.mechanism.pose import Array
 from sarrus.simulation import simulate
@@ -150,8 +151,11 @@ class Comparison:
     def to_csv(self, path: str | Path) -> Path:
         """Write the table to a .csv file, a row per run."""
         path = checked_path(path, (".csv",), "a table is saved as CSV")
-        rows = ([record[name] for name in _COLUMNS] for record in self._records())
-        write_table(path, _COLUMNS, rows, kept="the comparison is still in memory")
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, _COLUMNS)
+        writer.writeheader()
+        writer.writerows(self._records())
+        write_text(path, text.getvalue(), kept="the comparison is still in memory")
         return path
 
     def _records(self) -> list[dict[str, Any]]:

@@ -180,6 +180,7 @@ def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
         headers += [f"{key} {name}{suffix}" for name, suffix in zip(names, suffixes)]
         columns += list(value.T)
     blocks = range(0, len(trajectory.t), _ROWS)
+    form = ",".join("%d" if column.dtype.kind == "i" else "%.17g" for column in columns) + "\n"
     rows = (zip(*(column[k : k + _ROWS].tolist() for column in columns)) for k in blocks)
-    write_table(path, headers, chain.from_iterable(rows), kept=_KEPT)
+    write_table(path, headers, (form % row for row in chain.from_iterable(rows)), kept=_KEPT)
     return path

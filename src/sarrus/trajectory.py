@@ -192,7 +192,7 @@ class Trajectory:
         return load(path, verify)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write a .csv file, a row per sample, every number in full; the header names each column with its unit."""
+        """Write a .csv file, a row per sample, in 17 digits; the header names each column with its unit."""
         from sarrus.storage import save_csv
 
         return save_csv(self, path)

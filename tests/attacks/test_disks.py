@@ -60,6 +60,11 @@ def test_a_link_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
     assert target.read_text().startswith("t [s],")
 
 
+def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 251 + ".csv")
+    assert motion(1).to_csv(path).is_file()
+
+
 def test_errors_of_the_writer_leave_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("old")

@@ -18,6 +18,7 @@ from pathlib import Path
 from sarrus.errors import ArgumentError, SarrusError, WriteError
 
 PART = ".part"  # in the name of a file that is being written
+_STEM = 40  # characters of the own name in it, which may be as long as the system allows
 _BLOCK = 1 << 20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -39,7 +40,8 @@ def beside(path: str | Path, *, kept: str, needed: int | None = None) -> Iterato
     """
     path = Path(path)
     target = Path(os.path.realpath(path))
-    partial = target.with_name(f".{target.stem}.{os.getpid()}-{secrets.token_hex(4)}{PART}{target.suffix}")
+    mark = f"{os.getpid()}-{secrets.token_hex(4)}"
+    partial = target.with_name(f".{target.stem[:_STEM]}.{mark}{PART}{target.suffix}")
     try:
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         if target.exists():
@@ -78,14 +80,11 @@ def write_text(path: str | Path, text: str, *, kept: str) -> None:
     write(path, [text.encode()], kept=kept)
 
 
-def write_table(
-    path: str | Path, headers: Iterable[str], rows: Iterable[Iterable[object]], *, kept: str
-) -> None:
-    """Write a table as CSV, floats in as many digits as they have; see `beside`."""
+def write_table(path: str | Path, headers: Iterable[str], lines: Iterable[str], *, kept: str) -> None:
+    """Write a table as CSV: the headers, quoted where they must be, then lines of numbers; see `beside`."""
     with beside(path, kept=kept) as partial, partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(headers)
-        writer.writerows(rows)
+        csv.writer(file, lineterminator="\n").writerow(headers)
+        file.writelines(lines)
 
 
 def flush(path: Path) -> None:
