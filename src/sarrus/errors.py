@@ -60,6 +60,10 @@ class AccuracyWarning(UserWarning):
     """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code is not kept on disk, because there is no directory for it that is the user's alone."""
+
+
 class CompilationError(SarrusError):
     """Expressions cannot become a native function: wrong inputs, free symbols, or LLVM refused them."""
 

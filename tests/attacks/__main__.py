@@ -16,7 +16,7 @@ from tally import HEADER, Tally
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))  # what the suite's modules share
 
-CAMPAIGNS: tuple[str, ...] = ()
+CAMPAIGNS: tuple[str, ...] = ("native_code",)
 
 
 def main() -> int:
