@@ -25,7 +25,7 @@ _OTHERS_WRITE = 0o022
 _OTHERS = 0o077
 _MOST_LINKS = 40
 _HAS_OWNERS = hasattr(os, "geteuid")
-# Do not follow links, do not wait for a pipe, take bytes as they are. A flag is missing where there is nothing to forbid.
+# Links not followed, pipes not waited for, bytes as they are; a system without a flag has no need of it.
 _FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
