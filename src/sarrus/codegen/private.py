@@ -161,7 +161,7 @@ def _trusted(path: Path, links: int) -> Path:
             os.mkdir(real, 0o700)
         status = os.lstat(real)
     if status.st_uid not in (0, os.geteuid()):
-        raise NotPrivateError(f"{real} belongs to another user, of number {status.st_uid}")
+        raise NotPrivateError(f"{real} belongs to another user (uid {status.st_uid})")
     if stat.S_ISLNK(status.st_mode):
         if links == _MOST_LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
@@ -176,7 +176,7 @@ def _check_owner(path: Path, status: os.stat_result, closed: int) -> None:
     if not _HAS_OWNERS:
         return
     if status.st_uid != os.geteuid():
-        raise NotPrivateError(f"{path} belongs to another user, of number {status.st_uid}")
+        raise NotPrivateError(f"{path} belongs to another user (uid {status.st_uid})")
     if status.st_mode & closed:
         raise NotPrivateError(_open_to_others(path, status))
 
