@@ -23,7 +23,7 @@ SUITE = ["--quiet", "--numprocesses", "auto", "--dist", "loadfile", "-p", "no:ca
 VERSIONS = f"""
 from importlib.metadata import version
 from platform import python_version
-print("Python", python_version(), *(f"{{name}} {{version(name)}}" for name in {SHOWN}), sep=", ")
+print("Python " + python_version(), *(f"{{name}} {{version(name)}}" for name in {SHOWN}), sep=", ")
 """
 
 
