@@ -1,9 +1,9 @@
-# make demo | test | attack | docs | gallery | bench | lint: each sets up .venv from pyproject.toml first.
+# make demo | test | compat | attack | docs | gallery | bench | lint: each sets up .venv from pyproject.toml first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test attack docs gallery bench lint clean
+.PHONY: demo test compat attack docs gallery bench lint clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,9 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+compat: $(VENV)/.compat
+	$(BIN)/python tests/compat.py $(if $(PYTHONS),--python $(PYTHONS))
 
 attack: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python tests/attacks

@@ -31,7 +31,7 @@ from sarrus.codegen import (
 from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
 from sarrus.codegen.program import read_program
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.errors import ArgumentError, CacheWarning, SarrusError
 from sarrus.kernels.native_call import call_native
 
 SPECIAL = np.array(
@@ -266,31 +266,35 @@ def test_key_depends_on_content_options_and_machine(monkeypatch):
 
 def test_entries_are_private_to_the_user(cache_directory):
     square()
-    (entry,) = cache_directory.iterdir()
-    assert entry.stat().st_mode & 0o777 == 0o600
+    assert len(list(cache_directory.glob("*.sarrus"))) == 1
+    assert len(list(cache_directory.iterdir())) == 2  # with the secret
+    for path in cache_directory.iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
     assert cache_directory.stat().st_mode & 0o777 == 0o700
 
 
 def other_entry(data, path):
     square(5.0)
-    (other,) = (entry for entry in path.parent.iterdir() if entry != path)
+    (other,) = (entry for entry in path.parent.glob("*.sarrus") if entry != path)
     return other.read_bytes()
 
 
 def sound_entry_of_bad_code(data, path):
-    return cache._encode(path.stem, cache.Entry(b"\x7fELF nonsense", 3, 1))
+    cache.store(path.stem, cache.Entry(b"\x7fELF nonsense", 3, 1))
+    return path.read_bytes()
 
 
 DAMAGE = {
     "flipped byte": lambda data, path: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
-    "flipped digest": lambda data, path: data.replace(b'"sha256": "', b'"sha256": "0', 1),
+    "flipped digest": lambda data, path: bytes([data[0] ^ 1]) + data[1:],
     "truncated": lambda data, path: data[: len(data) // 2],
-    "header only": lambda data, path: data.partition(b"\n")[0],
+    "seal only": lambda data, path: data[:32],
+    "header only": lambda data, path: data[: data.index(b"}") + 1],
     "empty": lambda data, path: b"",
     "text": lambda data, path: b"hello",
     "not utf-8": lambda data, path: b"\xff\xfe\n" + data,
     "other json": lambda data, path: b"[1, 2]\n" + data,
-    "older format": lambda data, path: data.replace(b'"format": 1', b'"format": 0', 1),
+    "older format": lambda data, path: data.replace(b'"format": 2', b'"format": 1', 1),
     "other program": other_entry,
     "not machine code": sound_entry_of_bad_code,
 }
@@ -299,7 +303,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_and_foreign_entries_are_built_again(cache_directory, damage):
     square()
-    (path,) = cache_directory.iterdir()
+    (path,) = cache_directory.glob("*.sarrus")
     path.write_bytes(damage(path.read_bytes(), path))
     again = square()
     assert not again.from_cache
@@ -316,7 +320,8 @@ def test_unwritable_directory_falls_back_to_a_temporary_one(tmp_path, monkeypatc
     assert square().from_cache
     assert cache_info().directory.parent == tmp_path
     monkeypatch.setattr(tempfile, "tempdir", str(occupied))
-    assert square()([1.0]) == 2.0
+    with pytest.warns(CacheWarning, match="compiled code is not kept: .*Not a directory"):
+        assert square()([1.0]) == 2.0
     assert not square().from_cache
     assert cache_info().directory is None
     assert clear_cache() == 0
@@ -389,7 +394,8 @@ def test_two_processes_compile_the_same_model_at_the_same_time(tmp_path, cache_d
     third = result_of(later)
     assert first["value"] == second["value"] == third["value"]
     assert third["from_cache"]
-    assert len(list(cache_directory.iterdir())) == 1
+    assert len(list(cache_directory.glob("*.sarrus"))) == 1
+    assert len(list(cache_directory.iterdir())) == 2  # with the secret
 
 
 def test_threads_compile_at_the_same_time():

@@ -68,6 +68,10 @@ class StoreWarning(UserWarning):
     """A file of a store was damaged; what it held is made again."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code is not kept on disk, because there is no directory for it that is the user's alone."""
+
+
 class CompilationError(SarrusError):
     """Expressions cannot become a native function: wrong inputs, free symbols, or LLVM refused them."""
 

@@ -8,10 +8,9 @@ import casadi as ca
 import numpy as np
 
 from sarrus import dense
+from sarrus.kernels.layout import UNIT
 from sarrus.mechanism.pose import Array
 
-# A quaternion whose squared length is this near to one counts as a rotation.
-UNIT = 1e-12
 SHORTEST = 1e-9
 
 

@@ -16,7 +16,7 @@ from tally import HEADER, Tally
 
 sys.path.insert(1, str(Path(__file__).resolve().parent.parent))  # what the suite's modules share
 
-CAMPAIGNS: tuple[str, ...] = ("disks", "damage", "races", "model_files", "names", "viewer")
+CAMPAIGNS: tuple[str, ...] = ("disks", "damage", "races", "model_files", "native_code", "names", "viewer")
 
 
 def main() -> int:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import subprocess
 import sys
 import threading
 from contextlib import suppress
-from functools import cached_property, lru_cache
-from importlib.metadata import version
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ import numpy as np
 
 from sarrus.codegen import cache
 from sarrus.codegen.addresses import beginning
-from sarrus.codegen.machine import LoadedCode, host
+from sarrus.codegen.machine import LoadedCode
 from sarrus.errors import CompilationError
+from sarrus.kernels.origin import origin
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 # Where another process compiles a kernel meanwhile, this long [s] is waited for it.
@@ -49,10 +50,16 @@ class Kernel:
         """Have another process compile this kernel meanwhile, if there is a cache and it is not in it."""
         known = self._builder is not None or "_code" in self.__dict__ or cache.directory() is None
         if not known and not cache.has(self._key):
-            command = [sys.executable, "-m", "sarrus.kernels.build", self.module, self.name]
+            # Not to import what lies in the working directory (-P), but what this process would.
+            command = [sys.executable, "-P", "-m", "sarrus.kernels.build", self.module, self.name]
+            path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[2])]
             with suppress(OSError):
                 self._builder = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                    command,
+                    env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
                 )
 
     def store(self) -> bytes:
@@ -65,7 +72,7 @@ class Kernel:
 
     @cached_property
     def _key(self) -> str:
-        return hashlib.sha256(f"{self.name}\0{_origin()}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.name}\0{origin()}".encode()).hexdigest()
 
     @cached_property
     def _code(self) -> LoadedCode:
@@ -95,16 +102,6 @@ class Kernel:
     def __call__(self, table: np.ndarray, x: np.ndarray, what: int) -> int:
         """Call it from Python on arrays of int64 and float64, C-contiguous; nothing is checked."""
         return int(self.entry(beginning(table), beginning(x), what))
-
-
-@lru_cache(maxsize=1)
-def _origin() -> str:
-    """All that the code of the kernels depends on: their sources, Numba, Python, the compiler and the machine."""
-    sources = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        sources.update(source.read_bytes())
-    parts = [sources.hexdigest(), version("numba"), sys.version, str(cache.FORMAT), host().identity]
-    return "\0".join(parts)
 
 
 acceleration = Kernel("acceleration", "acceleration")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from numba import njit, types
+from numba import types
 
 from sarrus.kernels import layout as la
+from sarrus.kernels.dispatched import kept
 from sarrus.kernels.flat import flat, flat_at
 from sarrus.kernels.native_call import call_kernel
-from sarrus.quaternions import UNIT
 
 _VECTOR = types.Array(types.float64, 1, "C")
 _GIVEN = types.Array(types.float64, 1, "C", readonly=True)
 _TABLE = types.Array(types.int64, 1, "C")
 
 
-@njit(types.int64(_TABLE, _GIVEN, _GIVEN, _GIVEN, types.float64, _VECTOR), cache=True)
+@kept(types.int64(_TABLE, _GIVEN, _GIVEN, _GIVEN, types.float64, _VECTOR))
 def forward(table_array, q, v, tau, t, out):
     """Write (a, λ, Aᵀλ, facts, q, v) at a state to ``out``; return rank + `layout.STRIDE` × outcome, or no answer.
 
@@ -28,7 +28,7 @@ def forward(table_array, q, v, tau, t, out):
         return la.WRONG_LENGTH
     for k in range(table[la.N_QUATERNIONS]):
         i = table[la.QUATERNIONS + k]
-        if abs(q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3] - 1.0) > UNIT:
+        if abs(q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3] - 1.0) > la.UNIT:
             return la.NOT_UNIT
     for i in range(nq):
         x[i] = q[i]
@@ -56,7 +56,7 @@ def forward(table_array, q, v, tau, t, out):
     return rank + la.STRIDE * int(s[ws.facts + la.OUTCOME])
 
 
-@njit(cache=True)
+@kept()
 def forward_many(table, q, v, tau, t, out, repeats):
     """Call `forward` repeatedly; what a benchmark of the kernel times."""
     code = 0

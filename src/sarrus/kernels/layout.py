@@ -77,6 +77,9 @@ TIMES = 63  # the array of times at which a run is recorded besides
 N_QUATERNIONS = 64  # their offsets follow from QUATERNIONS on, then room for a permutation
 QUATERNIONS = 65
 
+# A quaternion whose squared length is this near to one counts as a rotation.
+UNIT = 1e-12
+
 # values of table[ELIMINATION]
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 

@@ -14,6 +14,7 @@ from numba import njit
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.dispatched import kept
 from sarrus.kernels.flat import flat, flat_at
 from sarrus.kernels.forward import forward
 from sarrus.kernels.native_call import call_native
@@ -26,7 +27,7 @@ OUTPUTS = (
 )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@kept(error_model="numpy")
 def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out):
     """Write [A | B | E | affine] at every state (leading axis of q, v, u, t, pivots, out); return their number.
 
@@ -135,7 +136,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     return q.shape[0]
 
 
-@njit(cache=True)
+@njit
 def _add_product(sign, a, start, b, out):
     """Add ± a b to out, skipping zeros of a, whose entries lie by rows in a flat array from ``start`` on."""
     left, right, sums = flat(a), flat(b), flat(out)
@@ -149,7 +150,7 @@ def _add_product(sign, a, start, b, out):
     return a.size + b.size + out.size
 
 
-@njit(cache=True)
+@njit
 def _add_transposed_product(sign, a, b, out):
     """Add ± aᵀ b to out."""
     left, right, sums = flat(a), flat(b), flat(out)
@@ -162,7 +163,7 @@ def _add_transposed_product(sign, a, b, out):
     return a.size + b.size + out.size
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _factor(room, d, start, m, n, rank, perm, big):
     """Factor A, which lies in ``d`` from ``start`` on, at the start of ``room``; False where its rank is lower."""
     s, end = flat(room), m * n
@@ -174,7 +175,7 @@ def _factor(room, d, start, m, n, rank, perm, big):
     return used == rank and room.size > 0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _basis(room, nc, nv, rank, big, w, square, null, basis):
     """Write K = Z (W Z)⁻¹, return the smallest pivot of W Z over the largest |W|; ``null`` has room for Zᵀ."""
     s, x = flat(room), nc * nv + 6 * big
@@ -201,7 +202,7 @@ def _basis(room, nc, nv, rank, big, w, square, null, basis):
     return least / largest if room.size > 0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _solve(room, perm, rank, big, b, c, w, basis, out):
     """Write the columns x with A x = b (least squares) and W x = c: x = A⁺b + K (c − W A⁺b)."""
     nv, dof, m = w.shape[1], w.shape[0], b.shape[0]
@@ -230,7 +231,7 @@ def _solve(room, perm, rank, big, b, c, w, basis, out):
     return room.size
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _eliminate(a, b):
     """Replace b by a⁻¹ b, by elimination with row pivoting; return the smallest pivot."""
     n = a.shape[0]

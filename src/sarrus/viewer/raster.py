@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from sarrus.kernels.dispatched import kept
 from sarrus.mechanism.pose import Array
 from sarrus.viewer.camera import Camera
 from sarrus.viewer.meshes import Faces
@@ -116,7 +116,7 @@ def _light(solid: Triangles, camera: Camera) -> Array:
     return np.stack([bright, _GLOSS * np.maximum(facing @ half, 0.0) ** _SHARP], axis=1)
 
 
-@njit(cache=True, nogil=True)
+@kept(nogil=True)
 def _fill(placed, lights, faces, colour, near, picture, depth):
     """Draw triangles at pixels (n, 3: x, y, depth) into a picture where they are nearer than its depths."""
     h, w = depth.shape
