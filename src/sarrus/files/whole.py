@@ -89,9 +89,10 @@ def write_table(path: str | Path, headers: Iterable[str], lines: Iterable[str], 
 
 def flush(path: Path) -> None:
     """Have the disk hold what was written to a file, or the names in a folder."""
-    if path.is_dir() and os.name == "nt":  # Windows flushes no folders
+    folder = path.is_dir()
+    if folder and os.name == "nt":  # Windows flushes no folders
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:

@@ -194,7 +194,8 @@ class Store:
     def tidy(self) -> None:
         """Remove what a result no longer needs: chunks, locks, and what killed processes were writing."""
         for part in self.folder.glob(f".*{PART}*"):
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink()
         for folder in (self.chunks, self.folder / LOCKS):
             shutil.rmtree(folder, ignore_errors=True)
 
