@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lstsq
 from scipy.optimize import lsq_linear
 
 from sarrus import dense
@@ -244,7 +245,9 @@ class Problem:
         lower[j] = np.maximum(lower[j], np.minimum(down[i], -1e-300))
         upper[j] = np.minimum(upper[j], np.maximum(up[i], 1e-300))
         lower, upper = lower[columns], upper[columns]
-        found = np.linalg.lstsq(matrix, target, rcond=1e-14)[0]
+        # Householder's method with pivots keeps what light rows say, heavy ones on top (Cox and Higham 1998); an SVD
+        # loses of it what the weights are apart.
+        found = lstsq(matrix, target, cond=1e-14, lapack_driver="gelsy")[0]
         if np.any(found < lower) or np.any(found > upper):
             found = lsq_linear(matrix, target, bounds=(lower, upper), method="bvls", tol=1e-14).x
         step = np.zeros(system.nv)
