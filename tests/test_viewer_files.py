@@ -107,7 +107,14 @@ def test_the_command_writes_files_and_names_what_is_wrong(
 
 def test_the_command_serves_a_page_until_it_is_interrupted() -> None:
     command = [sys.executable, "-m", "sarrus.cli", "view", str(FIVE_BAR), "--no-browser", "--port", "8470"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # what the background of a shell ignores stays ignored in what is started there
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/\S+", line)
