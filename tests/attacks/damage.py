@@ -45,11 +45,11 @@ q.left = { from = 1.9, to = 2.3, count = 5 }
 
 
 def campaign(scale: float) -> list[Tally]:
-    """Return what came of damaged trajectories, chunks, results, manifests and study files (10,000 in all)."""
+    """Return what came of damaged trajectories, chunks, results, manifests and study files: every bit of one, 8,000 others."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         return [
-            bits(place, round(4000 * scale)),
+            bits(place, round(200_000 * scale)),
             trajectories(place, round(4000 * scale)),
             stores(place, round(500 * scale)),
             study_files(place, round(1500 * scale)),
@@ -120,7 +120,7 @@ MUTATORS: tuple[Mutator, ...] = (flipped, truncated, extended, zeroed, swapped, 
 
 
 def bits(folder: Path, count: int, seed: int = 0) -> Tally:
-    """Flip single bits of a trajectory file: so many of them, evenly spaced."""
+    """Flip single bits of a trajectory file: so many of them, evenly spaced, or all that there are."""
     tally = Tally("one bit of a trajectory file flipped", "an error that names the file")
     path = motion(seed, samples=5).save(folder / "bits.nc")
     data = path.read_bytes()
