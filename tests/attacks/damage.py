@@ -45,7 +45,7 @@ q.left = { from = 1.9, to = 2.3, count = 5 }
 
 
 def campaign(scale: float) -> list[Tally]:
-    """Return what came of damaged trajectories, chunks, results, manifests and study files: every bit of one, 8,000 others."""
+    """Return what came of damaged files of all kinds: every bit of a trajectory, and 8,000 others."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         return [
