@@ -22,6 +22,8 @@ from tally import Tally
 from writers import Writer, writers
 
 from sarrus.errors import WriteError
+from sarrus.files.netcdf import opened
+from sarrus.files.whole import PART
 
 FILES = str(Path("sarrus") / "files")
 
@@ -46,7 +48,7 @@ def full_disks(folder: Path, count: int, seed: int = 0) -> Tally:
         writer = all_writers[attempt % len(all_writers)]
         with small_disk(folder, 400) as (disk, kind):
             writer.prepare(disk)
-            before = _state(disk, writer)
+            before = _state(disk)
             with filled(disk, kind, int(rng.integers(0, 40_000)), before):
                 error = _attempt(writer, disk)
             _judge(tally, writer, disk, before, error, f"{writer.name}, attempt {attempt} ({kind})")
@@ -98,7 +100,7 @@ def errors(folder: Path) -> Tally:
         while True:
             place = Path(tempfile.mkdtemp(dir=folder))
             writer.prepare(place)
-            before = _state(place, writer)
+            before = _state(place)
             with failing(at, codes[at % len(codes)]) as seen:
                 error = _attempt(writer, place)
             _judge(tally, writer, place, before, error, f"{writer.name}, call {at}")
@@ -183,7 +185,7 @@ def kills(folder: Path, count: int, seed: int = 0) -> Tally:
         writer = all_writers[attempt % len(all_writers)]
         place = Path(tempfile.mkdtemp(dir=folder))
         writer.prepare(place)
-        before = _state(place, writer)
+        before = _state(place)
         number, result = all_writers.index(writer), context.SimpleQueue()
         if writer.name not in lines:  # how many there are
             trial = Path(tempfile.mkdtemp(dir=folder))
@@ -245,13 +247,25 @@ def _attempt(writer: Writer, place: Path) -> BaseException | None:
     return None
 
 
-def _state(place: Path, writer: Writer) -> dict[str, bytes]:
+def _state(place: Path) -> dict[str, bytes]:
     """Return the content of all files below a folder but locks."""
     return {
-        str(path.relative_to(place)): path.read_bytes()
+        str(path.relative_to(place)): _content(path)
         for path in sorted(place.rglob("*"))
         if path.is_file() and "locks" not in path.parts
     }
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file; of NetCDF, which may hold times of its own making, what a reader finds in it."""
+    if path.suffix != ".nc" or PART in path.name:
+        return path.read_bytes()
+    with opened(path, "a file that sarrus wrote") as (variables, attributes):
+        parts = [
+            (name, v.dimensions, v.values.tolist(), sorted(map(str, v.attributes.items())))
+            for name, v in sorted(variables.items())
+        ]
+        return repr((parts, sorted(map(str, attributes.items())))).encode()
 
 
 def _judge(
@@ -263,7 +277,7 @@ def _judge(
     told: str,
 ) -> None:
     """Count an attempt: what is there must be what was there, or what a write without trouble leaves."""
-    after = _state(place, writer)
+    after = _state(place)
     if error is not None and not isinstance(error, WriteError):
         tally.fails(type(error).__name__, f"{told}: {error}")
         return
@@ -273,11 +287,11 @@ def _judge(
         if ("cannot be written" if kept else "a power cut may lose it") not in str(error):
             tally.fails("an error that does not say what is there", f"{told}: {error}")
             return
-    left = [name for name in after if ".part" in name]
+    left = [name for name in after if PART in name]
     if error is not None and left:
         tally.fails("a part left behind", f"{told}: {left}")
         return
-    whole = {name: data for name, data in after.items() if ".part" not in name}
+    whole = {name: data for name, data in after.items() if PART not in name}
     lost = [name for name, data in before.items() if name not in whole and "chunks" not in name]
     if lost:
         tally.fails("a file lost", f"{told}: {lost}")
@@ -287,12 +301,12 @@ def _judge(
     except Exception as again:
         tally.fails("an error afterwards", f"{told}: {again!r}")
         return
-    final, clean = _state(place, writer), _clean(writer)
+    final, clean = _state(place), _clean(writer)
     for name, data in whole.items():
         if data not in (before.get(name), clean.get(name)) and not name.startswith("study/chunks"):
             tally.fails("a file that is neither the old nor the new one", f"{told}: {name}")
             return
-    if {n: d for n, d in final.items() if ".part" not in n} != clean:
+    if {n: d for n, d in final.items() if PART not in n} != clean:
         tally.fails("another result afterwards", told)
         return
     tally.passes(
@@ -309,5 +323,5 @@ def _clean(writer: Writer) -> dict[str, bytes]:
         with tempfile.TemporaryDirectory() as folder:
             writer.prepare(Path(folder))
             writer.write(Path(folder))
-            _cleans[writer.name] = _state(Path(folder), writer)
+            _cleans[writer.name] = _state(Path(folder))
     return _cleans[writer.name]
