@@ -77,7 +77,7 @@ def save(
         declare(file, sizes, variables, attributes)
         for name, variable in variables.items():
             put(file, name, ..., variable.values)
-    content = image.getbuffer()
+    content = image.getvalue()  # no copy; a view of it crashed the garbage collector of early Pythons 3.12
     write(path, [content, seal(content)], kept=kept, needed=len(content))
 
 
