@@ -18,7 +18,7 @@ from sarrus.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.pose import Array, Pose, vector
 
 SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")
 
@@ -156,6 +156,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _fits(value: Any, hint: Any) -> bool:
     """Tell whether a value is of the kind of an annotation: a union, a tuple, an array, a number or a class."""
+    if hint == Array:
+        return isinstance(value, np.ndarray)
     origin, parts = get_origin(hint), get_args(hint)
     if origin is UnionType:
         return any(_fits(value, part) for part in parts)
@@ -165,7 +167,7 @@ def _fits(value: Any, hint: Any) -> bool:
         if len(parts) == 2 and parts[1] is Ellipsis:
             return all(_fits(item, parts[0]) for item in value)
         return len(value) == len(parts) and all(map(_fits, value, parts))
-    if origin is not None:  # an array of numbers, a list, a function
+    if origin is not None:  # a list, a function
         return isinstance(value, origin)
     if hint is None or hint is NoneType:
         return value is None
