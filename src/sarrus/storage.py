@@ -136,9 +136,11 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
     for dimension in UNITS:
         if f"{dimension}_unit" in variables:
             fields[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
-    fields |= {key: kind(facts[key]) for key, kind in SCALARS.items()}
+    # Older files know nothing of determined_until.
+    known = {key: kind for key, kind in SCALARS.items() if key in facts or key != "determined_until"}
+    fields |= {key: kind(facts[key]) for key, kind in known.items()}
     for key, kind in RECORDS.items():
-        items = json.loads(facts[key])
+        items = json.loads(facts.get(key, "[]"))
         fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
     return Trajectory(status=Status[facts["status"]], mechanism=_mechanism(variables), **fields)
 

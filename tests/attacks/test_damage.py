@@ -45,6 +45,17 @@ def test_unverified_files_are_read_on_demand(tmp_path: Path) -> None:
     assert Trajectory.load(path).q[0, 0] == 7.0
 
 
+def test_files_of_before_are_read_on_demand(tmp_path: Path) -> None:
+    import h5py
+
+    path = motion(3).save(tmp_path / "run.nc")
+    with h5py.File(path, "r+") as file:
+        del file.attrs["determined_until"], file.attrs["switches"]
+    old = Trajectory.load(path, verify=False)
+    assert old.determined_until == np.inf
+    assert old.switches == ()
+
+
 @pytest.mark.parametrize("make", [Path.mkdir, lambda path: os.mkfifo(path)])
 def test_what_is_no_file(make: object, tmp_path: Path) -> None:
     path = tmp_path / "run.nc"
