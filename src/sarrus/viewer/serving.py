@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -77,20 +78,20 @@ def _gated_serving() -> Iterator[None]:
 
     viser hands its own ``process_request`` to websockets and takes none from us. Other hosts are served as ever.
     """
-    import websockets.asyncio.server as server
+    server: Any = import_module("websockets.asyncio.server")
+    with _STARTING:
+        usual = server.serve
 
-    class Serve(server.serve):
-        def __init__(self, handler: Any, host: Any = None, port: Any = None, **options: Any) -> None:
+        def serve(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
             if isinstance(host, _GatedHost):
                 options["process_request"] = host.gate.before(options.get("process_request"))
-            super().__init__(handler, host, port, **options)
+            return usual(handler, host, port, **options)
 
-    with _STARTING:
-        usual, server.serve = server.serve, Serve  # type: ignore[misc]
+        server.serve = serve
         try:
             yield
         finally:
-            server.serve = usual  # type: ignore[misc]
+            server.serve = usual
 
 
 @contextmanager
