@@ -12,15 +12,16 @@ from sarrus.mechanism.report import Outcome
 
 DOCS = Path(__file__).parent.parent / "docs" / "importers.md"
 WORDS = {
-    "supported": Outcome.KEPT,
-    "warned": Outcome.WARNED,
-    "ignored": Outcome.IGNORED,
-    "refused": Outcome.REFUSED,
+    "acts": Outcome.ACTS,
+    "kept": Outcome.KEPT,
+    "left out": Outcome.LEFT_OUT,
+    "aside": Outcome.ASIDE,
+    "refused": None,
 }
 
 
-def table_rows(prefix: str | None) -> dict[str, Outcome]:
-    """Outcomes of the rows of docs/importers.md by id; ``prefix`` picks a format's rows, None MJCF's."""
+def table_rows(prefix: str | None) -> dict[str, Outcome | None]:
+    """Outcomes of the rows of docs/importers.md by id; None is refused; ``prefix`` picks a format's rows."""
     rows = {}
     for line in DOCS.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -34,16 +35,17 @@ def table_rows(prefix: str | None) -> dict[str, Outcome]:
     }
 
 
-def check_row(path: Path, outcome: Outcome, kind: str, name: str, **options: object) -> None:
+def check_row(path: Path, outcome: Outcome | None, kind: str, name: str, **options: object) -> None:
     """Check that loading the file gives the element the outcome that the table says."""
-    if outcome is Outcome.REFUSED:
+    if outcome is None:
         with pytest.raises(UnsupportedElementError, match=r"cannot be kept.*strict=False") as caught:
             load(path, **options)
         assert caught.value.element == name
         options["strict"] = False
+        outcome = Outcome.LEFT_OUT
     report = load(path, **options).report
     found = [entry for entry in report if entry.kind == kind and entry.name == name]
     assert found, f"no entry for {kind} {name!r} in:\n{report}"
     assert outcome in {entry.outcome for entry in found}, report
-    if outcome is not Outcome.KEPT:
+    if outcome is not Outcome.ACTS:
         assert all(entry.reason for entry in found if entry.outcome is outcome)

@@ -371,7 +371,7 @@ def test_joint_force_limit_narrows_its_only_actuator(tmp_path: Path) -> None:
     two = one.replace("</actuator>", '<motor name="w" joint="j"/></actuator>')
     m = read(tmp_path, two)
     assert m.actuators["u"].force_limits is None
-    assert any("actuatorfrcrange" in entry.reason for entry in m.report.warned)
+    assert any("actuatorfrcrange" in entry.reason for entry in m.report.left_out)
 
 
 def test_flags_switch_terms_off(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_flags_switch_terms_off(tmp_path: Path) -> None:
     assert not m.gravity.any()
     assert not m.closures
     assert not m.actuators
-    assert len(m.report.ignored) == 2
+    assert len(m.report.aside) == 2
 
 
 def test_shapes_and_static_geometry(tmp_path: Path) -> None:

@@ -89,12 +89,12 @@ def test_the_four_bar_is_the_one_built_by_hand() -> None:
 
 def test_the_report_of_the_four_bar_lists_every_element() -> None:
     mechanism = load_sdf(MODELS / "four_bar.sdf")
-    assert outcome(mechanism, "joint", "loop_joint") == (Outcome.KEPT, "cut: a revolute closure of 5 rows")
-    assert outcome(mechanism, "joint", "crank_joint")[0] is Outcome.KEPT
-    assert outcome(mechanism, "collision", "crank/hull")[0] is Outcome.IGNORED
-    assert outcome(mechanism, "visual", "crank/bar")[0] is Outcome.KEPT
-    assert outcome(mechanism, "light", "sun")[0] is Outcome.IGNORED
-    assert outcome(mechanism, "axis effort", "crank_joint")[0] is Outcome.IGNORED
+    assert outcome(mechanism, "joint", "loop_joint") == (Outcome.ACTS, "cut: a revolute closure of 5 rows")
+    assert outcome(mechanism, "joint", "crank_joint")[0] is Outcome.ACTS
+    assert outcome(mechanism, "collision", "crank/hull")[0] is Outcome.KEPT
+    assert outcome(mechanism, "visual", "crank/bar")[0] is Outcome.ASIDE
+    assert outcome(mechanism, "light", "sun")[0] is Outcome.ASIDE
+    assert outcome(mechanism, "axis effort", "crank_joint")[0] is Outcome.ASIDE
     shape = mechanism.bodies["crank"].shapes[0]
     assert shape.kind == "box"
     np.testing.assert_array_equal(shape.size, [0.2, 0.01, 0.02])
@@ -159,14 +159,14 @@ def test_the_joint_that_loses_nothing_is_cut(keep: str, at: int, tmp_path: Path)
     axis = "<axis><xyz>0 1 0</xyz>{}</axis>"
     mechanism = ring(tmp_path, *(axis.format("" if k == at else keep) for k in range(4)))
     assert list(mechanism.closures) == [f"j{at}"]
-    assert not mechanism.report.warned
+    assert not mechanism.report.left_out
 
 
 def test_what_a_cut_loses_is_warned_if_it_cannot_be_avoided(tmp_path: Path) -> None:
     axis = "<axis><xyz>0 1 0</xyz><dynamics><damping>1</damping></dynamics></axis>"
     mechanism = ring(tmp_path, *[axis] * 4)
     assert list(mechanism.closures) == ["j2"]
-    assert outcome(mechanism, "joint", "j2")[0] is Outcome.WARNED
+    assert outcome(mechanism, "joint", "j2")[0] is Outcome.LEFT_OUT
     assert "damping" in outcome(mechanism, "joint", "j2")[1]
 
 
@@ -278,7 +278,7 @@ def test_every_kind_of_joint() -> None:
     assert joints["cardan"].limits == (None, (-1.0, 1.0))
     assert (joints["wheel.angle1"].stiffness, joints["wheel.angle2"].stiffness) == (5.0, 0.0)
     assert (joints["rail"].stiffness, joints["rail"].spring_reference) == (40.0, (0.2,))
-    assert outcome(mechanism, "axis friction", "rail")[0] is Outcome.WARNED
+    assert outcome(mechanism, "axis friction", "rail")[0] is Outcome.LEFT_OUT
     hub = placements(mechanism)["hub"]
     np.testing.assert_allclose(hub.position, [0, 0, 3])
     np.testing.assert_allclose(hub.rotation, rotation_of_rpy((0.1, 0.2, 0.3)), atol=1e-14)
@@ -415,7 +415,7 @@ def test_what_cannot_be_kept_is_refused(extra: str, kind: str, message: str, tmp
     with pytest.raises((UnsupportedElementError, ModelFileError), match=message):
         load_sdf(path)
     mechanism = load_sdf(path, strict=False)
-    assert [entry.kind for entry in mechanism.report.refused] == [kind]
+    assert [entry.kind for entry in mechanism.report.left_out] == [kind]
     assert "j" in mechanism.coordinate_names()
 
 

@@ -229,7 +229,7 @@ def test_missing_mesh_matters_only_for_inertia(tmp_path: Path) -> None:
         read(tmp_path, robot(joint("continuous"), link=MESH))
     m = read(tmp_path, robot(joint("continuous"), link=MESH), strict=False)
     assert m.bodies["b"].mass == 0.0
-    assert [e.name for e in m.report.refused] == ["b"]
+    assert [e.name for e in m.report.left_out] == ["b"]
 
 
 def test_package_paths_are_searched_above_the_file(tmp_path: Path) -> None:

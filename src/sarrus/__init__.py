@@ -14,7 +14,8 @@ Control      `control` (laws), `trajectories` (references); `gym` (environments 
 Hardware     `export_c` (dynamics and control laws as C99)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
-Answers      `Status`, `SarrusError`
+Answers      `Status`; `SarrusError` and its kinds: `ModelError`, `ModelFileError`, `UnsupportedElementError`,
+             `ArgumentError`, `SolveError`, `SimulationError`; `ModelWarning`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
 """
@@ -37,7 +38,16 @@ if TYPE_CHECKING:
     from sarrus.c_export.export import export_c
     from sarrus.comparison import Comparison, compare
     from sarrus.coordinates.parametrization import parametrize
-    from sarrus.errors import SarrusError
+    from sarrus.errors import (
+        ArgumentError,
+        ModelError,
+        ModelFileError,
+        ModelWarning,
+        SarrusError,
+        SimulationError,
+        SolveError,
+        UnsupportedElementError,
+    )
     from sarrus.impacts import impact
     from sarrus.inputs import Event
     from sarrus.linear.along import linearize_along
@@ -80,6 +90,13 @@ _HOME = {
     "Trajectory": "sarrus.trajectory",
     "Status": "sarrus.status",
     "SarrusError": "sarrus.errors",
+    "ArgumentError": "sarrus.errors",
+    "ModelError": "sarrus.errors",
+    "ModelFileError": "sarrus.errors",
+    "ModelWarning": "sarrus.errors",
+    "SimulationError": "sarrus.errors",
+    "SolveError": "sarrus.errors",
+    "UnsupportedElementError": "sarrus.errors",
     "formulations": "sarrus.formulations",
     "control": "sarrus.control",
     "trajectories": "sarrus.trajectories",
@@ -106,18 +123,25 @@ _HOME = {
 }
 
 __all__ = [
+    "ArgumentError",
     "Comparison",
     "Event",
     "LinearSystem",
     "Mechanism",
+    "ModelError",
+    "ModelFileError",
+    "ModelWarning",
     "Pose",
     "Rollout",
     "SarrusError",
     "Shape",
+    "SimulationError",
+    "SolveError",
     "Status",
     "Switching",
     "System",
     "Trajectory",
+    "UnsupportedElementError",
     "assembly_modes",
     "compare",
     "contact_wrench",

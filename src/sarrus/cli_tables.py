@@ -91,9 +91,9 @@ def print_info(system: System, path: Path) -> None:
         out.print(f"actuators  {escape(', '.join(mechanism.actuators))}")
     if mechanism.keyframes:
         out.print(f"keyframes  {escape(', '.join(mechanism.keyframes))}")
-    out.print(f"[bold]import[/]  {escape(mechanism.report.summary())}")
+    out.print(f"[bold]import[/]  {escape(mechanism.report.headline())}")
     for entry in mechanism.report:
-        if entry.outcome is not Outcome.KEPT or entry.reason:
+        if entry.outcome is not Outcome.ACTS or entry.reason:
             out.print(f"  {escape(str(entry))}", soft_wrap=True)
 
 

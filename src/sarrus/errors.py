@@ -64,6 +64,10 @@ class AccuracyWarning(UserWarning):
     """A motion that is complete, but whose estimated error leaves no digit that can be trusted."""
 
 
+class ModelWarning(UserWarning):
+    """Something in a model file does not act, or is as no body can be; the report of the mechanism has the list."""
+
+
 class StoreWarning(UserWarning):
     """A file of a store was damaged; what it held is made again."""
 

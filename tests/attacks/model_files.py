@@ -69,11 +69,12 @@ def attempt(family: str, number: int) -> tuple[bool, str, str]:
 
 def _loaded(case: Case, folder: Path, *, strict: bool) -> tuple[str, str]:
     import sarrus as sr
-    from sarrus.errors import SarrusError, UnsupportedElementError
+    from sarrus.errors import ModelWarning, SarrusError, UnsupportedElementError
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ModelWarning)
             mechanism = sr.load(
                 folder / case.main, loops=folder / case.loops if case.loops else None, strict=strict
             )

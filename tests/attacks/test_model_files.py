@@ -71,13 +71,13 @@ def test_what_stands_at_a_wrong_place_is_refused(
         read(tmp_path, name, broken)
     assert remedy in str(caught.value)
     report = read(tmp_path, name, broken, strict=False).report
-    assert entry in {(e.kind, e.name) for e in report.refused}
+    assert entry in {(e.kind, e.name) for e in report.left_out}
 
 
 def test_settings_of_plugins_are_listed(tmp_path: Path) -> None:
     for name, text in (("m.urdf", URDF), ("m.sdf", SDF)):
         report = read(tmp_path, name, text).report
-        assert ("<joint>", "ja", Outcome.IGNORED) in {(e.kind, e.name, e.outcome) for e in report}
+        assert ("<joint>", "ja", Outcome.ASIDE) in {(e.kind, e.name, e.outcome) for e in report}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_equalities_that_an_attached_body_does_not_carry_are_refused(tmp_path: P
         read(tmp_path, "m.xml", text)
     mechanism = read(tmp_path, "m.xml", text, strict=False)
     assert len(mechanism.closures) == 1
-    assert [entry.kind for entry in mechanism.report.refused] == ["equality"]
+    assert [entry.kind for entry in mechanism.report.left_out if entry.kind != "joint"] == ["equality"]
 
 
 # --- numbers, references, files that are none ------------------------------------------------------
@@ -257,7 +257,7 @@ def test_warnings_of_mujoco_are_told(tmp_path: Path, capfd: pytest.CaptureFixtur
     report = read(tmp_path, "m.urdf", text).report
     # releases before 4.0 say nothing of equal limits
     assert len(said) >= (1 if int(mujoco.__version__.partition(".")[0]) >= 4 else 0)
-    assert len([entry for entry in report.warned if entry.kind == "MuJoCo"]) == len(said)
+    assert len([entry for entry in report.left_out if entry.kind == "MuJoCo"]) == len(said)
     assert capfd.readouterr() == ("", "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -112,7 +113,8 @@ class Description:
         return (
             f"{type(self).__name__}({self.name!r}: {len(self._bodies)} bodies, "
             f"{len(list(self.joints()))} joints, {len(self.closures) + len(self.couplings)} closures"
-            + (f", {len(self.contacts)} contacts)" if self.contacts else ")")
+            + (f", {len(self.contacts)} contacts" if self.contacts else "")
+            + (f"; of {Path(self.report.source).name} {self.report.headline()})" if len(self.report) else ")")
         )
 
     def reference_pose(self, body: str) -> Pose:

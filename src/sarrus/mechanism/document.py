@@ -58,7 +58,9 @@ def from_json(text: str) -> Mechanism:
     except (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(f"not a mechanism that sarrus wrote ({error})", element="mechanism") from error
     for name in lost:
-        mechanism.report.warn("user force", name, "a Python function, which a file cannot hold: left out")
+        mechanism.report.leave_out(
+            "user force", name, "a Python function, which a file cannot hold: left out"
+        )
     return mechanism
 
 

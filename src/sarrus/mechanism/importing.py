@@ -37,17 +37,17 @@ class Import:
         return self.mechanism.frames | {name: (name, Pose()) for name in self.mechanism.bodies}
 
     def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
-        """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as refused.
+        """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as left out.
 
         ``remedy`` says how the model could be changed so that the element is kept.
         """
         if self.strict:
             raise UnsupportedElementError(
                 f"{self.path.name}: {kind} {name!r} cannot be kept: {reason}. To go on: {remedy}; or load "
-                "with strict=False, which leaves it out and lists it in mechanism.report as refused",
+                "with strict=False, which leaves it out and lists it in mechanism.report",
                 element=name,
             )
-        self.report.refuse(kind, name, f"left out: {reason}")
+        self.report.leave_out(kind, name, reason)
 
 
 def unique(name: str, taken: Iterable[str]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ArgumentError, ModelError, ModelFileError
+from sarrus.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.model_text import check_file
 
@@ -38,13 +39,14 @@ def load(
         model, for URDF, which has no loops: see `sarrus.mechanism.loops` for the two formats. Closures
         written inside a URDF file as URDF+ ``<loop>`` and ``<coupling>`` need no second file.
     strict : raise `UnsupportedElementError` for a closure or joint that cannot be kept. False leaves it
-        out and lists it in ``mechanism.report`` as refused.
+        out and lists it in ``mechanism.report``.
     floating_base : URDF only. Attach the root link by a free joint named ``root`` instead of welding it to
         the ground.
 
     Returns
     -------
-    Mechanism, whose ``report`` lists every element found as kept, warned, ignored or refused. Coordinates,
+    Mechanism, whose ``report`` lists every element found: it acts, is kept without acting, is left out, or has no
+    part in the motion. Where not everything acts, a `ModelWarning` says in one line how much does not. Coordinates,
     velocities and their order are MuJoCo's (``mjData.qpos``, ``mjData.qvel``) for MJCF and URDF.
 
     Raises
@@ -56,14 +58,14 @@ def load(
 
     MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
     inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what
-    is supported, warned of, ignored and refused.
+    acts, is kept, left out and refused.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"load needs the path of a model file, got {path!r}", element="path")
     file = Path(os.fsdecode(path))
     try:
         with np.errstate(over="raise", invalid="raise"):
-            return _load(file, loops, strict, floating_base)
+            mechanism = _load(file, loops, strict, floating_base)
     except FloatingPointError as error:
         raise ModelFileError(
             f"{file}: a number in it is too large to compute with ({error})", element=str(file)
@@ -73,6 +75,10 @@ def load(
         if any(name in str(error) for name in named):
             raise
         raise type(error)(f"{file}: {error}", element=error.element, valid=error.valid) from None
+    report = mechanism.report
+    if not report.complete:
+        warnings.warn(f"{file.name}: {report.headline()}; see mechanism.report", ModelWarning, stacklevel=2)
+    return mechanism
 
 
 def _load(file: Path, loops: Any, strict: bool, floating_base: bool) -> Mechanism:

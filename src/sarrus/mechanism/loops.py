@@ -101,7 +101,7 @@ def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any
         for joint in _joints_named(load, motor, file.source):
             if joint not in load.mechanism.actuators:
                 load.mechanism.add_actuator(joint, joint)
-                load.report.keep("actuator", joint, f"named as a motor in {Path(file.source).name}")
+                load.report.act("actuator", joint, f"named as a motor in {Path(file.source).name}")
 
 
 def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
@@ -133,7 +133,7 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
     body2, pose2 = _frame(load, loop["frame2"], label)
     options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
     load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, **options)
-    load.report.keep(f"loop {kind}", name)
+    load.report.act(f"loop {kind}", name)
 
 
 def _frame(load: Import, given: Any, label: str) -> tuple[str, Pose]:

@@ -54,7 +54,7 @@ def load_mjcf(path: Path, *, strict: bool = True) -> Import:
     sources.compare(load, compiled.model)
     build(load, compiled)
     mechanism.time_step = float(compiled.model.opt.timestep)
-    mechanism.report.keep(
+    mechanism.report.act(
         "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
     )
     return load
@@ -95,11 +95,11 @@ def build(
         mechanism.add_body(names.bodies[body], mass, com, inertia, shapes=shapes.get(body, ()))
         _attach(load, model, names, body, (extra_joints or {}).get(names.bodies[body], ()))
         if mass == 0.0:
-            load.report.keep("body", names.bodies[body], "massless; legal where its motion is constrained")
+            load.report.act("body", names.bodies[body], "massless; legal where its motion is constrained")
         else:
-            load.report.keep("body", names.bodies[body])
+            load.report.act("body", names.bodies[body])
         if model.body_mocapid[body] >= 0:
-            load.report.warn(
+            load.report.leave_out(
                 "mocap body", names.bodies[body], "kept as a body fixed to the ground at its first pose"
             )
     for site in range(model.nsite):
@@ -130,10 +130,10 @@ def _attach(load: Import, model: Any, names: Names, body: int, extra: Sequence[E
             load.mechanism.add_joint(
                 joint.name, joint.kind, parent, name, axis=joint.axis, parent_pose=placement
             )
-        load.report.keep("joint", joint.name)
+        load.report.act("joint", joint.name)
     for joint_id in range(first, first + count):
         _add_joint(load, model, names, joint_id, parent, pose, series=joint_id > first)
-        load.report.keep("joint", names.joints[joint_id])
+        load.report.act("joint", names.joints[joint_id])
 
 
 def _attach_free(load: Import, joint: str, parent: str, body: str, pose: Pose) -> None:
@@ -203,7 +203,9 @@ def _add_keyframes(load: Import, model: Any, names: Names, has_extra_joints: boo
     for key in range(model.nkey):
         name = names.keyframes[key]
         if has_extra_joints:
-            load.report.ignore("keyframe", name, "its coordinates lack those of the joints added on import")
+            load.report.leave_out(
+                "keyframe", name, "its coordinates lack those of the joints added on import"
+            )
             continue
         load.mechanism.keyframes[name] = model.key_qpos[key].copy()
         rest = [
@@ -216,6 +218,6 @@ def _add_keyframes(load: Import, model: Any, names: Names, has_extra_joints: boo
             if np.any(values)
         ]
         if rest:
-            load.report.warn("keyframe", name, f"qpos kept; {', '.join(rest)} left out")
+            load.report.leave_out("keyframe", name, f"qpos kept; {', '.join(rest)} left out")
         else:
-            load.report.keep("keyframe", name)
+            load.report.act("keyframe", name)

@@ -34,15 +34,15 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
         group_off = bool(int(model.opt.disableactuator) >> int(model.actuator_group[i]) & 1)
         if off or group_off:
             where = "<option><flag actuation>" if off else "<option actuatorgroupdisable>"
-            load.report.ignore("actuator", name, f"disabled by {where}")
+            load.report.set_aside("actuator", name, f"disabled by {where}")
             continue
         target = _transmission(model, names, i)
         law = _law(model, i)
         if isinstance(target, str) or isinstance(law, str):
-            load.report.warn("actuator", name, f"left out: {target if isinstance(target, str) else law}")
+            load.report.leave_out("actuator", name, f"left out: {target if isinstance(target, str) else law}")
             continue
         if any(law.bias[1:]) and not _scalar(load, target):
-            load.report.warn(
+            load.report.leave_out(
                 "actuator", name, "left out: a servo on a ball or free joint has no scalar length here"
             )
             continue
@@ -55,9 +55,9 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
             force_limits=_force_limits(model, names, i),
         )
         if law.note:
-            load.report.warn("actuator", name, law.note)
+            load.report.leave_out("actuator", name, law.note)
         else:
-            load.report.keep("actuator", name)
+            load.report.act("actuator", name)
         _reflected_damping(load, model, name, target, i)
     _note_joint_force_limits(load, model, names)
 
@@ -168,7 +168,7 @@ def _sharing(model: Any, joint: int) -> list[int]:
 def _note_joint_force_limits(load: Import, model: Any, names: Names) -> None:
     for joint in np.flatnonzero(model.jnt_actfrclimited):
         if len(_sharing(model, int(joint))) > 1:
-            load.report.warn(
+            load.report.leave_out(
                 "joint",
                 names.joints[joint],
                 "the limit of the sum of its actuators' forces (actuatorfrcrange) is left out",
@@ -181,7 +181,7 @@ def _reflected_damping(load: Import, model: Any, name: str, target: dict[str, fl
     if damping and not disabled(model, "DAMPER"):
         taken = (*load.mechanism.springs, *load.mechanism.coordinate_springs)
         load.mechanism.add_coordinate_spring(unique(f"{name}_damping", taken), target, damping=damping)
-        load.report.keep("actuator damping", name)
+        load.report.act("actuator damping", name)
     lost = []
     if hasattr(model, "actuator_dampingpoly") and np.any(model.actuator_dampingpoly[i]):
         lost.append("damping above first order")
@@ -189,4 +189,4 @@ def _reflected_damping(load: Import, model: Any, name: str, target: dict[str, fl
     if armature and _target_joint(model, i) < 0:
         lost.append("armature on a tendon")
     if lost:
-        load.report.warn("actuator", name, f"left out: {' and '.join(lost)}")
+        load.report.leave_out("actuator", name, f"left out: {' and '.join(lost)}")

@@ -24,7 +24,7 @@ def add_equalities(load: Import, model: Any, names: Names) -> None:
         label = f"equality {kind}"
         if off or not model.eq_active0[i]:
             reason = "equalities are disabled in <option><flag>" if off else 'inactive (active="false")'
-            load.report.ignore(label, name, reason)
+            load.report.set_aside(label, name, reason)
             continue
         if kind not in readers:
             load.refuse(label, name, "a flex has no rigid-body closure", "remove the flex and its equality")
@@ -36,9 +36,9 @@ def add_equalities(load: Import, model: Any, names: Names) -> None:
 def _note_softness(load: Import, model: Any, i: int, label: str, name: str) -> None:
     softness = np.concatenate([model.eq_solref[i], model.eq_solimp[i]])
     if np.array_equal(softness, _DEFAULT_SOFTNESS):
-        load.report.keep(label, name, "exact here; soft in MuJoCo")
+        load.report.act(label, name, "exact here; soft in MuJoCo")
     else:
-        load.report.warn(label, name, "kept as an exact closure; solref and solimp have no meaning here")
+        load.report.act(label, name, "exact here, where the file has a softness of its own (solref, solimp)")
 
 
 def _frames(model: Any, names: Names, i: int) -> tuple[str, str, Pose | None, Pose | None]:
@@ -83,7 +83,7 @@ def _weld(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
         name, "point" if free_rotation else "weld", body1, body2, pose1=pose1, pose2=pose2
     )
     if free_rotation:
-        load.report.warn(label, name, "torquescale is 0: kept as a point closure")
+        load.report.act(label, name, "torquescale is 0: a point closure")
     return not free_rotation
 
 

@@ -61,7 +61,7 @@ def add_forces(load: Import, model: Any, names: Names) -> None:
         lift = -float(model.body_gravcomp[body]) * element.mass * mechanism.gravity
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
         mechanism.add_force(unique(f"{name}_gravcomp", mechanism.forces), force, body=name, point=element.com)
-        load.report.keep("gravity compensation", name, "a constant force at the centre of mass")
+        load.report.act("gravity compensation", name, "a constant force at the centre of mass")
     if hasattr(model, "jnt_stiffnesspoly"):
         for joint in range(model.njnt):
             _add_polynomial(load, model, names, joint)
@@ -80,7 +80,7 @@ def _add_polynomial(load: Import, model: Any, names: Names, joint: int) -> None:
         return
     name = names.joints[joint]
     if not scalar:
-        load.report.warn("joint spring", name, "stiffness and damping above first order are left out")
+        load.report.leave_out("joint spring", name, "stiffness and damping above first order are left out")
         return
     mechanism = load.mechanism
     coordinate, velocity = mechanism.coordinate_names().index(name), mechanism.velocity_names().index(name)
@@ -89,4 +89,4 @@ def _add_polynomial(load: Import, model: Any, names: Names, joint: int) -> None:
         coordinate, velocity, reference, tuple(map(float, stiffness)), tuple(map(float, damping[0]))
     )
     mechanism.add_force(unique(f"{name}_polynomial", mechanism.forces), force)
-    load.report.keep("joint spring", name, "stiffness and damping above first order, as a force")
+    load.report.act("joint spring", name, "stiffness and damping above first order, as a force")

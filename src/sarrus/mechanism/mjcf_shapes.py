@@ -40,7 +40,7 @@ def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> d
                 undrawn[shape] = undrawn.get(shape, 0) + 1
         shapes[body] = tuple(made)
     for kind, count in undrawn.items():
-        load.report.ignore("geom", f"{count} {kind}", "not drawn")
+        load.report.set_aside("geom", f"{count} {kind}", "not drawn")
     return shapes
 
 

@@ -80,7 +80,7 @@ class Sources:
             count = f"{self.joints - model.njnt} of {self.joints}"
             reason = "not in the compiled model: MuJoCo attaches or copies none of the bodies that hold them"
             if self.attached:
-                load.report.warn("joint", count, reason)
+                load.report.leave_out("joint", count, reason)
             else:
                 load.refuse("joint", count, reason, "take the bodies out, or give replicate a positive count")
 

@@ -13,8 +13,6 @@ from sarrus.mechanism.report import ImportReport
 
 # attribute that counts the group, its name in the report, why it is not needed
 _GROUPS = (
-    ("nexclude", "contact exclude", CONTACTS),
-    ("npair", "contact pair", CONTACTS),
     ("nsensor", "sensor", "read positions and velocities from the trajectory"),
     ("ncam", "camera", "drawing only"),
     ("nlight", "light", "drawing only"),
@@ -42,20 +40,24 @@ def survey(report: ImportReport, model: Any, names: Names) -> None:
     """List contacts, sensors, drawing, limits, friction, fluid and solver options of a compiled model."""
     contacts = len(colliding(model))
     if contacts:
-        report.ignore("contact geometry", f"{contacts} geoms", CONTACTS)
+        report.keep("contact geometry", f"{contacts} geoms", CONTACTS)
+    for attribute, kind in (("nexclude", "contact exclude"), ("npair", "contact pair")):
+        count = int(getattr(model, attribute))
+        if count:
+            report.leave_out(kind, f"{count}", CONTACTS)
     for attribute, kind, reason in _GROUPS:
         count = int(getattr(model, attribute, 0))
         if count:
-            report.ignore(kind, f"{count}", reason)
+            report.set_aside(kind, f"{count}", reason)
     if model.nflex:
-        report.warn(
+        report.leave_out(
             "flex", f"{model.nflex}", "its elasticity is left out; its vertices stay as free point masses"
         )
     if model.nplugin:
-        report.warn("plugin", f"{model.nplugin}", "forces of plugins are left out")
+        report.leave_out("plugin", f"{model.nplugin}", "forces of plugins are left out")
     for name, value in (("density", model.opt.density), ("viscosity", model.opt.viscosity)):
         if value:
-            report.warn("fluid", name, f"{value:g}: drag and lift are left out")
+            report.leave_out("fluid", name, f"{value:g}: drag and lift are left out")
     _survey_joints(report, model, names)
 
 
@@ -70,16 +72,16 @@ def _survey_joints(report: ImportReport, model: Any, names: Names) -> None:
         )
     for name in limited:
         if name not in scalar:
-            report.warn("joint limits", name, "the cone limit of a ball joint is left out")
+            report.leave_out("joint limits", name, "the cone limit of a ball joint is left out")
     for joint in range(model.njnt):
         first = int(model.jnt_dofadr[joint])
         count = {0: 6, 1: 3}.get(int(model.jnt_type[joint]), 1)
         loss = float(np.max(model.dof_frictionloss[first : first + count]))
         if loss:
-            report.warn("joint friction", names.joints[joint], f"dry friction {loss:g} is left out")
+            report.leave_out("joint friction", names.joints[joint], f"dry friction {loss:g} is left out")
         springyield = getattr(model, "jnt_springyield", None)
         if springyield is not None and springyield[joint]:
-            report.warn(
+            report.leave_out(
                 "joint spring", names.joints[joint], "the yield of its spring is left out: it stays elastic"
             )
 

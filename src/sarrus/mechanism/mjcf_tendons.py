@@ -53,18 +53,18 @@ def add_tendons(load: Import, model: Any, names: Names) -> None:
         weights, sites = coordinate_weights(model, names, i), two_sites(model, i)
         label = "spatial tendon" if weights is None else "fixed tendon"
         if not acts:
-            load.report.ignore(
+            load.report.set_aside(
                 label, name, "no stiffness or damping; it acts only through actuators and equalities"
             )
         elif weights is not None:
             load.mechanism.add_coordinate_spring(
                 name, weights, stiffness=stiffness, damping=damping, rest_length=rest
             )
-            load.report.keep(label, name)
+            load.report.act(label, name)
         elif sites is not None:
             body1, body2 = (names.bodies[model.site_bodyid[s]] for s in sites)
             if body1 == body2:
-                load.report.ignore(label, name, f"both ends are on {body1!r}; its length is constant")
+                load.report.set_aside(label, name, f"both ends are on {body1!r}; its length is constant")
                 continue
             point1, point2 = (model.site_pos[s] for s in sites)
             load.mechanism.add_spring_damper(
@@ -77,9 +77,9 @@ def add_tendons(load: Import, model: Any, names: Names) -> None:
                 damping=damping,
                 rest_length=rest,
             )
-            load.report.keep(label, name)
+            load.report.act(label, name)
         else:
-            load.report.warn(
+            load.report.leave_out(
                 label,
                 name,
                 "its spring and damper force is left out: a spring here is a straight tendon between two "
@@ -105,7 +105,7 @@ def _note_losses(load: Import, model: Any, i: int, label: str, name: str) -> Non
     if bool(getattr(model, "tendon_actfrclimited", np.zeros(model.ntendon))[i]):
         lost.append("the limit of the total actuator force (actuatorfrcrange) is left out")
     if lost:
-        load.report.warn(label, name, "; ".join(lost))
+        load.report.leave_out(label, name, "; ".join(lost))
 
 
 def _nonzero(model: Any, attribute: str, index: int) -> bool:

@@ -79,7 +79,7 @@ def warnings_in(report: ImportReport, path: Path) -> Iterator[None]:
 
     with _HANDLER:
         before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lambda text: report.warn("MuJoCo", path.name, message_of(text)))
+        mujoco.set_mju_user_warning(lambda text: report.leave_out("MuJoCo", path.name, message_of(text)))
         try:
             yield
         finally:
@@ -103,7 +103,7 @@ def compile_spec(spec: Any, path: Path, report: ImportReport) -> Compiled:
                 warnings.simplefilter("always")
                 model = spec.compile()
             for warning in caught:
-                report.warn("MuJoCo", path.name, message_of(warning.message))
+                report.leave_out("MuJoCo", path.name, message_of(warning.message))
             return Compiled(model, changed, frozenset(missing), spec.meshdir or "")
         except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
             message = message_of(error)
@@ -155,7 +155,7 @@ def _drop_file(
     for texture in spec.textures:
         if texture.file and file.endswith(texture.file):
             texture.file, texture.builtin, texture.width, texture.height = "", 1, 1, 1
-            report.ignore("texture", texture.name or file, f"file {file!r} not found; drawing only")
+            report.set_aside("texture", texture.name or file, f"file {file!r} not found; drawing only")
             return True
     for mesh in spec.meshes:
         name = mesh.name or Path(mesh.file).stem
@@ -167,7 +167,7 @@ def _drop_file(
                 "computed from it. Provide the file, or give the body an <inertial> element",
                 element=weighed[name],
             )
-        report.ignore("mesh", name, f"file {file!r} not found; drawing and contact only")
+        report.set_aside("mesh", name, f"file {file!r} not found; drawing and contact only")
         missing.add(name)
         mesh.name, mesh.file, mesh.uservert, mesh.userface = name, "", _TETRAHEDRON, _TRIANGLES
         return True

@@ -1,4 +1,4 @@
-"""What an importer found in a model file, entry by entry: kept, warned, ignored or refused."""
+"""What an importer found in a model file: each entry acts, is kept, is left out, or has no part in the motion."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from enum import StrEnum
 class Outcome(StrEnum):
     """What became of one element of a model file."""
 
+    ACTS = "acts"
     KEPT = "kept"
-    WARNED = "warned"
-    IGNORED = "ignored"
-    REFUSED = "refused"
+    LEFT_OUT = "left out"
+    ASIDE = "aside"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One element of the file: its kind (``joint``, ``equality connect``), name, outcome and the reason."""
+    """One element of the file: its kind (``joint``, ``equality connect``), name, outcome and the reason or a note."""
 
     kind: str
     name: str
@@ -35,32 +35,29 @@ class Entry:
 class ImportReport:
     """The list of `sarrus.mechanism.report.Entry` of one import. Iterates over entries; ``str`` prints one line each.
 
-    kept: taken over exactly. warned: taken over with a change of meaning, which the reason states.
-    ignored: not part of the equations of motion. refused: a closure or joint left out with ``strict=False``.
+    acts: it does what it does in the file. kept: recorded in the mechanism, but it does not act. left out: it would
+    change the motion, and is not here; the reason says what to do. aside: it has no part in the motion (cameras,
+    user data, settings of other programs).
     """
 
     source: str = ""
     entries: list[Entry] = field(default_factory=list)
 
-    def add(self, outcome: Outcome, kind: str, name: str, reason: str = "") -> None:
-        """Append one entry."""
-        self.entries.append(Entry(kind, name, outcome, reason))
+    def act(self, kind: str, name: str, note: str = "") -> None:
+        """Append an element that acts as in the file."""
+        self.entries.append(Entry(kind, name, Outcome.ACTS, note))
 
-    def keep(self, kind: str, name: str, reason: str = "") -> None:
-        """Append an element that was taken over exactly."""
-        self.add(Outcome.KEPT, kind, name, reason)
+    def keep(self, kind: str, name: str, reason: str) -> None:
+        """Append an element that is recorded and does not act."""
+        self.entries.append(Entry(kind, name, Outcome.KEPT, reason))
 
-    def warn(self, kind: str, name: str, reason: str) -> None:
-        """Append an element that was taken over with a change of meaning."""
-        self.add(Outcome.WARNED, kind, name, reason)
+    def leave_out(self, kind: str, name: str, reason: str) -> None:
+        """Append an element whose loss changes the motion."""
+        self.entries.append(Entry(kind, name, Outcome.LEFT_OUT, reason))
 
-    def ignore(self, kind: str, name: str, reason: str) -> None:
-        """Append an element that does not enter the equations of motion here."""
-        self.add(Outcome.IGNORED, kind, name, reason)
-
-    def refuse(self, kind: str, name: str, reason: str) -> None:
-        """Append an element whose loss changes the mechanism."""
-        self.add(Outcome.REFUSED, kind, name, reason)
+    def set_aside(self, kind: str, name: str, reason: str) -> None:
+        """Append an element that has no part in the motion."""
+        self.entries.append(Entry(kind, name, Outcome.ASIDE, reason))
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -68,39 +65,56 @@ class ImportReport:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def _of(self, outcome: Outcome) -> tuple[Entry, ...]:
+    def of(self, outcome: Outcome) -> tuple[Entry, ...]:
+        """Return the entries of one outcome."""
         return tuple(e for e in self.entries if e.outcome is outcome)
 
     @property
+    def acting(self) -> tuple[Entry, ...]:
+        """Elements that act as in the file."""
+        return self.of(Outcome.ACTS)
+
+    @property
     def kept(self) -> tuple[Entry, ...]:
-        """Elements taken over exactly."""
-        return self._of(Outcome.KEPT)
+        """Elements that are recorded and do not act."""
+        return self.of(Outcome.KEPT)
 
     @property
-    def warned(self) -> tuple[Entry, ...]:
-        """Elements taken over with a change of meaning."""
-        return self._of(Outcome.WARNED)
+    def left_out(self) -> tuple[Entry, ...]:
+        """Elements whose loss changes the motion."""
+        return self.of(Outcome.LEFT_OUT)
 
     @property
-    def ignored(self) -> tuple[Entry, ...]:
-        """Elements that do not enter the equations of motion."""
-        return self._of(Outcome.IGNORED)
+    def aside(self) -> tuple[Entry, ...]:
+        """Elements that have no part in the motion."""
+        return self.of(Outcome.ASIDE)
 
     @property
-    def refused(self) -> tuple[Entry, ...]:
-        """Elements whose loss changes the mechanism, left out with ``strict=False``."""
-        return self._of(Outcome.REFUSED)
+    def complete(self) -> bool:
+        """Whether everything in the file that has a part in the motion acts."""
+        return not self.kept and not self.left_out
+
+    def headline(self) -> str:
+        """Return one line: how many elements act, are kept and left out, and of which kinds the last two are."""
+        parts = [f"{len(self.acting)} elements act"]
+        for entries, word in ((self.kept, "kept without acting"), (self.left_out, "left out")):
+            if entries:
+                parts.append(f"{len(entries)} {word} ({_kinds(entries)})")
+        return ", ".join(parts)
 
     def summary(self) -> str:
         """Return one line: how many elements of each kind and outcome."""
-        counts = Counter((e.outcome.value, e.kind) for e in self.entries)
         return ", ".join(
-            f"{n} {kind if n == 1 else _plural(kind)} {outcome}"
-            for (outcome, kind), n in sorted(counts.items())
+            f"{_kinds(entries)} {outcome.value}" for outcome in Outcome if (entries := self.of(outcome))
         )
 
     def __str__(self) -> str:
         return "\n".join([self.source, *map(str, self.entries)])
+
+
+def _kinds(entries: tuple[Entry, ...]) -> str:
+    counts = Counter(entry.kind for entry in entries)
+    return ", ".join(f"{n} {kind if n == 1 else _plural(kind)}" for kind, n in sorted(counts.items()))
 
 
 def _plural(kind: str) -> str:

@@ -38,7 +38,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     ----------
     path : a file with one ``<world>``, or with models.
     strict : refuse, with `UnsupportedElementError`, what cannot be kept and would change the mechanism.
-        With False it is left out and listed in ``mechanism.report.refused``.
+        With False it is left out and listed in ``mechanism.report.left_out``.
 
     The initial poses of the links are the zero of all joint coordinates. Names are those of the file, nested
     ones joined by ``::``; the name of the model itself is a prefix only where the file holds several.
@@ -58,7 +58,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     importing.report.source = str(path)
     list_unread(importing, root)
     given = world.find("gravity") is not None
-    importing.report.keep("gravity", name, "" if given else f"SDF's default, {DEFAULT_GRAVITY}")
+    importing.report.act("gravity", name, "" if given else f"SDF's default, {DEFAULT_GRAVITY}")
     _read_time_step(world, importing)
     scope = read_world(world, version, importing)
     _report_scopes(importing, scope)
@@ -83,7 +83,7 @@ def _read_time_step(world: Element, importing: Import) -> None:
     step = xml.number(chosen, "max_step_size", 0.0, "physics")
     if step > 0.0:
         importing.mechanism.time_step = step
-        importing.report.keep("time step", f"{step:g} s", "for fixed steps without a number of their own")
+        importing.report.act("time step", f"{step:g} s", "for fixed steps without a number of their own")
 
 
 def _world(root: Element, file: Path) -> tuple[Element, str]:
@@ -111,7 +111,7 @@ def _report_scopes(importing: Import, world: Scope) -> None:
             if frame.tag == "model":
                 static = scope.nested[frame.name].static
                 reason = "static: fixed to the world" if static else ""
-                importing.report.keep("model", scope.full(frame.name), reason)
+                importing.report.act("model", scope.full(frame.name), reason)
 
 
 def _keep_frames(importing: Import, world: Scope, poses: dict[str, Pose]) -> None:
@@ -122,7 +122,7 @@ def _keep_frames(importing: Import, world: Scope, poses: dict[str, Pose]) -> Non
             carrier = scope.body(frame.name, f"frame {name!r}")
             pose = scope.origin() @ scope.pose(frame.name, f"frame {name!r}")
             importing.mechanism.frames[name] = (carrier, poses[carrier].inverse() @ pose)
-            importing.report.keep("frame", name, f"moves with {carrier!r}")
+            importing.report.act("frame", name, f"moves with {carrier!r}")
 
 
 def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: dict[str, Scope]) -> None:
@@ -138,7 +138,7 @@ def _connect(importing: Import, world: Scope, poses: dict[str, Pose], owners: di
             if joint.kind == "gearbox":
                 gearboxes.append(joint)
             elif {joint.parent, joint.child} <= immovable:
-                importing.report.ignore("joint", joint.name, "both of its bodies are fixed to the world")
+                importing.report.set_aside("joint", joint.name, "both of its bodies are fixed to the world")
                 refuse_mimics(importing, frame.element, joint.name, "its joint is fixed to the world")
             else:
                 joints.append(joint)
@@ -178,7 +178,7 @@ def _roots(
         importing.mechanism.add_joint(
             name, "free", WORLD, root, parent_pose=pose.position, reference=[*pose.position, *pose.quaternion]
         )
-        importing.report.keep("free joint", name, f"no joint connects {root!r} to the world")
+        importing.report.act("free joint", name, f"no joint connects {root!r} to the world")
         roots.append(root)
     return roots
 

@@ -31,22 +31,22 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
     mechanism, report = importing.mechanism, importing.report
     if kind == "fixed":
         mechanism.add_joint(joint.name, kind, near, far, **frames)
-        report.keep("joint", joint.name)
+        report.act("joint", joint.name)
     elif kind == "spherical":
         damping = joint.axes[0].damping if joint.axes else 0.0
         mechanism.add_joint(joint.name, kind, near, far, damping=damping, **frames)
         if reverse:
-            report.warn("joint", joint.name, "its quaternion turns the file's parent relative to its child")
+            report.act("joint", joint.name, "its quaternion turns the file's parent relative to its child")
         elif damping:
-            report.warn("joint", joint.name, "the damping of its <axis> acts about all three axes")
+            report.act("joint", joint.name, "the damping of its <axis> acts about all three axes")
         else:
-            report.keep("joint", joint.name)
+            report.act("joint", joint.name)
     elif len(joint.axes) == 1:
         given = _forces(joint.axes[0]) | frames
         mechanism.add_joint(
             joint.name, kind, near, far, axis=sign * joint.axes[0].xyz, pitch=joint.pitch, **given
         )
-        report.keep("joint", joint.name, "from child to parent, axis negated" if reverse else "")
+        report.act("joint", joint.name, "from child to parent, axis negated" if reverse else "")
     elif not reverse and joint.perpendicular and joint.axes[0].stiffness == joint.axes[1].stiffness:
         _attach_universal(importing, joint, frames)
     else:
@@ -77,7 +77,7 @@ def _attach_universal(importing: Import, joint: SdfJoint, frames: Mapping[str, A
         damping=(one.damping, two.damping),
         **frames,
     )
-    importing.report.keep("joint", joint.name)
+    importing.report.act("joint", joint.name)
 
 
 def _attach_series(importing: Import, joint: SdfJoint, reverse: bool, frames: Mapping[str, Any]) -> None:
@@ -96,7 +96,7 @@ def _attach_series(importing: Import, joint: SdfJoint, reverse: bool, frames: Ma
         )
         placed["parent_pose"] = None
     turned = ", the second axis first and both negated" if reverse else ""
-    importing.report.keep("joint", joint.name, f"two revolute joints in series{turned}")
+    importing.report.act("joint", joint.name, f"two revolute joints in series{turned}")
 
 
 def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None:
@@ -131,6 +131,8 @@ def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None
     }
     lost = [what for what, present in losses.items() if present]
     if lost:
-        importing.report.warn("joint", joint.name, f"{reason}, which cannot keep its {' and '.join(lost)}")
+        importing.report.leave_out(
+            "joint", joint.name, f"{reason}, which cannot keep its {' and '.join(lost)}"
+        )
     else:
-        importing.report.keep("joint", joint.name, reason)
+        importing.report.act("joint", joint.name, reason)

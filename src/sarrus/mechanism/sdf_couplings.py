@@ -29,7 +29,7 @@ def add_couplings(importing: Import, joints: Sequence[SdfJoint], gearboxes: Sequ
         if _available(importing, "mimic", name, (follower, leader)):
             terms = {follower: (-mimic.offset, 1.0), leader: (0.0, -mimic.multiplier)}
             importing.mechanism.add_coupling(name, terms, references={leader: mimic.reference})
-            importing.report.keep("mimic", name, f"{follower!r} follows {leader!r}")
+            importing.report.act("mimic", name, f"{follower!r} follows {leader!r}")
     for gearbox in gearboxes:
         _add_gearbox(importing, gearbox, joints)
 
@@ -60,7 +60,7 @@ def _add_gearbox(importing: Import, gearbox: SdfJoint, joints: Sequence[SdfJoint
     elif _available(importing, "gearbox", gearbox.name, (one[0], two[0])):
         terms = {two[0]: two[1], one[0]: gearbox.ratio * one[1]}
         importing.mechanism.add_coupling(gearbox.name, terms)
-        importing.report.keep("gearbox", gearbox.name, f"couples {one[0]!r} and {two[0]!r}")
+        importing.report.act("gearbox", gearbox.name, f"couples {one[0]!r} and {two[0]!r}")
 
 
 def _angles(gearbox: SdfJoint, joints: Sequence[SdfJoint]) -> list[tuple[str, float] | None]:

@@ -57,6 +57,6 @@ def list_unread(load: Import, root: Element) -> None:
         if found.bearing:
             refuse_bearing(load, SDF, found)
         elif found.repeated:
-            load.report.warn(kind, name, "given more than once: only the first is read")
+            load.report.leave_out(kind, name, "given more than once: only the first is read")
         else:
-            load.report.ignore(kind, name, "not part of the dynamics here")
+            load.report.set_aside(kind, name, "not part of the dynamics here")

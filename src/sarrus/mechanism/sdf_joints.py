@@ -106,7 +106,7 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
         _report_losses(importing.report, element.find(tag), tag, name)
     for tag in AXIS_TAGS[len(tags) :]:
         if element.find(tag) is not None:
-            importing.report.ignore(f"joint {tag}", name, f"a joint of type {kind!r} has no <{tag}>")
+            importing.report.set_aside(f"joint {tag}", name, f"a joint of type {kind!r} has no <{tag}>")
     refuse_mimics(
         importing, element, name, f"a joint of type {kind!r} has no such coordinate", _free_axes(kind)
     )
@@ -176,13 +176,15 @@ def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: s
     label = f"joint {name!r}: <{tag}>"
     effort = xml.number(axis, "limit/effort", np.inf, label)
     if 0.0 < effort < np.inf:
-        report.ignore(f"{tag} effort", name, f"{effort:g}; SDF has no actuators: add them with add_actuator")
+        report.set_aside(
+            f"{tag} effort", name, f"{effort:g}; SDF has no actuators: add them with add_actuator"
+        )
     if 0.0 <= xml.number(axis, "limit/velocity", np.inf, label) < np.inf:
-        report.ignore(f"{tag} velocity", name, "velocities are not limited here")
+        report.leave_out(f"{tag} velocity", name, "velocities are not limited here")
     if xml.number(axis, "dynamics/friction", 0.0, label) != 0.0:
-        report.warn(f"{tag} friction", name, "dry friction is left out")
+        report.leave_out(f"{tag} friction", name, "dry friction is left out")
     if xml.number(axis, "initial_position", 0.0, label) != 0.0:
-        report.warn(
+        report.leave_out(
             f"{tag} initial_position", name, "left out; the links' poses are the initial configuration"
         )
 

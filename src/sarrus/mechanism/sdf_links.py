@@ -26,7 +26,7 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
     importing.mechanism.add_body(name, mass, com, inertia, shapes=_shapes(importing, scope, link, name))
     defaults = [tag for tag in ("mass", "inertia") if element.find(f"inertial/{tag}") is None]
     reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
-    report.keep("link", name, reason)
+    report.act("link", name, reason)
     _refuse_what_moves_otherwise(importing, scope, element, name)
 
 
@@ -87,11 +87,11 @@ def _shapes(importing: Import, scope: Scope, link: Frame, name: str) -> tuple[Sh
                 sticky = None if np.isinf(friction) else friction
                 geom = Geom(label, name, shape.kind, shape.size, shape.pose, sticky)
                 importing.mechanism.geoms[label] = geom
-            importing.report.ignore("collision", label, ("drawn; " if drawn else "") + CONTACTS)
+            importing.report.keep("collision", label, ("drawn; " if drawn else "") + CONTACTS)
         elif shape is None:
-            importing.report.ignore("visual", label, "its geometry cannot be drawn")
+            importing.report.set_aside("visual", label, "its geometry cannot be drawn")
         else:
-            importing.report.keep("visual", label, f"drawn as {shape.kind}")
+            importing.report.set_aside("visual", label, f"drawn as {shape.kind}")
     return tuple(shapes)
 
 

@@ -80,7 +80,7 @@ def _include(scope: Scope, element: Element, importing: Import, open_files: tupl
     except ModelFileError as error:
         if importing.strict:
             raise
-        importing.report.refuse("include", uri, str(error))
+        importing.report.leave_out("include", uri, str(error))
         return
     if file in open_files:
         raise ModelError(f"include {uri!r}: the file includes itself", element=uri)
@@ -92,7 +92,7 @@ def _include(scope: Scope, element: Element, importing: Import, open_files: tupl
         raise ModelFileError(
             f"{file}: a file that is included holds exactly one <model>, found {len(models)}", element=uri
         )
-    importing.report.keep("include", uri, f"model {models[0].get('name', '')!r}")
+    importing.report.act("include", uri, f"model {models[0].get('name', '')!r}")
     _read(_nest(scope, element, models[0], version, file), importing, (*open_files, file))
 
 

@@ -101,7 +101,7 @@ def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
             if known is None or key in known.split() or key.startswith("{") or not value.strip():
                 continue
             reason = f"not read; <{element.tag}> has {known.replace(' ', ', ') or 'no attribute'}"
-            load.report.warn(f"<{element.tag}> attribute", f"{owner}: {key}" if owner else key, reason)
+            load.report.leave_out(f"<{element.tag}> attribute", f"{owner}: {key}" if owner else key, reason)
 
 
 def _read(grammar: Grammar, root: Element) -> Iterator[tuple[Element, str, str]]:
@@ -164,7 +164,7 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     name = next(filter(None, names), found.tag)
     joins = element.find("parent") is not None and element.find("child") is not None
     if found.within and not joins:
-        load.report.ignore(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
+        load.report.set_aside(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
         return
     places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
     if found.repeated:

@@ -135,7 +135,7 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
             valid=valid,
         )
     if any(limit.get("velocity") for limit in root.findall("joint/limit")):
-        report.ignore("joint limit", "velocity", "speed limits are not part of the equations of motion")
+        report.leave_out("joint limit", "velocity", "speeds are not limited here")
     prepare_geometry(load, root, compiler.get("meshdir", ""))
     return prepared
 
@@ -202,4 +202,4 @@ def _add_mimics(load: Import, prepared: _Prepared) -> None:
                 f"{load.path}: joint {name!r}: mimic: it follows itself; name another joint", element=name
             )
         load.mechanism.add_coupling(f"{name}_mimic", {name: (-offset, 1.0), other: -multiplier})
-        load.report.keep("mimic", name)
+        load.report.act("mimic", name)

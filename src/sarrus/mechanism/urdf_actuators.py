@@ -19,7 +19,9 @@ def add_transmissions(load: Import, root: ElementTree.Element) -> None:
         name = transmission.get("name", "transmission")
         joints, actuators = transmission.findall("joint"), transmission.findall("actuator")
         if len(joints) != 1 or len(actuators) > 1:
-            load.report.warn("transmission", name, "left out: only one joint and one actuator are supported")
+            load.report.leave_out(
+                "transmission", name, "left out: only one joint and one actuator are supported"
+            )
             continue
         reduction = actuators[0].findtext("mechanicalReduction", "1") if actuators else "1"
         gear = _number(load, reduction, f"transmission {name!r}: mechanicalReduction")
@@ -29,7 +31,7 @@ def add_transmissions(load: Import, root: ElementTree.Element) -> None:
             name = joint.get("name", "")
             interfaces = {interface.get("name") for interface in joint.findall("command_interface")}
             if "effort" not in interfaces:
-                load.report.ignore("ros2_control", name, "no effort command interface, so no motor")
+                load.report.set_aside("ros2_control", name, "no effort command interface, so no motor")
             else:
                 _add_motor(load, root, name, name, 1.0, "ros2_control")
 
@@ -57,4 +59,4 @@ def _add_motor(
             effort = abs(_number(load, limit.get("effort", "0"), f"joint {joint!r}: limit effort") / gear)
             limits = (-effort, effort) if effort > 0.0 else None
     load.mechanism.add_actuator(name, joint, gear=gear, force_limits=limits)
-    load.report.keep(kind, name)
+    load.report.act(kind, name)

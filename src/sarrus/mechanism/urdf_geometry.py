@@ -37,13 +37,13 @@ def prepare_geometry(load: Import, root: ElementTree.Element, mesh_folder: str) 
                 reason = f"mesh {why}; drawing and contact only"
                 lost[reason] = lost.get(reason, 0) + 1
         if link.find("inertial") is None and link.find("collision") is not None:
-            load.report.warn(
+            load.report.leave_out(
                 "link",
                 name,
                 "no <inertial>: mass and inertia are computed from its shapes at 1000 kg/m³, as MuJoCo does",
             )
     for reason, count in lost.items():
-        load.report.ignore("mesh", f"{count} shapes", reason)
+        load.report.set_aside("mesh", f"{count} shapes", reason)
 
 
 def _refuse_inertia(load: Import, link: str, file: str) -> None:
@@ -53,7 +53,7 @@ def _refuse_inertia(load: Import, link: str, file: str) -> None:
     )
     if load.strict:
         raise ModelFileError(message + ", or load with strict=False to leave the link massless", element=link)
-    load.report.refuse("link", link, "inertia from a missing mesh: massless")
+    load.report.leave_out("link", link, "inertia from a missing mesh: massless")
 
 
 def find_file(given: str, folder: Path, mesh_folder: str = "") -> Path | None:

@@ -76,6 +76,8 @@ def list_unread(load: Import, root: Element) -> None:
     for tag, count in drafts.items():
         load.refuse(f"<{tag}>", f"{count}", "a draft form of URDF+", "write it as <loop> or <coupling>")
     for (place, tag), count in repeated.items():
-        load.report.warn(f"{place}<{tag}>", f"{count}", "given more than once: only the first is read")
+        load.report.leave_out(f"{place}<{tag}>", f"{count}", "given more than once: only the first is read")
     for (place, tag), count in ignored.items():
-        load.report.ignore(f"{place}<{tag}>", f"{count}", _REASONS.get(tag, "not part of URDF's mechanism"))
+        load.report.set_aside(
+            f"{place}<{tag}>", f"{count}", _REASONS.get(tag, "not part of URDF's mechanism")
+        )

@@ -54,7 +54,7 @@ def add_urdf_plus(load: Import, root: ElementTree.Element, parents: Parents) -> 
     for coupling in root.findall("coupling"):
         _add_coupling(load, coupling, parents)
     if any(joint.get("independent") is not None for joint in root.findall("joint")):
-        load.report.ignore("joint attribute", "independent", "sarrus finds independent coordinates itself")
+        load.report.set_aside("joint attribute", "independent", "sarrus finds independent coordinates itself")
 
 
 def _add_loop(load: Import, loop: ElementTree.Element) -> None:
@@ -70,7 +70,7 @@ def _add_loop(load: Import, loop: ElementTree.Element) -> None:
     axis = loop.find("axis")
     direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
     load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
-    load.report.keep(f"loop {kind}", name)
+    load.report.act(f"loop {kind}", name)
 
 
 def _add_coupling(load: Import, coupling: ElementTree.Element, parents: Parents) -> None:
@@ -101,7 +101,7 @@ def _add_coupling(load: Import, coupling: ElementTree.Element, parents: Parents)
                 )
                 return
     load.mechanism.add_coupling(name, terms)
-    load.report.keep("coupling", name)
+    load.report.act("coupling", name)
 
 
 def _path(link: str, parents: Parents) -> list[str]:
