@@ -65,9 +65,15 @@ def test_constant_torque_turns_the_place_of_rest():
     check(system, found)
     assert found.q[0] == pytest.approx(-np.arccos(3.0 / (MASS * G * ARM)), abs=1e-12)
     assert equilibrium(system, [-1.2], tau=[3.0]).q[0] == pytest.approx(found.q[0], abs=1e-12)
+    limited = equilibrium(system, [-1.2], [20.0])
+    assert limited.q[0] == pytest.approx(-np.arccos(10.0 / (MASS * G * ARM)), abs=1e-12)
+    mechanism = pendulum()
+    mechanism.actuators.clear()
+    mechanism.add_actuator("motor", "hinge")
+    strong = sr.System(mechanism)
     with pytest.raises(SolveError, match=r"pendulum: no place of rest found; a force of 6\.27") as caught:
-        equilibrium(system, [-1.2], [20.0])
-    result = equilibrium(system, [-1.2], [20.0], throw=False)
+        equilibrium(strong, [-1.2], [20.0])
+    result = equilibrium(strong, [-1.2], [20.0], throw=False)
     assert (result.status, result.stable) == (sr.Status.NOT_ACHIEVABLE, None)
     assert result.residual == pytest.approx(20.0 - MASS * G * ARM, rel=1e-6)
     assert caught.value.result.residual == result.residual

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sarrus as sr
 from importers_table import check_row, table_rows
 from sarrus.errors import ArgumentError, ModelError, ModelFileError
+from sarrus.inputs import control_bounds
 from sarrus.mechanism.load import load
 
 INERTIA = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
@@ -361,17 +363,18 @@ def test_actuator_data(tmp_path: Path) -> None:
     assert dict(cable.transmission) == {"j": 5.0, "k": 10.0}
 
 
-def test_joint_force_limit_narrows_its_only_actuator(tmp_path: Path) -> None:
+def test_joint_force_limit_is_that_of_the_joint(tmp_path: Path) -> None:
     joint = '<joint name="j" actuatorfrcrange="-6 8"/>'
-    one = world(
+    model = world(
         f'<body name="a">{INERTIA}{joint}</body>',
         '<actuator><motor name="u" joint="j" gear="-2"/></actuator>',
     )
-    assert read(tmp_path, one).actuators["u"].force_limits == (-4.0, 3.0)
-    two = one.replace("</actuator>", '<motor name="w" joint="j"/></actuator>')
-    m = read(tmp_path, two)
-    assert m.actuators["u"].force_limits is None
-    assert any("actuatorfrcrange" in entry.reason for entry in m.report.left_out)
+    m = read(tmp_path, model)
+    assert next(m.joints()).actuator_force_limits == (-6.0, 8.0)
+    assert control_bounds(sr.System(m)).tolist() == [[-4.0], [3.0]]
+    m = read(tmp_path, model.replace("</actuator>", '<motor name="w" joint="j"/></actuator>'))
+    assert np.isinf(control_bounds(sr.System(m))).all()
+    assert m.report.complete
 
 
 def test_flags_switch_terms_off(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ class _Place:
 def _forces(system: System) -> ca.SX:
     """Return f in M a = f + Aᵀλ without an applied force."""
     e = system.equations
-    return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal
+    return e.passive_force + e.input_force - e.bias_force + e.non_ideal
 
 
 def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:

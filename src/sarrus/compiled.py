@@ -154,7 +154,7 @@ class CompiledEquations:
     def force(self) -> ca.SX:
         """Expression of f in M a = f + Aᵀλ."""
         e = self.equations
-        return e.passive_force + e.actuation @ e.u - e.bias_force + e.non_ideal + self.applied
+        return e.passive_force + e.input_force - e.bias_force + e.non_ideal + self.applied
 
     @property
     def metric(self) -> ca.SX:

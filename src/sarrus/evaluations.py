@@ -93,12 +93,25 @@ class Evaluations:
         return self.evaluate("bias_force", q, v, t=t)["bias_force"][:, 0]
 
     def passive_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0, user forces."""
+        """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0 without limits, user forces."""
         return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
 
     def actuation_matrix(self, q: ArrayLike) -> Array:
-        """Return S (nv × nu), the generalized force per unit of control."""
+        """Return S (nv × nu), the generalized force per unit of control where no limit acts."""
         return self.evaluate("actuation", q)["actuation"]
+
+    def input_force(self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Array:
+        """Return S u + σ (nv,): what the controls add to k, within the limits of controls, actuators and joints."""
+        return self.evaluate("input_force", q, v, u=u, t=t)["input_force"][:, 0]
+
+    def saturated(
+        self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
+    ) -> tuple[str, ...]:
+        """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says."""
+        if not self.equations.saturation.nnz():
+            return ()
+        lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q)
+        return tuple(name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held)
 
     def constraint_residual(self, q: ArrayLike, t: float = 0.0) -> Array:
         """Return φ(q, t) (nh,), the residual of the holonomic constraints [m, rad]."""

@@ -92,13 +92,31 @@ def sampled(function: InputFunction, q: Array, v: Array, t: float, size: int, wh
 
 
 def control_bounds(system: System) -> Array:
-    """Return (lower, upper) rows of u from the actuators' control and force limits."""
+    """Return (lower, upper) rows of u: its own limits, and where a motor without bias reaches a limit of force.
+
+    Limits of the force of a servo depend on its place and speed; they act in the equations, as all of these do.
+    """
     bounds = np.array([np.full(system.nu, -np.inf), np.full(system.nu, np.inf)])
-    actuators = list(system.current_mechanism().actuators.values()) if system.mechanism else []
-    for k, actuator in enumerate(actuators):
-        if actuator.limits:
-            bounds[:, k] = actuator.limits
-        if actuator.force_limits and not any(actuator.bias) and actuator.gain:
-            lower, upper = sorted(x / actuator.gain for x in actuator.force_limits)
-            bounds[0, k], bounds[1, k] = max(bounds[0, k], lower), min(bounds[1, k], upper)
+    if not system.mechanism:
+        return bounds
+    mechanism = system.current_mechanism()
+    joints = {joint.name: joint.actuator_force_limits for joint in mechanism.joints()}
+    driven = [name for actuator in mechanism.actuators.values() for name, _ in actuator.transmission]
+    for k, actuator in enumerate(mechanism.actuators.values()):
+        found = [actuator.limits] if actuator.limits else []
+        if actuator.gain and not any(actuator.bias):
+            (name, gear), *more = actuator.transmission
+            found += _scaled(actuator.force_limits, actuator.gain)
+            if not more and driven.count(name) == 1:
+                found += _scaled(joints.get(name), actuator.gain * gear)
+        for lower, upper in found:
+            bounds[:, k] = np.clip((lower, upper), *bounds[:, k])
     return bounds
+
+
+def _scaled(limits: tuple[float, float] | None, factor: float) -> list[tuple[float, float]]:
+    """Return the limits of u from those of factor × u."""
+    if limits is None or factor == 0.0:
+        return []
+    lower, upper = sorted(x / factor for x in limits)
+    return [(lower, upper)]

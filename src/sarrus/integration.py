@@ -123,6 +123,7 @@ class Integration:
         s = self.system
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
+        x[s._u_part] = np.clip(0.0, self.bounds[0], self.bounds[1])
         gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
         size = s.characteristic
         if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > START_TOLERANCE:

@@ -83,7 +83,7 @@ class LocalModel:
             by_place = ca.vertsplit(along, np.cumsum([0, *(row.shape[0] for row in rows)]).tolist())
             by_velocity = ca.jacobian(ca.vertcat(force, bias), e.v)
             values = [e.mass_matrix, e.jacobian, by_place[0], by_velocity[: e.nv, :], by_place[1]]
-            values += [by_velocity[e.nv :, :], by_place[2], e.actuation, *by_place[3:]]
+            values += [by_velocity[e.nv :, :], by_place[2], e.input_jacobian, *by_place[3:]]
             return dict(zip(TERMS, values, strict=False))
 
         return outputs

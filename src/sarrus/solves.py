@@ -154,6 +154,7 @@ class InverseDynamics:
     ``multipliers`` are those of `ForwardDynamics`; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
     the motions the constraints leave. ``status`` is OK, NOT_ACHIEVABLE (the actuators cannot produce it)
     or INCONSISTENT (the acceleration violates the constraints; ``acceleration_residual`` says by how much).
+    ``saturated`` names the actuators that a limit would keep from giving their part of it.
     """
 
     u: Array
@@ -164,6 +165,7 @@ class InverseDynamics:
     rank: int
     actuation_rank: int
     status: Status
+    saturated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,7 +134,9 @@ def equilibrium(
         )
     iterations = 0
     if hold:
+        rest.limited = False  # the search for u is linear in it
         rest.u = _holding(rest, place, limits)
+        rest.limited = limits
     elif not rest.is_isolated:
         place, iterations = rest.find(place, stable)
     result = rest.describe(place, iterations)
@@ -175,7 +177,7 @@ class _Rest:
     def __init__(
         self, system: System, u: ArrayLike | None, tau: ArrayLike | None, t: float, q: Array
     ) -> None:
-        self.system, self.t = system, t
+        self.system, self.t, self.limited = system, t, True
         self.motions: Array | None = None
         self.u = np.zeros(system.nu) if u is None else system.checked(u, system.nu, "u")
         self.tau = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
@@ -201,7 +203,9 @@ class _Rest:
         return np.array(
             [
                 passive + system.evaluate("non_ideal", q, t=self.t)["non_ideal"][:, 0],
-                system.actuation_matrix(q) @ self.u,
+                system.input_force(q, still, self.u, self.t)
+                if self.limited
+                else system.actuation_matrix(q) @ self.u,
                 -system.bias_force(q, still, self.t),
                 self.tau,
             ]

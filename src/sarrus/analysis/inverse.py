@@ -41,7 +41,8 @@ def inverse_dynamics(
     (`sarrus.characteristic`), in which λ is the shortest too, so redundant and singular rows are ordinary: Zᵀ S u =
     Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises uᵀ diag(weights) u (default: ones); where they
     cannot produce the motion, u is the least-squares answer and the status NOT_ACHIEVABLE (raised as `SolveError`
-    unless ``throw`` is False). Passive joints are those no actuator acts on. Controls are not clipped to limits. Rigid
+    unless ``throw`` is False). Passive joints are those no actuator acts on. Limits of the actuators are left
+    aside here; the result names those that would act (``saturated``), so that this u does not give this motion. Rigid
     (``a`` or v point where A leaves velocities that no motion has, and anything at an isolated q): status RIGID, raised
     as well; u is then what holds these directions too, as far as the actuators can.
     """
@@ -89,6 +90,7 @@ def inverse_dynamics(
         acceleration_residual=violation,
         rank=rank,
         actuation_rank=numerical_rank(reachable, _TOLERANCE),
+        saturated=system.saturated(q, v, u, t),
         status=status,
     )
     if throw and status is not Status.OK:

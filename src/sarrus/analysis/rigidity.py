@@ -164,7 +164,7 @@ def held(system: System, x: Array, motions: Array) -> Held:
     s = system
     q, v, u, t = x[s._q_part], x[s._v_part], x[s._u_part], float(x[s._t_index])
     mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
-    force = s.passive_force(q, v, t) + s.actuation_matrix(q) @ u - s.bias_force(q, v, t) + x[s._tau_part]
+    force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s._tau_part]
     force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
     parts = split(jacobian, CUT * typical_size(s, q, t))
     values = parts.values[: parts.rank]

@@ -215,9 +215,7 @@ class Parametrization:
         q, v = self.to_full(y, ydot, guess, t)
         basis, drift = self.basis(q, v, t), self.basis_rate(q, v, t)
         controls = np.zeros(s.nu) if u is None else s.checked(u, s.nu, "u")
-        force = (
-            s.passive_force(q, v, t) + dense.product(s.actuation_matrix(q), controls) - s.bias_force(q, v, t)
-        )
+        force = s.passive_force(q, v, t) + s.input_force(q, v, controls, t) - s.bias_force(q, v, t)
         force += s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
         if tau is not None:
             force += s.checked(tau, s.nv, "tau")

@@ -54,6 +54,8 @@ class LinearSystem:
         which velocities of the mechanism they are; empty for the tangent space, whose coordinates are mixtures.
     condition : of the choice of coordinates, [A / |A|; W]; near one is good.
     multipliers : (nc,) λ at the state. rank : of A.
+    saturated : names of the actuators that a limit (their own or their joint's) keeps from acting more; their columns
+        of B are those at the limit, zero where it is their own.
     tangent : (2 nv × n) changes of (q along velocities, v) of the whole mechanism for unit changes of x.
     q, v, u, t : the state.
     """
@@ -74,6 +76,7 @@ class LinearSystem:
     condition: float
     multipliers: Array
     rank: int
+    saturated: tuple[str, ...]
     tangent: Array
     q: Array
     v: Array

@@ -105,7 +105,7 @@ def _loads(system: System, model: LinearSystem, q: Array, tau: ArrayLike | None)
         [
             system.passive_force(q, still, model.t),
             system.evaluate("non_ideal", q, t=model.t)["non_ideal"][:, 0],
-            system.actuation_matrix(q) @ model.u,
+            system.input_force(q, still, model.u, model.t),
             -system.bias_force(q, still, model.t),
             still if tau is None else real_array(tau),
         ]

@@ -51,7 +51,7 @@ class _Outer:
 
     def __init__(self, system: System) -> None:
         e = system.equations
-        self.force = e.passive_force + e.actuation @ e.u + e.non_ideal + system.compiled.applied
+        self.force = e.passive_force + e.input_force + e.non_ideal + system.compiled.applied
         self.q, self.v = along(system, self.force), ca.jacobian(self.force, e.v)
 
 

@@ -117,6 +117,7 @@ def first_order_taylor(
         condition=max(chosen.condition, velocities.condition),
         multipliers=read_only(np.array(solved.multipliers)),
         rank=solved.rank,
+        saturated=system.saturated(q, v, x[system._u_part], t),
         tangent=read_only(reduced.tangent),
         q=read_only(np.array(q)),
         v=read_only(np.array(v)),

@@ -104,7 +104,7 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     y = e.factored.solve_transposed(by_v[:, d].T)
     by_place = e.reduced(e.slopes.force_q) - u.T @ e.slopes.bias_q[rows, :] - y.T @ pieces.slip[rows, :]
     place = e.along_ways(by_place)
-    controls = e.reduced(system.equations.actuation)
+    controls = e.reduced(system.equations.input_jacobian)
     bottom = e.free(ca.horzcat(-place[:, :dof], -(by_v @ e.basis), controls, -place[:, dof:]))
     if not e.timed:
         bottom = ca.horzcat(bottom, ca.SX(dof, 1))
@@ -124,7 +124,7 @@ def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, 
     by_v, bias_v = e.reduced(e.slopes.force_v), e.slopes.bias_v[rows, :]
     force = e.along_ways(e.reduced(e.slopes.force_q)) + by_v[:, d] @ turn_d
     bias = e.along_ways(e.slopes.bias_q[rows, :]) + bias_v[:, d] @ turn_d
-    forces = ca.horzcat(force[:, :dof], by_v @ e.basis, -e.reduced(equations.actuation), force[:, dof:])
+    forces = ca.horzcat(force[:, :dof], by_v @ e.basis, -e.reduced(equations.input_jacobian), force[:, dof:])
     biases = ca.horzcat(bias[:, :dof], bias_v @ e.basis, ca.SX(len(d), nu), bias[:, dof:])
     basis, ways, rate, rate2 = e.basis, e.ways, equations.v, e.a
     turn = e.all_velocities(turn_d, ca.SX(dof, turn_d.shape[1]))

@@ -90,6 +90,7 @@ class Joint:
     universal joint, or the x direction of a planar one. ``reference`` is the coordinate at which the body
     has its reference placement; ``limits``, ``stiffness`` [N/m, N m/rad], ``spring_reference``,
     ``damping`` and ``armature`` hold one entry per degree of freedom where they are tuples.
+    ``actuator_force_limits`` [N, N m] bound the sum of the actuators' forces on a joint of one degree of freedom.
     ``pitch`` is the advance per turn of a screw [m]: translation = pitch × angle / 2π.
     """
 
@@ -105,6 +106,7 @@ class Joint:
     spring_reference: tuple[float, ...] = ()
     damping: tuple[float, ...] = ()
     armature: tuple[float, ...] = ()
+    actuator_force_limits: tuple[float, float] | None = None
 
     @property
     def nq(self) -> int:
@@ -323,7 +325,7 @@ class Actuator:
 
     bias = bias[0] + bias[1] × length + bias[2] × rate, with length = Σ gear × coordinate and rate its
     derivative. ``transmission`` pairs velocity names with gears. ``limits`` bound the control u,
-    ``force_limits`` the force gain × u + bias.
+    ``force_limits`` the force gain × u + bias; both act wherever u enters the equations.
     """
 
     name: str

@@ -32,6 +32,7 @@ class ExportedJoint:
     spring_reference: float = 0.0
     damping: float = 0.0
     armature: float = 0.0
+    actuator_force_limits: tuple[float, float] | None = None
 
     def element(self) -> Element:
         """Return the ``<joint>`` element."""
@@ -45,6 +46,9 @@ class ExportedJoint:
         if self.limits is not None:
             element.set("range", numbers(self.limits))
             element.set("limited", "true")
+        if self.actuator_force_limits is not None:
+            element.set("actuatorfrcrange", numbers(self.actuator_force_limits))
+            element.set("actuatorfrclimited", "true")
         for attribute in ("stiffness", "damping", "armature"):
             element.set(attribute, repr(float(getattr(self, attribute))))
         return element
@@ -95,6 +99,7 @@ def _scalar_joints(joint: Joint) -> list[ExportedJoint]:
             spring_reference=joint.spring_reference[k],
             damping=joint.damping[k],
             armature=joint.armature[k],
+            actuator_force_limits=joint.actuator_force_limits,
         )
         for k, (kind, axis) in enumerate(parts)
     ]

@@ -100,8 +100,8 @@ class ForceBuilder(Description):
         """Add an actuator on a velocity by name (a scalar joint's own name), or on several with gears.
 
         The generalized force is gear × (gain × u + bias[0] + bias[1] length + bias[2] rate). A position
-        servo has gain kp and bias (0, −kp, −kd). Every law and `simulate` clip u to ``limits`` [unit of u],
-        and to the u at which a motor without bias reaches ``force_limits`` [N, N m].
+        servo has gain kp and bias (0, −kp, −kd). Wherever u enters the equations it is held within ``limits``
+        [unit of u], and then the force gain × u + bias within ``force_limits`` [N, N m]; both as (lower, upper).
         """
         self._fresh(name, "actuator", self.actuators)
         label = f"actuator {name!r}"

@@ -94,6 +94,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         spring_reference: float | Sequence[float] | None = None,
         damping: float | Sequence[float] = 0.0,
         armature: float | Sequence[float] = 0.0,
+        actuator_force_limits: tuple[float, float] | None = None,
     ) -> Joint:
         """Attach ``child`` to ``parent`` ("world" is the ground) by a joint.
 
@@ -112,6 +113,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         limits : (lower, upper), or one pair per degree of freedom. Recorded: a trajectory reports crossings.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
+        actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
+            freedom [N, N m] (MuJoCo's actuatorfrcrange).
 
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
         alone places it. A body that already hangs on another parent is closed with `add_closure`.
@@ -163,6 +166,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
             spring_reference=spring,
             damping=checks.per_dof(damping, nv, "damping", label),
             armature=checks.per_dof(armature, nv, "armature", label),
+            actuator_force_limits=_force_limits(actuator_force_limits, nv, label),
         )
         self._bodies[child] = replace(
             body,
@@ -192,3 +196,14 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
                     element=child,
                 )
             ancestor = self._bodies[ancestor].parent
+
+
+def _force_limits(given: tuple[float, float] | None, nv: int, label: str) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    if nv != 1:
+        raise ModelError(
+            f"{label}: actuator_force_limits are for joints of one degree of freedom, this one has {nv}",
+            element=label,
+        )
+    return checks.interval(given, "actuator_force_limits", label)

@@ -182,8 +182,15 @@ def _add_joint(
         stiffness=scale * float(model.jnt_stiffness[joint]),
         spring_reference=_coordinates(model.qpos_spring, iq, nq),
         damping=damping[iv : iv + nv].tolist(),
+        actuator_force_limits=_actuator_force_limits(model, joint),
         armature=(model.dof_armature[iv : iv + nv] + _reflected_armature(model, joint)).tolist(),
     )
+
+
+def _actuator_force_limits(model: Any, joint: int) -> tuple[float, float] | None:
+    if not model.jnt_actfrclimited[joint] or int(model.jnt_type[joint]) not in (2, 3):
+        return None
+    return float(model.jnt_actfrcrange[joint][0]), float(model.jnt_actfrcrange[joint][1])
 
 
 def _coordinates(values: Array, start: int, count: int) -> float | list[float]:

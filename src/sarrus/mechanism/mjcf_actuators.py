@@ -52,14 +52,13 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
             gain=law.gain,
             bias=law.bias,
             limits=law.limits,
-            force_limits=_force_limits(model, names, i),
+            force_limits=_force_limits(model, i),
         )
         if law.note:
             load.report.leave_out("actuator", name, law.note)
         else:
             load.report.act("actuator", name)
         _reflected_damping(load, model, name, target, i)
-    _note_joint_force_limits(load, model, names)
 
 
 def _scalar(load: Import, target: dict[str, float]) -> bool:
@@ -138,17 +137,8 @@ def _range(pair: Any) -> tuple[float, float]:
     return float(pair[0]), float(pair[1])
 
 
-def _force_limits(model: Any, names: Names, i: int) -> tuple[float, float] | None:
-    """Return the actuator's force range, narrowed by its joint's actuatorfrcrange if no other acts there."""
-    lower, upper = -np.inf, np.inf
-    if model.actuator_forcelimited[i]:
-        lower, upper = map(float, model.actuator_forcerange[i])
-    joint = _target_joint(model, i)
-    gear = float(model.actuator_gear[_address(model, "out", i)][0])
-    if joint >= 0 and model.jnt_actfrclimited[joint] and gear != 0.0 and len(_sharing(model, joint)) == 1:
-        ends = sorted(float(f) / gear for f in model.jnt_actfrcrange[joint])
-        lower, upper = max(lower, ends[0]), min(upper, ends[1])
-    return None if np.isinf(lower) and np.isinf(upper) else (lower, upper)
+def _force_limits(model: Any, i: int) -> tuple[float, float] | None:
+    return _range(model.actuator_forcerange[i]) if model.actuator_forcelimited[i] else None
 
 
 def _target_joint(model: Any, i: int) -> int:
@@ -159,20 +149,6 @@ def _target_joint(model: Any, i: int) -> int:
     direct = int(model.actuator_trntype[i]) in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
     joint = int(model.actuator_trnid[i][0]) if direct else -1
     return joint if joint >= 0 and _KINDS[int(model.jnt_type[joint])] in ("revolute", "prismatic") else -1
-
-
-def _sharing(model: Any, joint: int) -> list[int]:
-    return [i for i in range(actuator_count(model)) if _target_joint(model, i) == joint]
-
-
-def _note_joint_force_limits(load: Import, model: Any, names: Names) -> None:
-    for joint in np.flatnonzero(model.jnt_actfrclimited):
-        if len(_sharing(model, int(joint))) > 1:
-            load.report.leave_out(
-                "joint",
-                names.joints[joint],
-                "the limit of the sum of its actuators' forces (actuatorfrcrange) is left out",
-            )
 
 
 def _reflected_damping(load: Import, model: Any, name: str, target: dict[str, float], i: int) -> None:

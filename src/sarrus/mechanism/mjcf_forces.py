@@ -61,6 +61,17 @@ def add_forces(load: Import, model: Any, names: Names) -> None:
         lift = -float(model.body_gravcomp[body]) * element.mass * mechanism.gravity
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
         mechanism.add_force(unique(f"{name}_gravcomp", mechanism.forces), force, body=name, point=element.com)
+        limited = [
+            names.joints[j]
+            for j in range(model.njnt)
+            if model.jnt_bodyid[j] == body and model.jnt_actgravcomp[j] and model.jnt_actfrclimited[j]
+        ]
+        for held in limited:
+            load.report.leave_out(
+                "joint",
+                held,
+                "the limit of its actuators' force (actuatorfrcrange) does not bound the compensation",
+            )
         load.report.act("gravity compensation", name, "a constant force at the centre of mass")
     if hasattr(model, "jnt_stiffnesspoly"):
         for joint in range(model.njnt):

@@ -118,6 +118,7 @@ def _hang(twin: Mechanism, body: Body) -> None:
             parent_pose=None if number else body.placement @ child, pitch=joint.pitch,
             reference=_own(joint.reference), limits=joint.limits or None, stiffness=joint.stiffness,
             spring_reference=_own(joint.spring_reference), damping=joint.damping, armature=joint.armature,
+            actuator_force_limits=joint.actuator_force_limits,
         )  # fmt: skip
 
 

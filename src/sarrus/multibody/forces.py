@@ -1,4 +1,4 @@
-"""Springs, dampers, actuators and user forces of a mechanism, each by its virtual power.
+"""Springs, dampers and user forces of a mechanism, each by its virtual power.
 
 A force F that works on a rate ẋ(q, v), linear in v, gives the generalized force (∂ẋ/∂v)ᵀ F.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 import casadi as ca
 
 from sarrus.errors import ModelError
-from sarrus.mechanism.elements import Actuator, CoordinateSpring, Joint, SpringDamper, UserForce
+from sarrus.mechanism.elements import CoordinateSpring, Joint, SpringDamper, UserForce
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames
 from sarrus.multibody.numbers import stacked_numbers, varies
@@ -85,27 +85,6 @@ def damping_force(mechanism: Mechanism, v: ca.SX) -> ca.SX:
     """Return −damping × velocity of all joints."""
     coefficients = [d for joint in mechanism.joints() for d in joint.damping]
     return -stacked_numbers(coefficients) * v if any(map(varies, coefficients)) else ca.SX.zeros(v.shape[0])
-
-
-def actuation_matrix(actuators: list[Actuator], velocity_names: tuple[str, ...]) -> ca.SX:
-    """Return S (nv × nu): generalized force per unit of control."""
-    matrix = ca.SX.zeros(len(velocity_names), len(actuators))
-    for k, actuator in enumerate(actuators):
-        for name, gear in actuator.transmission:
-            matrix[velocity_names.index(name), k] += gear * actuator.gain
-    return matrix
-
-
-def actuator_bias(
-    actuator: Actuator, value: Callable[[str], ca.SX], rate: Callable[[str], ca.SX], v: ca.SX
-) -> ca.SX:
-    """Return the generalized force of an actuator at u = 0."""
-    constant, per_length, per_rate = actuator.bias
-    speed = sum((gear * rate(name) for name, gear in actuator.transmission), ca.SX(0))
-    force = ca.SX(constant) + per_rate * speed
-    if varies(per_length):
-        force += per_length * sum((gear * value(name) for name, gear in actuator.transmission), ca.SX(0))
-    return power_conjugate(speed, v, force)
 
 
 def user_force(force: UserForce, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:

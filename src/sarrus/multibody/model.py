@@ -9,7 +9,7 @@ import casadi as ca
 from sarrus.equations import ContactRows, Equations
 from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.multibody import forces
+from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import (
     closure_residual,
     contact_residual,
@@ -31,9 +31,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     p = {name: ca.SX.sym(name) for name in parameters.values}
     mechanism = parameters.apply(mechanism, p)
     tree = build_tree(mechanism)
-    actuators = list(mechanism.actuators.values())
     q, v = ca.SX.sym("q", tree.nq), ca.SX.sym("v", tree.nv)
-    u, t = ca.SX.sym("u", len(actuators)), ca.SX.sym("t")
+    u, t = ca.SX.sym("u", len(mechanism.actuators)), ca.SX.sym("t")
     motions = forward_kinematics(tree, q, v)
     frames = Frames(tree, motions)
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
@@ -41,7 +40,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
     residual = constraint_rows(mechanism, frames, jets, switches, (q, *start))
-    passive, potential = _passive(mechanism, tree, frames, q, v, t)
+    values, rates = dict(zip(coordinates, ca.vertsplit(q))), dict(zip(velocities, ca.vertsplit(v)))
+    passive, potential = _passive(mechanism, frames, values, rates, q, v, t)
     return Equations(
         name=mechanism.name,
         q=q,
@@ -52,7 +52,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         mass_matrix=mass_matrix(tree, motions),
         bias_force=bias_force(tree, motions),
         passive_force=passive,
-        actuation=forces.actuation_matrix(actuators, velocities),
+        actuation=actuators.actuation_matrix(mechanism),
+        saturation=actuators.saturation(mechanism, values, rates, v, u),
         rate=coordinate_rate(tree, q, v),
         position_residual=residual.value,
         velocity_residual=residual.rate,
@@ -140,11 +141,15 @@ def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
 
 
 def _passive(
-    mechanism: Mechanism, tree: Tree, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX
+    mechanism: Mechanism,
+    frames: Frames,
+    coordinates: dict[str, ca.SX],
+    velocities: dict[str, ca.SX],
+    q: ca.SX,
+    v: ca.SX,
+    t: ca.SX,
 ) -> tuple[ca.SX, ca.SX]:
     """Return the passive and user forces k(q, v, t) and the potential energy of the springs."""
-    coordinates = dict(zip(mechanism.coordinate_names(), ca.vertsplit(q)))
-    velocities = dict(zip(mechanism.velocity_names(), ca.vertsplit(v)))
     total, potential = forces.damping_force(mechanism, v), ca.SX(0)
     iq = iv = 0
     for joint in mechanism.joints():
@@ -159,9 +164,7 @@ def _passive(
     for combined in mechanism.coordinate_springs.values():
         force, energy = forces.coordinate_spring(combined, coordinates.__getitem__, velocities.__getitem__, v)
         total, potential = total + force, potential + energy
-    for actuator in mechanism.actuators.values():
-        if any(map(varies, actuator.bias)):
-            total += forces.actuator_bias(actuator, coordinates.__getitem__, velocities.__getitem__, v)
+    total += actuators.bias_force(mechanism, coordinates, velocities, v)
     for user in mechanism.forces.values():
         total += forces.user_force(user, frames, q, v, t)
     return total, potential

@@ -129,7 +129,8 @@ def _driven(system: System, control: InputFunction | None, force: InputFunction 
     def total(q: object, v: object, t: object) -> object:
         value = ca.SX.zeros(system.nv)
         if control is not None:
-            value += system.equations.actuation @ trace_function(system, control, system.nu, "control")
+            e = system.equations
+            value += ca.substitute(e.input_force, e.u, trace_function(system, control, system.nu, "control"))
         if force is not None:
             value += trace_function(system, force, system.nv, "force")
         return value
