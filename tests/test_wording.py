@@ -19,10 +19,9 @@ def test_a_diagnosis_goes_on_a_sentence_and_a_remedy_is_one(status: Status) -> N
 def test_summary_of_an_import_counts_in_words() -> None:
     report = ImportReport("model.xml")
     for kind in ("body", "actuator", "actuator", "mesh", "mesh", "gravity", "body", "key", "key"):
-        report.keep(kind, "x")
-    report.ignore("mesh", "y", "not read")
+        report.act(kind, "x")
+    report.set_aside("mesh", "y", "not read")
     assert (
         report.summary()
-        == "1 mesh ignored, 2 actuators kept, 2 bodies kept, 1 gravity kept, 2 keys kept, "
-        + ("2 meshes kept")
+        == "acts: 2 actuators, 2 bodies, 1 gravity, 2 keys, 2 meshes; aside: 1 mesh"
     )

@@ -182,7 +182,7 @@ class CompiledEquations:
         mass, force, rows = e.mass_matrix, self.force, e.jacobian
         if self.mode == la.TRACED:
             mass, force, rows = self.weighted.factor, self.weighted.force, self.weighted.rows
-        return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.rate}
+        return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.whole_rate}
 
     def _invariants(self) -> dict[str, ca.SX]:
         """Return c = (φ, ψ, T + V) and its derivative along (δq = N δ, δv)."""

@@ -45,19 +45,21 @@ def complete(
         )
     kinetic = ca.mtimes([v.T, mass, v]) / 2
     nu = actuation.shape[1]
+    u = ca.SX.sym("u", nu)
     coordinates = names_of(name, "coordinate_names", around.coordinate_names, trace.q.numel(), "q")
     velocities = coordinates if rate is v and around.velocity_names is None else around.velocity_names
     return Equations(
         name=name,
         q=trace.q,
         v=v,
-        u=ca.SX.sym("u", nu),
+        u=u,
         t=trace.t,
         p=trace.p,
         mass_matrix=mass,
         bias_force=bias,
         passive_force=force,
         actuation=actuation,
+        input_force=actuation @ u,
         rate=rate,
         position_residual=position,
         velocity_residual=residual,

@@ -93,7 +93,7 @@ def direct_solution(
         "a": ca.vertcat(*a),
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
-        "rate": e.rate,
+        "rate": e.whole_rate,
         "gauge": ca.vertcat(*gauge),
         "checks": ca.vertcat(*checks),
     }

@@ -45,13 +45,14 @@ class ContactRows:
 class Equations:
     """Expressions over the symbols q, v, u, t and the parameters p (columns of CasADi SX).
 
-    M(q) a + h(q, v) = k(q, v, t) + S u + σ + τ + Aᵀλ, φ(q, t) = 0, ψ(q, v, t) = 0, A a + γ = 0, q̇ = N v.
+    M(q) a + h(q, v) = k(q, v, t) + s(q, v, u) + τ + Aᵀλ, φ(q, t) = 0, ψ(q, v, t) = 0, A a + γ = 0, q̇ = N v + d(q, u).
 
     The first ``nh`` rows of ψ, A and γ are the derivatives of the holonomic rows φ; the others are
     nonholonomic, with A = ∂ψ/∂v. ``non_ideal`` is Udwadia and Kalaba's C(q, v, t), the part of the
     constraint force that does work. ``conservative`` says that T + V is constant in free motion.
 
-    ``saturation`` is σ(q, v, u), what the limits of the actuators take from k + S u: zero while none acts.
+    ``input_force`` is s, what the actuators add to k: S u where they have neither limits nor activations, with S the
+    ``actuation``. ``drift`` is d, the rates of the last ``activations`` coordinates, which have no velocity.
 
     The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
     rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.activity`. ``contacts`` are
@@ -70,6 +71,7 @@ class Equations:
     bias_force: ca.SX
     passive_force: ca.SX
     actuation: ca.SX
+    input_force: ca.SX
     rate: ca.SX
     position_residual: ca.SX
     velocity_residual: ca.SX
@@ -83,24 +85,22 @@ class Equations:
     constraint_names: tuple[str, ...]
     actuator_names: tuple[str, ...]
     conservative: bool
-    saturation: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    drift: ca.SX | None = None
+    activations: int = 0
     parameter_values: dict[str, float] = field(default_factory=dict)
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
     tree: Tree | None = None
 
     @property
-    def input_force(self) -> ca.SX:
-        """S u + σ: what the controls add to k, within the limits of the actuators."""
-        force = self.actuation @ self.u
-        return force + self.saturation if self.saturation.nnz() else force
+    def input_jacobian(self) -> ca.SX:
+        """∂s/∂u (nv × nu): S, without what limits keep from acting."""
+        return ca.jacobian(self.input_force, self.u)
 
     @property
-    def input_jacobian(self) -> ca.SX:
-        """∂(S u + σ)/∂u (nv × nu): S, less the columns of actuators at a limit."""
-        return (
-            self.actuation + ca.jacobian(self.saturation, self.u) if self.saturation.nnz() else self.actuation
-        )
+    def whole_rate(self) -> ca.SX:
+        """q̇ = N v + d."""
+        return self.rate if self.drift is None else self.rate + self.drift
 
     @property
     def shaping_parameters(self) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class Evaluations:
             q = np.zeros(self.nq)
             q[list(self.equations.quaternions)] = 1.0
             return q
-        return np.array([x for joint in self.mechanism.joints() for x in joint.reference], dtype=float)
+        return self.mechanism.reference()
 
     # --- quantities of the equations ---------------------------------------------------------------
 
@@ -101,14 +101,14 @@ class Evaluations:
         return self.evaluate("actuation", q)["actuation"]
 
     def input_force(self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Array:
-        """Return S u + σ (nv,): what the controls add to k, within the limits of controls, actuators and joints."""
+        """Return what the actuators add to k (nv,): S u within the limits of controls, actuators and joints."""
         return self.evaluate("input_force", q, v, u=u, t=t)["input_force"][:, 0]
 
     def saturated(
         self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
     ) -> tuple[str, ...]:
         """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says."""
-        if not self.equations.saturation.nnz():
+        if self.mechanism is None or not self.mechanism.has_limits:
             return ()
         lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q)
         return tuple(name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held)
@@ -140,6 +140,24 @@ class Evaluations:
     def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return q̇ = N(q) v (nq,)."""
         return self.evaluate("rate", q, v)["rate"][:, 0]
+
+    def activation_rate(self, q: ArrayLike, u: ArrayLike | None = None) -> Array:
+        """Return ẇ of the activations of the actuators, the last coordinates, at controls u; empty without any."""
+        e = self.equations
+        if e.drift is None:
+            return np.zeros(0)
+        return self.evaluate("drift", q, None, u)["drift"][e.nq - e.activations :, 0]
+
+    def without_activations(self, what: str) -> None:
+        """Raise `ArgumentError` where actuators have activations, which ``what`` does not know."""
+        e = self.equations
+        if e.activations:
+            names = e.coordinate_names[e.nq - e.activations :]
+            raise ArgumentError(
+                f"{self.name}: {what} know no activations yet ({', '.join(names)}): take a system of "
+                "mechanism.without_activation(), whose actuators act at once",
+                element=names[0].removesuffix(".activation"),
+            )
 
     def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``."""

@@ -79,7 +79,7 @@ class FormulatedAcceleration:
             "h": -self.system.compiled.force,
             "A": e.jacobian,
             "gamma": e.constraint_bias,
-            "rate": e.rate,
+            "rate": e.whole_rate,
             "psi": e.velocity_residual,
             "phi": e.position_residual,
         }

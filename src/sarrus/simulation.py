@@ -153,6 +153,7 @@ def simulate(
     check_limits(max_steps, max_bytes)
     check_stabilization(system, stabilization, control, force)
     free_form = coordinates is not None or stabilization in ("baumgarte", "none") or formulation is not None
+    free_form = free_form or system.equations.activations > 0
     scheme = choose_scheme(system, method, rtol, atol, dt, explicit_only=free_form)
     implicit = scheme.method in IMPLICIT_METHODS
     prefetch(implicit=implicit)
@@ -161,6 +162,8 @@ def simulate(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
             element="coordinates",
         )
+    if implicit or coordinates is not None:
+        system.without_activations("implicit methods and coordinates=")
     if implicit and (coordinates is not None or stabilization in ("baumgarte", "none")):
         raise ArgumentError(
             f"method={method!r} integrates local coordinates of its own, on the constraints: leave "

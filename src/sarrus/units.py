@@ -23,7 +23,7 @@ def coordinate_units(system: Evaluations) -> tuple[str, ...]:
             units += ["1"] * 4
         else:
             units += _LENGTH.get(joint.kind, ("rad",) * joint.nq)
-    return tuple(units)
+    return (*units, *("",) * (system.nq - len(units)))
 
 
 def velocity_units(system: Evaluations) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from sarrus.analysis.manifold import (
 from sarrus.analysis.rigidity import look
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.inputs import control_bounds
+from sarrus.linear.activations import activations_of
 from sarrus.mechanism.pose import Array
 from sarrus.numbers import real_array
 from sarrus.solves import determined_rows, read_only
@@ -124,7 +125,9 @@ def equilibrium(
         )
     if hold and system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
-    place = closed_start(system, real_array(q), t)
+    if hold:
+        system.without_activations("inputs that hold a place")
+    place = _settled(system, closed_start(system, real_array(q), t), u)
     rest = _Rest(system, u, tau, t, place)
     rest.motions = look(system, place, t).motions
     drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))
@@ -147,6 +150,27 @@ def equilibrium(
             result=result,
         )
     return result
+
+
+def _settled(system: System, q: Array, u: ArrayLike | None) -> Array:
+    """Return q with activations at rest: a filter's is its control, an integrator's stays, if its control is zero."""
+    e = system.equations
+    if e.drift is None:
+        return q
+    x = system.pack(q, None, u)
+    for _ in range(2):  # ẇ is linear in w within its limits
+        now = activations_of(system, x)
+        falls = np.diag(now.by_state)
+        x[e.nq - e.activations : e.nq] -= np.divide(
+            now.rate, falls, out=np.zeros_like(falls), where=falls != 0.0
+        )
+    moving = np.abs(activations_of(system, x).rate) > 1e-12
+    if moving.any():
+        name = now.names[int(moving.argmax())]
+        raise SolveError(
+            f"{system.name}: {name!r} moves under these inputs, so nothing is at rest", element=name
+        )
+    return x[: e.nq]
 
 
 @dataclass(frozen=True)

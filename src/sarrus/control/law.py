@@ -181,6 +181,7 @@ class Law:
         wish: ArrayLike | None = None,
         memory: Memory | None = None,
     ) -> None:
+        system.without_activations("control laws")
         self.system, self.levels, self.memory = system, tuple(levels), memory
         self.name, self.needs_samples, self.symbols = type(self).__name__, False, tuple(settings.symbols)
         self.unknowns, self.constraint_rows = self._dimensions()

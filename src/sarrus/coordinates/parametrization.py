@@ -50,6 +50,7 @@ def parametrize(
     do not fit, and where the coordinates do not determine q here, with the condition number: at a singular
     configuration none do.
     """
+    system.without_activations("parametrizations")
     return Parametrization(system, q, v, t, coordinates)
 
 

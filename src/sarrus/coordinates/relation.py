@@ -263,7 +263,7 @@ def _extended(system: System, relation: Relation) -> Equations:
         passive_force=ca.vertcat(e.passive_force, zero),
         non_ideal=ca.vertcat(e.non_ideal, zero),
         actuation=ca.vertcat(e.actuation, ca.SX.zeros(n, e.nu)),
-        saturation=ca.vertcat(e.saturation, ca.SX(n, 1)) if e.saturation.nnz() else e.saturation,
+        input_force=ca.vertcat(e.input_force, zero),
         rate=ca.vertcat(e.rate, ydot),
         position_residual=ca.vertcat(e.position_residual, residual),
         velocity_residual=insert(e.velocity_residual, motion.velocity),

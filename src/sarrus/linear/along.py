@@ -67,6 +67,7 @@ def linearize_along(
         A state is singular, inconsistent or without acceleration, or the coordinates fail there; its index and time
         are given.
     """
+    system.without_activations("linear models along a motion")
     if system.nc > system.nh:
         raise ArgumentError(
             f"{system.name} has nonholonomic constraints; call first_order_taylor at each state",

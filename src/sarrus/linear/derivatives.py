@@ -11,6 +11,7 @@ import numpy as np
 
 from sarrus.codegen import NativeFunction
 from sarrus.kernels.layout import SIMPLE_RATE
+from sarrus.linear.activations import by_inputs
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.kinematics import Motion, cross, forward_kinematics
@@ -30,7 +31,7 @@ class Derivatives:
 
     Attributes
     ----------
-    mass, jacobian, actuation : M, A, S = −∂F/∂u, without columns of actuators at a limit.
+    mass, jacobian, actuation : M, A, S = −∂F/∂(u, w), zero for actuators at a limit; w are the activations.
     force_q, bias_q, slip_q : ∂F, ∂G, ∂ψ along velocities (columns, δq = N δ), then by time (last column).
     force_v, bias_v : ∂F/∂v, ∂G/∂v.
     rate_q, rate2_q, rate2_v : of r and r̈ in the same way; rate2 is r̈ itself and rate_v = N. Where N is the identity
@@ -71,7 +72,7 @@ def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
     by_place = {"force_q": force, "bias_q": bias, "slip_q": e.velocity_residual}
     by_velocity = {"force_v": force, "bias_v": bias}
-    out = {"mass": e.mass_matrix, "jacobian": e.jacobian, "actuation": e.input_jacobian}
+    out = {"mass": e.mass_matrix, "jacobian": e.jacobian, "actuation": by_inputs(system)}
     if not system.compiled.table()[SIMPLE_RATE]:
         basis = ca.jacobian(e.rate, e.v)
         rate2 = basis @ a + ca.jtimes(e.rate, e.q, e.rate)

@@ -41,8 +41,9 @@ class LinearSystem:
     """The first-order model of a constrained mechanism at a state, in independent coordinates.
 
     d/dt x = affine + A δx + B δu + E δt,  outputs = C δx + D δu, where x = (y, η): y are independent coordinates and
-    η = ẏ, and δ are differences from the state (q, v, u, t) where it was made. With nonholonomic constraints y has more
-    entries than η, and η are velocities chosen on their own.
+    η = ẏ, and δ are differences from the state (q, v, u, t) where it was made. Activations of actuators, if there are
+    any, are the last entries of x; ``tangent`` and `A_full` say nothing of them. With nonholonomic constraints y has
+    more entries than η, and η are velocities chosen on their own.
 
     Attributes
     ----------
@@ -99,7 +100,8 @@ class LinearSystem:
             return ("",) * len(self.names)
         of_v = velocity_units(self.system)
         units = [of_v[i].removesuffix("/s") for i in self.coordinate_indices]
-        return (*units, *(of_v[i] for i in self.velocity_indices))
+        known = (*units, *(of_v[i] for i in self.velocity_indices))
+        return (*known, *("",) * (len(self.names) - len(known)))
 
     @property
     def output_units(self) -> tuple[str, ...]:
@@ -192,7 +194,8 @@ class LinearSystem:
         else:
             rate = self.coordinate_rows @ s.coordinate_rate(q, v)
             before = self.coordinate_rows @ s.coordinate_rate(self.q, self.v)
-        return np.concatenate([self.coordinate_rows @ (q - self.q), rate - before])
+        first = s.nq - s.equations.activations
+        return np.concatenate([self.coordinate_rows @ (q - self.q), rate - before, (q - self.q)[first:]])
 
     def discretize(self, dt: float) -> DiscreteSystem:
         """Return the exact step over dt [s] with u held (zero-order hold), by one matrix exponential.

@@ -60,6 +60,14 @@ def linearize(
         )
     model = first_order_taylor(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
     a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau).a)
+    moving = np.abs(system.activation_rate(model.q, model.u)) > 1e-9
+    if moving.any():
+        name = model.names[len(model.names) - len(moving) + int(moving.argmax())]
+        raise ArgumentError(
+            f"{system.name}: {name!r} moves under these inputs: q is no equilibrium. Find one with "
+            "sr.equilibrium(system, q, u), or use sr.first_order_taylor",
+            element=name,
+        )
     left, size = _force_left(system, model, tau)
     if left > _REST * size:
         worst = int(np.abs(a).argmax())

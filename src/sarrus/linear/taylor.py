@@ -13,6 +13,7 @@ from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates,
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.kernels import layout as la
+from sarrus.linear.activations import activations_of
 from sarrus.linear.derivatives import Derivatives, derivatives
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name
@@ -45,10 +46,10 @@ def first_order_taylor(
 ) -> LinearSystem:
     """Return the exact first-order model of the motion at a state on the constraints, in independent coordinates.
 
-    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ): y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries
-    of y that are coordinates of the mechanism keep their meaning. Derivatives are exact (automatic
-    differentiation of the equations at given a and λ, then one elimination), no differences are taken.
-    Spencer 2004, chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
+    d/dt x = affine + A δx + B δu + E δt with x = (y, ẏ), followed by the activations of actuators where there are any:
+    y = W N(q0)⁺(q − q0) as in `sr.parametrize`, so that entries of y that are coordinates of the mechanism keep their
+    meaning. Derivatives are exact (automatic differentiation of the equations at given a and λ, then one elimination),
+    no differences are taken. Spencer 2004, chapter 4 and appendix B; (B.5) there lacks a factor Kᵀ.
 
     Parameters
     ----------
@@ -90,24 +91,26 @@ def first_order_taylor(
     reduced = reduce(d, chart, v)
     if _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
         _refuse(system, solved, q, t)
-    n, nu = reduced.tangent.shape[1], system.nu
+    n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
     if chart.own is None and d.rate2 is not None:
         rates = rates[0], dense.product(chart.coordinate_rows, d.rate2[:, 0])
     names = (*chosen.names, *(rate_name(name) for name in velocities.names))
     if outputs is None:
-        output_names, c = names, np.eye(n)
+        output_names, c = (*names, *w.names), np.eye(n + len(w.names))
     else:
         output_names, c = output_matrix(system, outputs, reduced.tangent, d.rate_v)
+        c = w.outputs(names, output_names, c)
     matrix = reduced.matrix
+    by_state, by_control, by_activation = np.split(matrix[:, : n + nu + len(w.names)], [n, n + nu], axis=1)
     return LinearSystem(
-        A=read_only(matrix[:, :n].copy()),
-        B=read_only(matrix[:, n : n + nu].copy()),
+        A=read_only(w.states(np.hstack([by_state, by_activation]))),
+        B=read_only(w.inputs(by_control)),
         C=read_only(c),
         D=read_only(np.zeros((len(c), nu))),
-        E=read_only(matrix[:, n + nu].copy()),
-        affine=read_only(np.concatenate(rates)),
-        names=names,
+        E=read_only(np.concatenate([matrix[:, -1], np.zeros(len(w.names))])),
+        affine=read_only(np.concatenate([*rates, w.rate])),
+        names=(*names, *w.names),
         input_names=tuple(system.actuator_names),
         output_names=output_names,
         coordinates=chosen.names,
@@ -118,7 +121,7 @@ def first_order_taylor(
         multipliers=read_only(np.array(solved.multipliers)),
         rank=solved.rank,
         saturated=system.saturated(q, v, x[system._u_part], t),
-        tangent=read_only(reduced.tangent),
+        tangent=read_only(w.beside(reduced.tangent)),
         q=read_only(np.array(q)),
         v=read_only(np.array(v)),
         u=read_only(x[system._u_part].copy()),
@@ -126,7 +129,7 @@ def first_order_taylor(
         system=system,
         coordinate_rows=read_only(chart.coordinate_rows),
         velocity_rows=chart.own,
-        tangent_rates=read_only(reduced.rates[:, :n].copy()),
+        tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError
+from sarrus.mechanism.elements import Activation
 from sarrus.mechanism.pose import LARGEST, Array, scalar, vector
 from sarrus.numbers import real_array
 
@@ -152,3 +153,20 @@ def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
         got = value if values is None else len(values)
         raise ModelError(f"{label}: {what} must be one number or {count}, got {got}", element=label)
     return values
+
+
+def activation(given: Any, label: str) -> Activation:
+    """Return activation dynamics: a known kind, a positive time constant of a filter, limits in order."""
+    if not isinstance(given, Activation) or given.kind not in ("filter", "integrator"):
+        raise ModelError(
+            f'{label}: activation must be Activation("filter", time_constant) or Activation("integrator"), '
+            f"got {given!r}",
+            element=label,
+        )
+    time = nonnegative(given.time_constant, "the time constant of its activation", label)
+    if time == 0.0 and given.kind == "filter":
+        raise ModelError(
+            f"{label}: the time constant of its activation must be positive, got 0", element=label
+        )
+    limits = None if given.limits is None else interval(given.limits, "limits of its activation", label)
+    return Activation(given.kind, time, limits)

@@ -7,6 +7,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError, unknown_name
@@ -78,8 +79,27 @@ class Description:
             yield from body.joints
 
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of the coordinates q in order."""
-        return tuple(name for joint in self.joints() for name in joint.coordinate_names)
+        """Names of the coordinates q in order: those of the joints, then the activations of the actuators."""
+        joints = [name for joint in self.joints() for name in joint.coordinate_names]
+        return (*joints, *(actuator.activation_name for actuator in self._activated()))
+
+    def reference(self) -> Array:
+        """Return q with all joints at their reference; activations are zero, or the nearest within their limits."""
+        joints = [x for joint in self.joints() for x in joint.reference]
+        states = [
+            np.clip(0.0, *(a.activation.limits or (0.0, 0.0))) for a in self._activated() if a.activation
+        ]
+        return np.array([*joints, *states], dtype=float)
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a control, an actuator or the actuators of a joint are limited."""
+        return any(a.limits or a.force_limits for a in self.actuators.values()) or any(
+            joint.actuator_force_limits for joint in self.joints()
+        )
+
+    def _activated(self) -> list[Actuator]:
+        return [actuator for actuator in self.actuators.values() if actuator.activation is not None]
 
     def velocity_names(self) -> tuple[str, ...]:
         """Names of the velocities v in order."""

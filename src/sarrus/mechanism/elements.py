@@ -320,12 +320,26 @@ class CoordinateSpring:
 
 
 @dataclass(frozen=True)
+class Activation:
+    """What stands between the control u of an actuator and its force: a state w with a rate of its own.
+
+    kind "filter": ẇ = (u − w) / time_constant [s]. "integrator": ẇ = u. ``limits`` bound what w gives: at a limit ẇ
+    is zero where it leads out, so that only the step that arrives there may pass it, by its own advance.
+    """
+
+    kind: str
+    time_constant: float = 0.0
+    limits: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Actuator:
     """An actuator on joints: the generalized force on velocity j is gear_j × (gain × u + bias).
 
     bias = bias[0] + bias[1] × length + bias[2] × rate, with length = Σ gear × coordinate and rate its
     derivative. ``transmission`` pairs velocity names with gears. ``limits`` bound the control u,
-    ``force_limits`` the force gain × u + bias; both act wherever u enters the equations.
+    ``force_limits`` the force gain × u + bias; both act wherever u enters the equations. With an ``activation`` its
+    state w takes the place of u in the force; it is the coordinate ``activation_name``, after those of the joints.
     """
 
     name: str
@@ -334,6 +348,12 @@ class Actuator:
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     limits: tuple[float, float] | None = None
     force_limits: tuple[float, float] | None = None
+    activation: Activation | None = None
+
+    @property
+    def activation_name(self) -> str:
+        """Name of the coordinate that its activation is."""
+        return f"{self.name}.activation"
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,8 +88,11 @@ def write_mjcf(
     add_actuators(document)
     if contacts == "geoms":
         add_contacts(document, moving, radius)
+    joined = sum(joint.nq for joint in mechanism.joints())  # then come the activations
     for name, q in mechanism.keyframes.items():
-        SubElement(document.section("keyframe"), "key", {"name": name, "qpos": numbers(q)})
+        key = SubElement(document.section("keyframe"), "key", {"name": name, "qpos": numbers(q[:joined])})
+        if len(q) > joined:
+            key.set("act", numbers(q[joined:]))
     _check_with_mujoco(mechanism, root)
     indent(root)
     with beside(Path(path), kept="the mechanism is still in memory") as partial:

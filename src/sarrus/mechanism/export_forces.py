@@ -48,6 +48,12 @@ def add_actuators(document: Document) -> None:
             if limits is not None:
                 element.set(f"{attribute}limited", "true")
                 element.set(f"{attribute}range", numbers(limits))
+        if actuator.activation is not None:
+            element.set("dyntype", actuator.activation.kind)
+            element.set("dynprm", repr(actuator.activation.time_constant))
+            if actuator.activation.limits is not None:
+                element.set("actlimited", "true")
+                element.set("actrange", numbers(actuator.activation.limits))
 
 
 def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:

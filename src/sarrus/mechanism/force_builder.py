@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import Actuator, CoordinateSpring, SpringDamper, UserForce
+from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
 from sarrus.mechanism.pose import scalar, vector
 
 
@@ -96,12 +97,15 @@ class ForceBuilder(Description):
         bias: ArrayLike = (0.0, 0.0, 0.0),
         limits: tuple[float, float] | None = None,
         force_limits: tuple[float, float] | None = None,
+        activation: Activation | None = None,
     ) -> Actuator:
         """Add an actuator on a velocity by name (a scalar joint's own name), or on several with gears.
 
         The generalized force is gear × (gain × u + bias[0] + bias[1] length + bias[2] rate). A position
         servo has gain kp and bias (0, −kp, −kd). Wherever u enters the equations it is held within ``limits``
         [unit of u], and then the force gain × u + bias within ``force_limits`` [N, N m]; both as (lower, upper).
+        With an ``activation`` its state w takes the place of u in the force: a coordinate of its own, after those of
+        the joints. Laws and linear models are those without (`Mechanism.without_activation`).
         """
         self._fresh(name, "actuator", self.actuators)
         label = f"actuator {name!r}"
@@ -124,9 +128,24 @@ class ForceBuilder(Description):
             (float(b[0]), float(b[1]), float(b[2])),
             None if limits is None else checks.interval(limits, "limits", label),
             None if force_limits is None else checks.interval(force_limits, "force_limits", label),
+            None if activation is None else checks.activation(activation, label),
         )
         self.actuators[name] = actuator
         return actuator
+
+    def without_activation(self) -> Self:
+        """Return a copy whose actuators act at once: a filter's control is its state, an integrator's control too.
+
+        The coordinates are those of the joints alone then. Laws and linear models are made for such mechanisms.
+        """
+        twin, kept = self.snapshot(), len([x for joint in self.joints() for x in joint.coordinate_names])
+        for name, actuator in self.actuators.items():
+            if actuator.activation is not None:
+                integrates = actuator.activation.kind == "integrator"
+                limits = actuator.activation.limits if integrates else actuator.limits
+                twin.actuators[name] = replace(actuator, limits=limits, activation=None)
+        twin.keyframes = {name: q[:kept] for name, q in self.keyframes.items()}
+        return twin
 
     def add_force(
         self,

@@ -214,12 +214,11 @@ def _add_keyframes(load: Import, model: Any, names: Names, has_extra_joints: boo
                 "keyframe", name, "its coordinates lack those of the joints added on import"
             )
             continue
-        load.mechanism.keyframes[name] = model.key_qpos[key].copy()
+        load.mechanism.keyframes[name] = np.concatenate([model.key_qpos[key], model.key_act[key]])
         rest = [
             label
             for label, values in (
                 ("qvel", model.key_qvel[key]),
-                ("act", model.key_act[key]),
                 ("ctrl", model.key_ctrl[key]),
             )
             if np.any(values)

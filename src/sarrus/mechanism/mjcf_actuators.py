@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.mechanism.elements import VELOCITY_LABELS
+from sarrus.mechanism.elements import VELOCITY_LABELS, Activation
 from sarrus.mechanism.importing import Import, unique
 from sarrus.mechanism.mjcf_names import Names, actuator_count, enum_name
 from sarrus.mechanism.mjcf_survey import disabled
@@ -23,6 +23,7 @@ class _Law:
     gain: float
     bias: tuple[float, float, float]
     limits: tuple[float, float] | None
+    activation: Activation | None = None
     note: str = ""
 
 
@@ -53,6 +54,7 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
             bias=law.bias,
             limits=law.limits,
             force_limits=_force_limits(model, i),
+            activation=law.activation,
         )
         if law.note:
             load.report.leave_out("actuator", name, law.note)
@@ -112,15 +114,14 @@ def _law(model: Any, i: int) -> _Law | str:
     bias = model.actuator_biasprm[i][:3] if bias_kind == int(biases.mjBIAS_AFFINE) else np.zeros(3)
     law = _Law(float(gain[0]), (float(bias[0]), float(bias[1]), float(bias[2])), _control_range(model, i))
     kind = int(model.actuator_dyntype[i])
-    delayed = getattr(model, "actuator_delay", None)
+    limits = _range(model.actuator_actrange[i]) if model.actuator_actlimited[i] else None
     if kind == int(dynamics.mjDYN_INTEGRATOR):
-        acts = _range(model.actuator_actrange[i]) if model.actuator_actlimited[i] else None
-        note = "its integrator is left out: the control is the activation itself"
-        return replace(law, limits=acts, note=note)
-    if kind in (int(dynamics.mjDYN_FILTER), int(dynamics.mjDYN_FILTEREXACT)):
-        return replace(law, note="its first-order lag is left out: the control acts at once")
-    if kind != int(dynamics.mjDYN_NONE):
+        law = replace(law, activation=Activation("integrator", limits=limits))
+    elif kind in (int(dynamics.mjDYN_FILTER), int(dynamics.mjDYN_FILTEREXACT)):
+        law = replace(law, activation=Activation("filter", float(model.actuator_dynprm[i][0]), limits))
+    elif kind != int(dynamics.mjDYN_NONE):
         return f"activation dynamics of kind {enum_name(dynamics, kind)!r} are not supported"
+    delayed = getattr(model, "actuator_delay", None)
     if delayed is not None and delayed[i] > 0.0:
         return replace(law, note=f"its delay of {delayed[i]:g} s is left out: the control acts at once")
     return law

@@ -104,8 +104,8 @@ class ImportReport:
 
     def summary(self) -> str:
         """Return one line: how many elements of each kind and outcome."""
-        return ", ".join(
-            f"{_kinds(entries)} {outcome.value}" for outcome in Outcome if (entries := self.of(outcome))
+        return "; ".join(
+            f"{outcome.value}: {_kinds(entries)}" for outcome in Outcome if (entries := self.of(outcome))
         )
 
     def __str__(self) -> str:

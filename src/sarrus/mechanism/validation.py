@@ -93,6 +93,7 @@ def check_description(mechanism: Mechanism) -> None:
             bias=a.bias,
             limits=a.limits,
             force_limits=a.force_limits,
+            activation=a.activation,
         )
     size = len(mechanism.coordinate_names())
     for name, q in mechanism.keyframes.items():

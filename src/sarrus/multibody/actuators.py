@@ -1,8 +1,9 @@
-"""Actuators of a mechanism: their generalized force, linear in the controls, and what the limits take from it.
+"""Actuators of a mechanism: their generalized force, the activations that stand before it, and limits.
 
-The force of an actuator is clamp(gain × clamp(u) + bias), its generalized force that times the gears; where a joint has
-limits of the actuators' total force, the sum is held within these (MuJoCo's ctrlrange, forcerange, actuatorfrcrange).
-The equations have it as k + S u + saturation: bias in k, S without limits, and ``saturation`` zero while none acts.
+The force of an actuator is clamp(gain × clamp(u) + bias), with its activation w in the place of clamp(u) where it has
+one; its generalized force is that times the gears. Where a joint has limits of the actuators' total force, the sum is
+held within these (MuJoCo's ctrlrange, actrange, forcerange, actuatorfrcrange). The equations have the bias in k, S
+without limits, and all the rest in the input force.
 """
 
 from __future__ import annotations
@@ -16,65 +17,75 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.forces import power_conjugate
 from sarrus.multibody.numbers import varies
 
+# Values or rates of scalar coordinates by name.
+Named = Mapping[str, ca.SX]
+
 
 def actuation_matrix(mechanism: Mechanism) -> ca.SX:
-    """Return S (nv × nu): generalized force per unit of control, where nothing is limited."""
+    """Return S (nv × nu): generalized force per unit of control, where nothing is limited.
+
+    Controls that act through an activation have no part in the force at the same time: their columns are zero.
+    """
     names, actuators = mechanism.velocity_names(), mechanism.actuators.values()
     matrix = ca.SX.zeros(len(names), len(actuators))
     for k, actuator in enumerate(actuators):
-        for name, gear in actuator.transmission:
-            matrix[names.index(name), k] += gear * actuator.gain
+        if actuator.activation is None:
+            for name, gear in actuator.transmission:
+                matrix[names.index(name), k] += gear * actuator.gain
     return matrix
 
 
-def bias(actuator: Actuator, coordinates: Mapping[str, ca.SX], velocities: Mapping[str, ca.SX]) -> ca.SX:
-    """Return the scalar force of an actuator at u = 0, where nothing is limited."""
-    constant, per_length, per_rate = actuator.bias
-    force = ca.SX(constant) + per_rate * _speed(actuator, velocities)
-    if varies(per_length):
-        force += per_length * sum(
-            (gear * coordinates[name] for name, gear in actuator.transmission), ca.SX(0)
-        )
-    return force
-
-
-def bias_force(
-    mechanism: Mechanism, coordinates: Mapping[str, ca.SX], velocities: Mapping[str, ca.SX], v: ca.SX
-) -> ca.SX:
-    """Return the generalized force of all actuators at u = 0, where nothing is limited."""
+def bias_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: ca.SX) -> ca.SX:
+    """Return the generalized force of all actuators at u = 0 and w = 0, where nothing is limited."""
     total = ca.SX.zeros(v.shape[0])
     for actuator in mechanism.actuators.values():
         if any(map(varies, actuator.bias)):
-            force = bias(actuator, coordinates, velocities)
+            force = _bias(actuator, coordinates, velocities)
             total += power_conjugate(_speed(actuator, velocities), v, force)
     return total
 
 
-def saturation(
-    mechanism: Mechanism,
-    coordinates: Mapping[str, ca.SX],
-    velocities: Mapping[str, ca.SX],
-    v: ca.SX,
-    u: ca.SX,
-) -> ca.SX:
-    """Return what the limits of controls, actuators and joints add to bias and S u; a zero column without limits."""
+def input_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: ca.SX, u: ca.SX) -> ca.SX:
+    """Return what controls and activations add to the bias (nv,): S u without limits and activations."""
     joints = {j.name: j.actuator_force_limits for j in mechanism.joints() if j.actuator_force_limits}
-    actuators = list(mechanism.actuators.values())
-    if not actuators or not (joints or any(a.limits or a.force_limits for a in actuators)):
-        return ca.SX.zeros(v.shape[0])
-    names = mechanism.velocity_names()
-    lost, total = ca.SX.zeros(v.shape[0]), ca.SX.zeros(v.shape[0])
-    for actuator, control in zip(actuators, ca.vertsplit(u)):
-        offset = bias(actuator, coordinates, velocities)
-        force = clamp(actuator.gain * clamp(control, actuator.limits) + offset, actuator.force_limits)
+    added, total = ca.SX.zeros(v.shape[0]), ca.SX.zeros(v.shape[0])
+    for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
         moment = power_conjugate(_speed(actuator, velocities), v, ca.SX(1))
-        if actuator.limits or actuator.force_limits:
-            lost += moment * (force - (actuator.gain * control + offset))
-        total += moment * force
+        drive = clamp(control, actuator.limits)
+        if actuator.activation is not None:
+            drive = clamp(coordinates[actuator.activation_name], actuator.activation.limits)
+        force = actuator.gain * drive
+        if actuator.force_limits or joints:
+            offset = _bias(actuator, coordinates, velocities)
+            limited = clamp(force + offset, actuator.force_limits)
+            total += moment * limited
+            force = limited - offset if actuator.force_limits else force
+        added += moment * force
+    names = mechanism.velocity_names()
     for name, limits in joints.items():
         k = names.index(name)
-        lost[k] += clamp(total[k], limits) - total[k]
-    return lost
+        added[k] += clamp(total[k], limits) - total[k]
+    return added
+
+
+def activation_rate(mechanism: Mechanism, coordinates: Named, u: ca.SX) -> ca.SX:
+    """Return ẇ of the activations in the order of their actuators.
+
+    At a limit ẇ is zero where it would lead out. (MuJoCo's documentation, computation: activation dynamics.)
+    """
+    rates = []
+    for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
+        activation = actuator.activation
+        if activation is None:
+            continue
+        w, rate = coordinates[actuator.activation_name], clamp(control, actuator.limits)
+        if activation.kind == "filter":
+            rate = (rate - w) / activation.time_constant
+        if activation.limits is not None:
+            lower, upper = activation.limits
+            rate = ca.if_else(w >= upper, ca.fmin(rate, 0), ca.if_else(w <= lower, ca.fmax(rate, 0), rate))
+        rates.append(rate)
+    return ca.vertcat(ca.SX(0, 1), *rates)
 
 
 def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
@@ -82,5 +93,18 @@ def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
     return value if limits is None else ca.fmin(ca.fmax(value, limits[0]), limits[1])
 
 
-def _speed(actuator: Actuator, velocities: Mapping[str, ca.SX]) -> ca.SX:
+def _bias(actuator: Actuator, coordinates: Named, velocities: Named) -> ca.SX:
+    """Return the scalar force of an actuator at u = 0, where nothing is limited."""
+    constant, per_length, per_rate = actuator.bias
+    force = ca.SX(constant)
+    if varies(per_rate):
+        force += per_rate * _speed(actuator, velocities)
+    if varies(per_length):
+        force += per_length * sum(
+            (gear * coordinates[name] for name, gear in actuator.transmission), ca.SX(0)
+        )
+    return force
+
+
+def _speed(actuator: Actuator, velocities: Named) -> ca.SX:
     return sum((gear * velocities[name] for name, gear in actuator.transmission), ca.SX(0))

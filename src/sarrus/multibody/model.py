@@ -31,11 +31,11 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     p = {name: ca.SX.sym(name) for name in parameters.values}
     mechanism = parameters.apply(mechanism, p)
     tree = build_tree(mechanism)
-    q, v = ca.SX.sym("q", tree.nq), ca.SX.sym("v", tree.nv)
+    coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
+    q, v = ca.SX.sym("q", len(coordinates)), ca.SX.sym("v", tree.nv)
     u, t = ca.SX.sym("u", len(mechanism.actuators)), ca.SX.sym("t")
     motions = forward_kinematics(tree, q, v)
     frames = Frames(tree, motions)
-    coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
@@ -53,8 +53,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         bias_force=bias_force(tree, motions),
         passive_force=passive,
         actuation=actuators.actuation_matrix(mechanism),
-        saturation=actuators.saturation(mechanism, values, rates, v, u),
-        rate=coordinate_rate(tree, q, v),
+        input_force=actuators.input_force(mechanism, values, rates, v, u),
+        rate=ca.vertcat(coordinate_rate(tree, q, v), ca.SX(len(coordinates) - tree.nq, 1)),
         position_residual=residual.value,
         velocity_residual=residual.rate,
         jacobian=ca.jacobian(residual.rate, v),
@@ -67,6 +67,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         constraint_names=tuple(name for c in mechanism.constraints() for name in c.row_names),
         actuator_names=tuple(mechanism.actuators),
         conservative=_conservative(mechanism),
+        drift=_drift(mechanism, tree, values, u),
+        activations=len(coordinates) - tree.nq,
         parameter_values={**parameters.values, **switches.values},
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
@@ -113,7 +115,7 @@ def _contacts(
     start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> list[Jet]:
     """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
-    reference = [x for joint in mechanism.joints() for x in joint.reference]
+    reference = mechanism.reference()
     out = []
     for contact in mechanism.contacts.values():
         rows = contact_residual(contact, frames)
@@ -170,6 +172,12 @@ def _passive(
     return total, potential
 
 
+def _drift(mechanism: Mechanism, tree: Tree, values: dict[str, ca.SX], u: ca.SX) -> ca.SX | None:
+    """Return the rates of the coordinates that have no velocity, None where there are none."""
+    rates = actuators.activation_rate(mechanism, values, u)
+    return ca.vertcat(ca.SX(tree.nq, 1), rates) if rates.numel() else None
+
+
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
     damped = any(varies(d) for joint in mechanism.joints() for d in joint.damping)
@@ -177,5 +185,6 @@ def _conservative(mechanism: Mechanism) -> bool:
         *mechanism.springs.values(),
         *mechanism.coordinate_springs.values(),
     ]
-    servos = any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
+    activated = any(actuator.activation for actuator in mechanism.actuators.values())
+    servos = activated or any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
     return not (damped or servos or mechanism.forces or any(varies(s.damping) for s in springs))

@@ -186,6 +186,7 @@ class _Rest:
         tau: ArrayLike | None,
         parameters: Sequence[str] | None,
     ) -> None:
+        system.without_activations("derivatives of places of rest")
         self.system, self.columns = system, Columns.of(system)
         self.names, self.places = chosen_parameters(system, parameters)
         model = linearize(system, q, u, t=t, tau=tau)
