@@ -1,9 +1,9 @@
-# make demo | test | compat | attack | docs | gallery | bench | lint: each sets up .venv from pyproject.toml first.
+# make demo | test | compat | attack | corpus | docs | gallery | bench | lint: each sets up .venv from pyproject.toml first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test compat attack docs gallery bench lint clean
+.PHONY: demo test compat attack corpus docs gallery bench lint clean
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,9 @@ compat: $(VENV)/.compat
 
 attack: $(VENV)/.test
 	OMP_NUM_THREADS=1 $(BIN)/python tests/attacks
+
+corpus: $(VENV)/.test
+	OMP_NUM_THREADS=1 $(BIN)/python tests/corpus $(DIR)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --jobs auto --fail-on-warning --keep-going --nitpicky --quiet docs build/docs

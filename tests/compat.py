@@ -51,7 +51,9 @@ def suite(python: Path, arguments: list[str]) -> tuple[bool, str]:
         done = subprocess.run(
             [python, "-m", "pytest", *SUITE, *arguments], cwd=ROOT, env=environment, stdout=file, stderr=file
         )
-    lines = log.read_text().splitlines() or ["no output"]
+    lines = [
+        x for x in log.read_text().splitlines() if " passed" in x or " failed" in x or " error" in x
+    ] or ["no result"]
     return done.returncode == 0, lines[-1].strip("= ") + ("" if done.returncode == 0 else f" ({log})")
 
 

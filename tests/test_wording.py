@@ -21,7 +21,4 @@ def test_summary_of_an_import_counts_in_words() -> None:
     for kind in ("body", "actuator", "actuator", "mesh", "mesh", "gravity", "body", "key", "key"):
         report.act(kind, "x")
     report.set_aside("mesh", "y", "not read")
-    assert (
-        report.summary()
-        == "acts: 2 actuators, 2 bodies, 1 gravity, 2 keys, 2 meshes; aside: 1 mesh"
-    )
+    assert report.summary() == "acts: 2 actuators, 2 bodies, 1 gravity, 2 keys, 2 meshes; aside: 1 mesh"
