@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,6 +57,7 @@ class Description:
         self.geoms: dict[str, Geom] = {}
         self.report = ImportReport()
         self._bodies: dict[str, Body] = {}
+        self._owners: dict[str, str] = {}  # the bodies of the joints
 
     @property
     def bodies(self) -> dict[str, Body]:
@@ -149,12 +150,13 @@ class Description:
 
     def _fresh_constraint(self, name: str, kind: str) -> None:
         """Raise unless no closure, coupling, contact or contact patch has the name."""
-        self._fresh(name, kind, (*(c.name for c in self.constraints()), *self.patches))
+        self._fresh(name, kind, self.closures, self.couplings, self.contacts, self.patches)
 
-    def _fresh(self, name: str, kind: str, taken: Any) -> None:
+    def _fresh(self, name: str, kind: str, *taken: Container[str]) -> None:
+        """Raise unless a name is a non-empty string that none of the tables has."""
         if not isinstance(name, str) or not name:
             raise ModelError(f"{kind}: name must be a non-empty string, got {name!r}", element=str(name))
-        if name in set(taken):
+        if any(name in table for table in taken):
             raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
 
     def _body(self, name: str, label: str) -> Body:
@@ -167,10 +169,29 @@ class Description:
         if name != WORLD:
             self._body(name, label)
 
+    def _joint_of(self, velocity: str) -> Joint | None:
+        """Return the joint that a velocity belongs to, None if there is no velocity of that name."""
+        for name in (velocity, velocity.rpartition(".")[0]):
+            if name in self._owners:
+                joints = self._bodies[self._owners[name]].joints
+                return next((j for j in joints if j.name == name and velocity in j.velocity_names), None)
+        return None
+
+    def _velocity(self, name: str, label: str) -> Joint:
+        """Return the joint of a velocity; an unknown name is an error that lists all."""
+        joint = self._joint_of(name) if isinstance(name, str) else None
+        if joint is None:
+            valid = self.velocity_names()
+            raise ModelError(
+                f"{label}: " + unknown_name("joint velocity", name, valid), element=str(name), valid=valid
+            )
+        return joint
+
     def _scalar_coordinate(self, name: str, label: str) -> str:
-        valid = tuple(set(self.coordinate_names()) & set(self.velocity_names()))
-        if name not in valid:
-            valid = tuple(n for n in self.coordinate_names() if n in valid)
+        joint = self._joint_of(name) if isinstance(name, str) else None
+        if joint is None or name not in joint.coordinate_names:
+            names = set(self.velocity_names())
+            valid = tuple(n for n in self.coordinate_names() if n in names)
             raise ModelError(
                 f"{label}: " + unknown_name("scalar coordinate", name, valid), element=name, valid=valid
             )

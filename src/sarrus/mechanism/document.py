@@ -27,12 +27,13 @@ _CLASSES: dict[str, type] = {
     for kind in (*vars(elements).values(), Pose, ImportReport, Entry)
     if isinstance(kind, type) and is_dataclass(kind)
 }
+_OWN = ("forces", "_owners")  # functions, and what follows from the rest
 _LISTS = {("ImportReport", "entries")}  # the only fields that are lists; all others are tuples
 
 
 def to_json(mechanism: Mechanism) -> str:
     """Return the description of a mechanism as JSON; user forces are named, their functions left out."""
-    data = {name: value for name, value in vars(mechanism).items() if name != "forces"}
+    data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
     document = {"format": FORMAT, "lost_forces": list(mechanism.forces), "data": _encode(data)}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
@@ -47,11 +48,12 @@ def from_json(text: str) -> Mechanism:
         data, lost = _decode(document["data"]), list(map(str, document["lost_forces"]))
         for name, value in data.items():
             usual = getattr(mechanism, name)
-            if name == "forces" or not isinstance(
+            if name in _OWN or not isinstance(
                 value, (float, type(usual)) if name == "time_step" else type(usual)
             ):
                 raise ValueError(f"{name} cannot be {value!r}")
         vars(mechanism).update(data)
+        mechanism._owners = {j.name: b.name for b in mechanism._bodies.values() for j in b.joints}
         check_description(mechanism)
     except ArgumentError:
         raise

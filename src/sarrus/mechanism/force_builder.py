@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
@@ -35,7 +35,7 @@ class ForceBuilder(Description):
         ``rest_length`` [m], ≥ 0, is one number, or (lower, upper) between which the spring is slack: (0, L)
         is a rope. The bodies are different; one of them may be "world".
         """
-        self._fresh(name, "spring", (*self.springs, *self.coordinate_springs))
+        self._fresh(name, "spring", self.springs, self.coordinate_springs)
         label = f"spring {name!r}"
         self._body_or_world(body1, label)
         self._body_or_world(body2, label)
@@ -70,7 +70,7 @@ class ForceBuilder(Description):
         rest_length: float | tuple[float, float] = 0.0,
     ) -> CoordinateSpring:
         """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
-        self._fresh(name, "spring", (*self.springs, *self.coordinate_springs))
+        self._fresh(name, "spring", self.springs, self.coordinate_springs)
         label = f"spring {name!r}"
         checks.mapping(terms, "terms", label)
         weights = tuple(
@@ -111,12 +111,8 @@ class ForceBuilder(Description):
         label = f"actuator {name!r}"
         gears = {target: gear} if isinstance(target, str) else target
         checks.mapping(gears, "target", label)
-        names = self.velocity_names()
         for velocity in gears:
-            if velocity not in names:
-                raise ModelError(
-                    f"{label}: " + unknown_name("joint velocity", velocity, names), element=name, valid=names
-                )
+            self._velocity(velocity, label)
         b = vector(bias, 3, "bias", label)
         if b[1] != 0.0 or b[2] != 0.0:
             for velocity in gears:

@@ -52,7 +52,7 @@ class Import:
 
 def unique(name: str, taken: Iterable[str]) -> str:
     """Return ``name``, with a number appended if it is among ``taken``."""
-    names = set(taken)
+    names = taken if isinstance(taken, (set, dict)) else set(taken)
     if name not in names:
         return name
     number = 2

@@ -64,7 +64,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
             semidefinite, and its moments must obey the triangle inequality.
         shapes : what to draw.
         """
-        self._fresh(name, "body", (*self._bodies, WORLD))
+        self._fresh(name, "body", self._bodies, (WORLD,))
         label = f"body {name!r}"
         body = Body(
             name=name,
@@ -119,7 +119,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
         alone places it. A body that already hangs on another parent is closed with `add_closure`.
         """
-        self._fresh(name, "joint", (j.name for body in self._bodies.values() for j in body.joints))
+        self._fresh(name, "joint", self._owners)
         label = f"joint {name!r}"
         if kind not in JOINT_KINDS:
             raise ModelError(
@@ -175,6 +175,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
             joints=body.joints if kind == "fixed" else (*body.joints, joint),
             attached=True,
         )
+        if kind != "fixed":
+            self._owners[name] = child
         return joint
 
     def to_mjcf(self, path: Any, *, contacts: str = "refuse", contact_radius: float = 0.01) -> None:

@@ -64,7 +64,8 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
 
 
 def _scalar(load: Import, target: dict[str, float]) -> bool:
-    return set(target) <= set(load.mechanism.coordinate_names())
+    joints = [load.mechanism._joint_of(name) for name in target]
+    return all(joint is not None and joint.kind not in ("spherical", "free") for joint in joints)
 
 
 def _address(model: Any, table: str, i: int) -> int:

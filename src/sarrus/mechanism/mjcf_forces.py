@@ -57,7 +57,7 @@ def add_forces(load: Import, model: Any, names: Names) -> None:
         name = names.bodies[body]
         if model.body_weldid[body] == 0 or not np.any(mechanism.gravity):
             continue
-        element = mechanism.bodies[name]
+        element = mechanism._body(name, "gravity compensation")
         lift = -float(model.body_gravcomp[body]) * element.mass * mechanism.gravity
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
         mechanism.add_force(unique(f"{name}_gravcomp", mechanism.forces), force, body=name, point=element.com)
