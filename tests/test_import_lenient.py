@@ -281,6 +281,19 @@ def test_height_fields_and_textures(asset: str, world: str, kind: str, label: st
     assert not mechanism.geoms
 
 
+def test_an_error_of_something_else_with_the_name_of_an_asset_ends(tmp_path: Path) -> None:
+    """MuJoCo names the element at fault and not its kind: nothing is replaced twice."""
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    asset = (
+        '<texture name="s" type="2d" file="bad.png"/><hfield name="s" file="bad.png" size="1 1 1 1"/>'
+        '<mesh name="s" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/><texture name="t" builtin="flat" width="2" height="2"/>'
+    )
+    for name in ("s", "t"):
+        sensor = f'<sensor><jointpos name="{name}" joint="nowhere"/></sensor>'
+        with pytest.raises(ModelFileError, match="nowhere"):
+            read(tmp_path, "m.xml", MJCF.format(asset=asset, world="", geom="", more=sensor))
+
+
 def test_what_joins_is_refused_by_default_and_strictly(tmp_path: Path) -> None:
     text = PLAIN["m.sdf"].replace('type="revolute"', 'type="spiral"')
     for strict in (None, True):

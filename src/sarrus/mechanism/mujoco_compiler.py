@@ -159,6 +159,7 @@ class _Repairs:
         self.given: dict[int, tuple[float, Array]] = {}
         self.undrawn: list[Any] = []
         self._users = _users_of_assets(spec)
+        self._meshes = {mesh.name or Path(mesh.file).stem: (mesh.file, mesh) for mesh in spec.meshes}
 
     def repair(self, message: str, load: Import) -> tuple[str, ...] | None:
         """Put a placeholder where MuJoCo stopped; return what to report, which may be nothing, None for no repair."""
@@ -206,7 +207,8 @@ class _Repairs:
             return any(f and file.endswith(f) for f in files) if file else bool(name) and label == name
 
         for texture in self.spec.textures:
-            if at_fault(texture.name, texture.file, *texture.cubefiles):
+            files = (texture.file, *texture.cubefiles)
+            if any(files) and at_fault(texture.name, *files):
                 texture.file, texture.cubefiles = "", [""] * 6
                 texture.builtin, texture.width, texture.height = 1, 1, 1
                 return "texture", texture.name or file, f"{reason}; drawing only"
@@ -220,10 +222,10 @@ class _Repairs:
                 label = skin.name or file
                 self.spec.delete(skin)
                 return "skin", label, f"{reason}; drawing only"
-        for mesh in self.spec.meshes:
-            label = mesh.name or Path(mesh.file).stem
-            if list(mesh.uservert) == _TETRAHEDRON or not at_fault(label, mesh.file):
+        for label, (own, mesh) in self._meshes.items():
+            if not at_fault(label, own):
                 continue
+            del self._meshes[label]
             for geom, body in self._users.get(label, ()):
                 if body:
                     raise ModelFileError(
