@@ -78,7 +78,10 @@ def info(
     from sarrus.mechanism.load import load
     from sarrus.system import System
 
-    print_info(System(load(model, loops=loops, strict=not lenient, floating_base=floating_base)), model)
+    print_info(
+        System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base)),
+        model,
+    )
 
 
 @app.command(
@@ -127,7 +130,9 @@ def simulate(
         if path is not None
     ]
     _check_outputs(outputs)
-    mechanism = sarrus.load(model, loops=loops, strict=not lenient, floating_base=floating_base)
+    mechanism = sarrus.load(
+        model, loops=loops, strict=False if lenient else None, floating_base=floating_base
+    )
     prefetch()
     system = sarrus.System(mechanism)
     q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)

@@ -40,7 +40,7 @@ def bench(
     mechanism = (
         five_bar()
         if model is None
-        else load(model, loops=loops, strict=not lenient, floating_base=floating_base)
+        else load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base)
     )
 
     def tell(what: str) -> None:

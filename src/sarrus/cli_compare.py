@@ -77,7 +77,9 @@ def compare(
     for path, suffixes in ((output, PICTURES), (csv, (".csv",))):
         if path is not None:
             checked_path(path, suffixes, "output file")
-    mechanism = sarrus.load(model, loops=loops, strict=not lenient, floating_base=floating_base)
+    mechanism = sarrus.load(
+        model, loops=loops, strict=False if lenient else None, floating_base=floating_base
+    )
     system = sarrus.System(mechanism)
     q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
     comparison = run_all(

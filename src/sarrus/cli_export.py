@@ -41,7 +41,7 @@ def c(
     from sarrus.mechanism.load import load
     from sarrus.system import System
 
-    system = System(load(model, loops=loops, strict=not lenient, floating_base=floating_base))
+    system = System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base))
     q = None if keyframe is None else initial_state(system, keyframe, [], [], False)[0]
     folder = output or Path(f"{identifier(name or system.name)}_c")
     written = export_c(system, folder, function or None, name, q=q)
@@ -68,6 +68,6 @@ def mjcf(
     from sarrus.mechanism.load import load
 
     path = checked_path(output, (".xml",), "output file")
-    mechanism = load(model, loops=loops, strict=not lenient, floating_base=floating_base)
+    mechanism = load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base)
     mechanism.to_mjcf(path, contacts=contacts)
     console().print(f"written  {path}", markup=False, soft_wrap=True)

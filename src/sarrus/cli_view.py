@@ -97,7 +97,9 @@ def _shown(
         return runs, {}
     if len(what) > 1:
         raise ArgumentError("give one model file, or several .nc files of runs", element=str(what[1]))
-    mechanism = sarrus.load(what[0], loops=loops, strict=not lenient, floating_base=floating_base)
+    mechanism = sarrus.load(
+        what[0], loops=loops, strict=False if lenient else None, floating_base=floating_base
+    )
     system = sarrus.System(mechanism)
     if keyframe is None and not coordinates and not assemble:
         return system, {}

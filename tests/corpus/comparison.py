@@ -49,7 +49,12 @@ def _joined(mechanism: Any) -> int:
 
 def _compiled(path: Path) -> Any:
     try:
-        model = mujoco.MjSpec.from_file(str(path)).compile()
+        spec = mujoco.MjSpec.from_file(str(path))
+        if (
+            path.suffix == ".urdf"
+        ):  # links without <inertial> are massless for all readers of URDF but this one
+            spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        model = spec.compile()
     except Exception:
         return None
     bits = mujoco.mjtDisableBit

@@ -37,16 +37,8 @@ def activity(value: Any, label: str) -> bool | None:
     return None if value is None else bool(value)
 
 
-def mass(value: Any, label: str) -> float:
-    """Return a mass [kg], finite and ≥ 0; zero is a massless link."""
-    return nonnegative(value, "mass", label)
-
-
 def inertia(value: ArrayLike, label: str) -> Array:
-    """Return a 3×3 inertia [kg m²] that a rigid body can have.
-
-    Symmetric, positive semidefinite, and each principal moment at most the sum of the other two.
-    """
+    """Return a 3×3 inertia [kg m²], finite and symmetric; whether a body can have it says `impossible`."""
     try:
         given = real_array(value)
     except (TypeError, ValueError):
@@ -71,19 +63,27 @@ def inertia(value: ArrayLike, label: str) -> Array:
         raise ModelError(f"{label}: inertia must be at most {LARGEST:g} in size, got {size:g}", element=label)
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * size):
         raise ModelError(f"{label}: inertia must be symmetric", element=label)
-    moments = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
-    shown = ", ".join(f"{m:.6g}" for m in moments)
-    if moments[0] < -1e-9 * size:
-        raise ModelError(
-            f"{label}: inertia must not have a negative principal moment; got {shown}", element=label
-        )
-    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-6) + 1e-12:
-        raise ModelError(
-            f"{label}: principal moments {shown} break the triangle inequality (each at most the sum of the "
-            "other two); no rigid body has them",
-            element=label,
-        )
     return 0.5 * (matrix + matrix.T)
+
+
+def impossible(mass: float, inertia: Array) -> str:
+    """Return why no rigid body has this mass [kg] and inertia about its centre [kg m²], or an empty text.
+
+    The mass is not negative, the inertia positive semidefinite, and each principal moment at most the sum of the other
+    two, up to rounding. Inertia without mass is let pass: it is how a rotor is written whose mass another body carries.
+    """
+    if mass < 0.0:
+        return f"mass must not be negative, got {mass}"
+    moments = np.linalg.eigvalsh(inertia)
+    shown = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] < -1e-9 * float(np.abs(inertia).max()):
+        return f"inertia must not have a negative principal moment; got {shown}"
+    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-6) + 1e-12:
+        return (
+            f"principal moments {shown} break the triangle inequality (each at most the sum of the "
+            "other two); no rigid body has them"
+        )
+    return ""
 
 
 def per_dof(value: Any, nv: int, what: str, label: str) -> tuple[float, ...]:

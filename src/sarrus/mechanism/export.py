@@ -16,6 +16,7 @@ import numpy as np
 
 from sarrus.errors import ArgumentError, ModelError, UnsupportedElementError, unknown_name
 from sarrus.files.whole import beside
+from sarrus.mechanism.checks import impossible
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.export_contacts import CHOICES, add_contacts, refuse_contacts
 from sarrus.mechanism.export_document import Document, numbers, place
@@ -133,6 +134,11 @@ def _inertial(body: Body) -> Element:
 
 def _check_weight(mechanism: Mechanism, body: Body) -> None:
     """Raise unless a body with joints, or one fixed to it, has the mass and inertia that MuJoCo needs."""
+    reason = impossible(body.mass, body.inertia)
+    if reason:
+        raise UnsupportedElementError(
+            f"body {body.name!r}: MuJoCo refuses its inertia: {reason}", element=body.name
+        )
     if not body.joints:
         return
     carried = {body.name}

@@ -27,7 +27,7 @@ def load(
     path: str | Path,
     *,
     loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
-    strict: bool = True,
+    strict: bool | None = None,
     floating_base: bool = False,
 ) -> Mechanism:
     """Load a mechanism from an MJCF, URDF or SDF file.
@@ -38,16 +38,20 @@ def load(
     loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the
         model, for URDF, which has no loops: see `sarrus.mechanism.loops` for the two formats. Closures
         written inside a URDF file as URDF+ ``<loop>`` and ``<coupling>`` need no second file.
-    strict : raise `UnsupportedElementError` for a closure or joint that cannot be kept. False leaves it
-        out and lists it in ``mechanism.report``.
+    strict : what is not loaded. None: a closure, joint or coupling that cannot be kept, which raises
+        `UnsupportedElementError`; whatever else the reference parser of the format reads is read, and listed in
+        ``mechanism.report`` where it is odd. True: also what is odd, such as an inertia that no body can have or the
+        name of a joint that is not there (`ModelFileError`). False: nothing; what cannot be kept is left out and
+        listed.
     floating_base : URDF only. Attach the root link by a free joint named ``root`` instead of welding it to
         the ground.
 
     Returns
     -------
     Mechanism, whose ``report`` lists every element found: it acts, is kept without acting, is left out, or has no
-    part in the motion. Where not everything acts, a `ModelWarning` says in one line how much does not. Coordinates,
-    velocities and their order are MuJoCo's (``mjData.qpos``, ``mjData.qvel``) for MJCF and URDF.
+    part in the motion. Where not everything acts, a `ModelWarning` says in one line how much does not; another names
+    the bodies with an inertia that no body can have. Coordinates, velocities and their order are MuJoCo's
+    (``mjData.qpos``, ``mjData.qvel``) for MJCF and URDF.
 
     Raises
     ------
@@ -76,12 +80,16 @@ def load(
             raise
         raise type(error)(f"{file}: {error}", element=error.element, valid=error.valid) from None
     report = mechanism.report
+    odd = [repr(entry.name) for entry in report if entry.kind == "inertia"]
+    if odd:
+        text = f"{file.name}: no body can have the inertia of {', '.join(odd)}; taken as it is, see mechanism.report"
+        warnings.warn(text, ModelWarning, stacklevel=2)
     if not report.complete:
         warnings.warn(f"{file.name}: {report.headline()}; see mechanism.report", ModelWarning, stacklevel=2)
     return mechanism
 
 
-def _load(file: Path, loops: Any, strict: bool, floating_base: bool) -> Mechanism:
+def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
     check_file(file)
     suffix = file.suffix.lower()
     if suffix not in _SUFFIXES:
@@ -112,7 +120,7 @@ def _load(file: Path, loops: Any, strict: bool, floating_base: bool) -> Mechanis
     return done.mechanism
 
 
-def _load_sdf(file: Path, loops: Any, strict: bool, floating_base: bool) -> Mechanism:
+def _load_sdf(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
     from sarrus.mechanism.sdf import load_sdf
 
     if loops is not None:

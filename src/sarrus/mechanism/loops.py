@@ -19,13 +19,14 @@ an optional offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch`` and 
 And the format of the example-parallel-robots collection (Gepetto): ``closed_loop``, pairs of frames;
 ``type``, "3d" (point) or "6d" (weld, also where it is missing) for each; ``name_mot``, the driven joints by
 name or part of a name; ``joint_name`` and ``joint_type``, joints of the URDF that are really SPHERICAL,
-FIXED, UJOINT_XY, UJOINT_YZ or UJOINT_ZX.
+FIXED, or universal joints UJOINT_XY, UJOINT_ZY … of two different axes, the first of which turns first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,14 @@ from sarrus.mechanism.loop_yaml import read_yaml
 from sarrus.mechanism.pose import Pose, vector
 
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
-_JOINT_TYPES = ("SPHERICAL", "FIXED", "UJOINT_XY", "UJOINT_YZ", "UJOINT_ZX")
+_JOINT_TYPES = ("SPHERICAL", "FIXED", *(f"UJOINT_{one}{two}" for one, two in permutations("XYZ", 2)))
 _LOOP_KEYS = ("name", "kind", "frame1", "frame2", "axis", "axis2", "pitch", "length")
 _FILE_KEYS = ("loops", "motors", "closed_loop", "type", "name_mot", "joint_name", "joint_type")
 _FRAME_KEYS = ("frame", "position", "rpy", "quaternion")
+
+
+class UnknownFrame(ModelFileError):
+    """A closure names a frame that the model has not; ``strict=False`` leaves the closure out."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any
     for number, loop in enumerate(file.loops):
         _add_loop(load, loop, number, file.source)
     for motor in file.motors:
-        for joint in _joints_named(load, motor, file.source):
+        for joint in _joints_named(load, motor):
             if joint not in load.mechanism.actuators:
                 load.mechanism.add_actuator(joint, joint)
                 load.report.act("actuator", joint, f"named as a motor in {Path(file.source).name}")
@@ -111,7 +116,7 @@ def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
     frames = load.frames
     if name not in frames:
         valid = tuple(frames)
-        raise ModelFileError(f"{label}: " + unknown_name("frame", name, valid), element=name, valid=valid)
+        raise UnknownFrame(f"{label}: " + unknown_name("frame", name, valid), element=name, valid=valid)
     return frames[name]
 
 
@@ -129,8 +134,14 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
             element=name,
             valid=CLOSURE_KINDS,
         )
-    body1, pose1 = _frame(load, loop["frame1"], label)
-    body2, pose2 = _frame(load, loop["frame2"], label)
+    try:
+        body1, pose1 = _frame(load, loop["frame1"], label)
+        body2, pose2 = _frame(load, loop["frame2"], label)
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out(f"loop {kind}", name, str(error))
+        return
     options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
     load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, **options)
     load.report.act(f"loop {kind}", name)
@@ -173,14 +184,12 @@ def _frame_pairs(content: Mapping[str, Any], source: str) -> list[dict[str, Any]
     return loops
 
 
-def _joints_named(load: Import, motor: str, source: str) -> list[str]:
-    """Return the scalar joint with this name, or all whose names contain it."""
+def _joints_named(load: Import, motor: str) -> list[str]:
+    """Return the scalar joint with this name, or all whose names contain it; none is listed."""
     scalar = [joint.name for joint in load.mechanism.joints() if joint.nv == 1]
     found = [motor] if motor in scalar else [name for name in scalar if motor in name]
     if not found:
-        raise ModelFileError(
-            f"{source}: " + unknown_name("motor joint", motor, scalar), element=motor, valid=scalar
-        )
+        load.odd("actuator", motor, unknown_name("motor joint", motor, scalar), valid=scalar)
     return found
 
 

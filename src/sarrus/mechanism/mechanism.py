@@ -52,27 +52,33 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         inertia: ArrayLike = (0.0, 0.0, 0.0),
         *,
         shapes: Sequence[Shape] = (),
+        physical: bool = True,
     ) -> Body:
         """Add a rigid body; a joint must attach it before the mechanism is used.
 
         Parameters
         ----------
-        mass : mass [kg], ≥ 0.
+        mass : mass [kg], ≥ 0; zero is a massless link.
         com : centre of mass in body axes [m].
         inertia : inertia about the centre of mass in body axes [kg m²]: three principal moments, six
             numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix. It must be symmetric and positive
             semidefinite, and its moments must obey the triangle inequality.
         shapes : what to draw.
+        physical : refuse a mass and inertia that no rigid body can have. False takes any finite numbers, as
+            files have them: the motion depends on the mass matrix alone.
         """
         self._fresh(name, "body", self._bodies, (WORLD,))
         label = f"body {name!r}"
         body = Body(
             name=name,
-            mass=checks.mass(mass, label),
+            mass=scalar(mass, "mass", label),
             com=vector(com, 3, "com", label),
             inertia=checks.inertia(inertia, label),
             shapes=tuple(shapes),
         )
+        reason = checks.impossible(body.mass, body.inertia) if physical else ""
+        if reason:
+            raise ModelError(f"{label}: {reason}", element=label)
         self._bodies[name] = body
         return body
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelFileError
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.mechanism import Mechanism
@@ -23,8 +22,11 @@ from sarrus.mechanism.mjcf_sources import survey_sources
 from sarrus.mechanism.mjcf_survey import disabled, survey
 from sarrus.mechanism.mjcf_tendons import add_tendons
 from sarrus.mechanism.model_xml import parse_xml
-from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec, message_of, warnings_in
+from sarrus.mechanism.mujoco_compiler import Compiled, compile_spec
 from sarrus.mechanism.pose import Array, Pose
+
+# mass [kg], centre of mass and inertia about it in body axes
+Inertia = tuple[float, Array, Array]
 
 
 @dataclass(frozen=True)
@@ -34,24 +36,18 @@ class ExtraJoint:
     name: str
     kind: str
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    damping: float = 0.0
 
 
-def load_mjcf(path: Path, *, strict: bool = True) -> Import:
+def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     """Read an MJCF file through MuJoCo's compiler; see `sarrus.load`."""
-    root = parse_xml(path)
     mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
-    sources = survey_sources(path)
-    try:
-        with warnings_in(mechanism.report, path):
-            spec = _parse(path, root)
-    except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
-        raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
-    compiled = compile_spec(spec, path, mechanism.report)
-    if spec.modelname and spec.modelname != "MuJoCo Model":
-        mechanism.name = spec.modelname
     load = Import(path, mechanism, strict)
-    sources.compare(load, compiled.model)
+    sources = survey_sources(load)
+    compiled = compile_spec(lambda: _parse(path), load)
+    mechanism.name = compiled.name or path.stem
+    sources.compare(compiled.model)
     build(load, compiled)
     mechanism.time_step = float(compiled.model.opt.timestep)
     mechanism.report.act(
@@ -60,12 +56,13 @@ def load_mjcf(path: Path, *, strict: bool = True) -> Import:
     return load
 
 
-def _parse(path: Path, root: ElementTree.Element) -> Any:
+def _parse(path: Path) -> Any:
     """Return the ``MjSpec`` of a file; MuJoCo reads files by suffix and knows .xml only."""
     import mujoco
 
     if path.suffix.lower() == ".xml":
         return mujoco.MjSpec.from_file(str(path))
+    root = parse_xml(path)
     for include in root.iter("include"):
         include.set("file", str((path.parent / include.get("file", "")).resolve()))
     spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
@@ -77,27 +74,31 @@ def build(
     load: Import,
     compiled: Compiled,
     extra_joints: Mapping[str, Sequence[ExtraJoint]] | None = None,
+    inertias: Mapping[str, Inertia] | None = None,
     *,
     prefer_visual: bool = False,
 ) -> None:
     """Fill ``load.mechanism`` from a compiled model.
 
-    ``extra_joints`` maps body names to joints that replace the body's weld. ``prefer_visual`` draws only
-    the visual geometry of bodies that have any (URDF).
+    ``extra_joints`` maps body names to joints that replace the body's weld, and ``inertias`` to the inertias that count
+    in the place of the compiled ones. ``prefer_visual`` draws only the visual geometry of bodies that have any (URDF).
     """
     model, names = compiled.model, Names(compiled.model)
-    mechanism = load.mechanism
+    mechanism, extra = load.mechanism, extra_joints or {}
+    on_world = any(joint.kind == "free" for joints in extra.values() for joint in joints)
     mechanism.gravity = np.zeros(3) if disabled(model, "GRAVITY") else model.opt.gravity.copy()
     shapes = shapes_of_bodies(load, compiled, prefer_visual)
     mechanism.world_shapes = shapes.get(0, ())
     for body in range(1, model.nbody):
-        mass, com, inertia = compiled.inertia_of(body)
-        mechanism.add_body(names.bodies[body], mass, com, inertia, shapes=shapes.get(body, ()))
-        _attach(load, model, names, body, (extra_joints or {}).get(names.bodies[body], ()))
-        if mass == 0.0:
-            load.report.act("body", names.bodies[body], "massless; legal where its motion is constrained")
-        else:
-            load.report.act("body", names.bodies[body])
+        name = names.bodies[body]
+        mass, com, inertia = (inertias or {}).get(name) or compiled.inertia_of(body)
+        added = load.add_body(name, mass, com, inertia, shapes.get(body, ()))
+        _attach(load, model, names, body, extra.get(name, ()), on_world)
+        note = ""
+        if mass == 0.0 and not added.inertia.any():
+            moves = model.body_jntnum[body] or name in extra
+            note = "massless; legal where its motion is constrained" if moves else "massless"
+        load.report.act("body", name, note)
         if model.body_mocapid[body] >= 0:
             load.report.leave_out(
                 "mocap body", names.bodies[body], "kept as a body fixed to the ground at its first pose"
@@ -106,7 +107,7 @@ def build(
         body_name = names.bodies[model.site_bodyid[site]]
         pose = Pose.of(model.site_pos[site], quaternion=model.site_quat[site])
         mechanism.frames[names.sites[site]] = (body_name, pose)
-    add_geoms(mechanism, model, names)
+    add_geoms(mechanism, compiled, names)
     add_equalities(load, model, names)
     add_tendons(load, model, names)
     add_actuators(load, model, names)
@@ -115,38 +116,39 @@ def build(
     survey(load.report, model, names)
 
 
-def _attach(load: Import, model: Any, names: Names, body: int, extra: Sequence[ExtraJoint]) -> None:
-    """Hang a body on its parent: by its joints in series, by ``extra`` ones, or fixed."""
+def _attach(
+    load: Import, model: Any, names: Names, body: int, extra: Sequence[ExtraJoint], on_world: bool
+) -> None:
+    """Hang a body on its parent: by its joints in series, by ``extra`` ones, or fixed.
+
+    With ``on_world`` what moves relative to a fixed link hangs on the world. A floating joint has to, since its
+    coordinates are the pose in the world, and the order of the others would change if they did not.
+    """
     name, parent = names.bodies[body], names.bodies[model.body_parentid[body]]
     pose = Pose.of(model.body_pos[body], quaternion=model.body_quat[body])
     first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+    if on_world and (count or extra):
+        parent, pose = _from_the_world(load.mechanism, parent, pose)
     if count == 0 and not extra:
         load.mechanism.add_joint(f"{name}_fixed", "fixed", parent, name, parent_pose=pose)
     for number, joint in enumerate(extra):
+        given: dict[str, Any] = {"axis": joint.axis, "parent_pose": pose if number == 0 else None}
         if joint.kind == "free":
-            _attach_free(load, joint.name, parent, name, pose)
-        else:
-            placement = pose if number == 0 else None
-            load.mechanism.add_joint(
-                joint.name, joint.kind, parent, name, axis=joint.axis, parent_pose=placement
-            )
+            given = {"parent_pose": pose.position, "reference": (*pose.position, *pose.quaternion)}
+        load.mechanism.add_joint(joint.name, joint.kind, parent, name, damping=joint.damping, **given)
         load.report.act("joint", joint.name)
     for joint_id in range(first, first + count):
         _add_joint(load, model, names, joint_id, parent, pose, series=joint_id > first)
         load.report.act("joint", names.joints[joint_id])
 
 
-def _attach_free(load: Import, joint: str, parent: str, body: str, pose: Pose) -> None:
-    """Add a free joint; where nothing above the body moves it hangs on the world, as in MuJoCo."""
-    bodies, ancestor, in_world = load.mechanism.bodies, parent, pose
+def _from_the_world(mechanism: Mechanism, parent: str, pose: Pose) -> tuple[str, Pose]:
+    """Return the world and the pose in it where nothing from the parent upward moves, else what is given."""
+    bodies, ancestor, in_world = mechanism.bodies, parent, pose
     while ancestor != WORLD and not bodies[ancestor].joints:
         in_world = bodies[ancestor].placement @ in_world
         ancestor = bodies[ancestor].parent
-    if ancestor == WORLD:
-        parent, pose = WORLD, in_world
-    load.mechanism.add_joint(
-        joint, "free", parent, body, parent_pose=pose.position, reference=(*pose.position, *pose.quaternion)
-    )
+    return (WORLD, in_world) if ancestor == WORLD else (parent, pose)
 
 
 def _add_joint(

@@ -44,11 +44,12 @@ def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> d
     return shapes
 
 
-def add_geoms(mechanism: Mechanism, model: Any, names: Names) -> None:
-    """Note the geoms that collide, in ``mechanism.geoms``."""
+def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
+    """Note the geoms that collide and whose size is known, in ``mechanism.geoms``."""
     import mujoco
 
-    for geom in colliding(model):
+    model = compiled.model
+    for geom in sorted({*colliding(model)} - compiled.undrawn):
         name = names.geoms[geom]
         mechanism.geoms[name] = Geom(
             name=name,
@@ -72,6 +73,8 @@ def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:
     import mujoco
 
     model = compiled.model
+    if geom in compiled.undrawn:
+        return "mesh without file"
     kind = enum_name(mujoco.mjtGeom, model.geom_type[geom])
     pose = Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom])
     red, green, blue, alpha = map(float, _colour(model, geom))
@@ -93,12 +96,7 @@ def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) ->
 
     A mesh that the model itself holds has its triangles in axes of the geom.
     """
-    import mujoco
-
     model, mesh = compiled.model, int(compiled.model.geom_dataid[geom])
-    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_MESH, mesh) or ""
-    if name in compiled.missing_meshes:
-        return "mesh without file"
     address = int(model.mesh_pathadr[mesh])
     if address < 0:
         vertices = slice(first := int(model.mesh_vertadr[mesh]), first + int(model.mesh_vertnum[mesh]))

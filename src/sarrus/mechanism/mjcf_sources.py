@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 from sarrus.errors import ModelFileError
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.model_text import decode, is_file, is_pipe, read_bytes
-from sarrus.mechanism.model_xml import label_of, parse_xml
+from sarrus.mechanism.model_xml import label_of
 from sarrus.mechanism.mujoco_compiler import refuse_formats
 
 MAX_FILES = 500
@@ -35,7 +35,7 @@ _FOLDERS = ("meshdir", "texturedir", "assetdir")
 class Sources:
     """What the files of a model hold: joints under worldbody, equalities, and whether models are attached."""
 
-    path: Path
+    load: Import
     joints: int = 0
     equalities: int = 0
     attached: int = 0
@@ -43,6 +43,11 @@ class Sources:
 
     def __post_init__(self) -> None:
         self._files: list[Path] = []
+
+    @property
+    def path(self) -> Path:
+        """The main file."""
+        return self.load.path
 
     def read(self, file: Path, above: tuple[Path, ...] = ()) -> Element:
         """Return the root of one file; raise where the bounds end, and where MuJoCo would read other text."""
@@ -63,12 +68,13 @@ class Sources:
                 f"{file}: MuJoCo reads MJCF as UTF-8 whatever it declares; save the file as UTF-8",
                 element=str(file),
             )
-        root = parse_xml(file)
+        root = self.load.parse(file)
         refuse_formats(file, root)
         return root
 
-    def compare(self, load: Import, model: Any) -> None:
+    def compare(self, model: Any) -> None:
         """Refuse equalities and joints that are in the files and not in the compiled model."""
+        load = self.load
         if model.neq < self.equalities:
             load.refuse(
                 "equality",
@@ -85,10 +91,10 @@ class Sources:
                 load.refuse("joint", count, reason, "take the bodies out, or give replicate a positive count")
 
 
-def survey_sources(path: Path) -> Sources:
+def survey_sources(load: Import) -> Sources:
     """Walk a model and all that it includes and attaches; raise `ModelFileError` where a bound is exceeded."""
-    sources = Sources(path)
-    _walk(sources, path.resolve(), ())
+    sources = Sources(load)
+    _walk(sources, load.path.resolve(), ())
     return sources
 
 

@@ -31,14 +31,13 @@ from sarrus.mechanism.sdf_tree import choose_tree, parts
 DEFAULT_GRAVITY = "0 0 -9.8"
 
 
-def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
+def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Mechanism:
     """Return the mechanism of an SDF file.
 
     Parameters
     ----------
     path : a file with one ``<world>``, or with models.
-    strict : refuse, with `UnsupportedElementError`, what cannot be kept and would change the mechanism.
-        With False it is left out and listed in ``mechanism.report.left_out``.
+    strict : what is refused and what is left out or listed, see `sarrus.load`.
 
     The initial poses of the links are the zero of all joint coordinates. Names are those of the file, nested
     ones joined by ``::``; the name of the model itself is a prefix only where the file holds several.
@@ -51,11 +50,14 @@ def load_sdf(path: str | PathLike[str], *, strict: bool = True) -> Mechanism:
     numbers, unknown or duplicate names and frames defined in a circle, `UnsupportedElementError`.
     """
     file = Path(path)
-    root, version = xml.read_root(file)
-    world, name = _world(root, file)
-    gravity = xml.numbers(xml.text(world, "gravity", DEFAULT_GRAVITY), 3, "gravity", "world")
-    importing = Import(file, Mechanism(name, gravity), strict)
+    importing = Import(file, Mechanism(file.stem), strict)
     importing.report.source = str(path)
+    root, version = xml.read_root(importing, file)
+    world, name = _world(root, file)
+    importing.mechanism.name = name
+    importing.mechanism.gravity = xml.numbers(
+        xml.text(world, "gravity", DEFAULT_GRAVITY), 3, "gravity", "world"
+    )
     list_unread(importing, root)
     given = world.find("gravity") is not None
     importing.report.act("gravity", name, "" if given else f"SDF's default, {DEFAULT_GRAVITY}")
@@ -108,7 +110,7 @@ def _report_scopes(importing: Import, world: Scope) -> None:
     """List the models."""
     for scope in world.scopes():
         for frame in scope.frames.values():
-            if frame.tag == "model":
+            if frame.tag == "model" and not scope.nested[frame.name].merged:
                 static = scope.nested[frame.name].static
                 reason = "static: fixed to the world" if static else ""
                 importing.report.act("model", scope.full(frame.name), reason)

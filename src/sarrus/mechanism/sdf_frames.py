@@ -48,6 +48,9 @@ class Scope:
     source : that file; includes are relative to its folder.
     parent : the enclosing scope, None for the world.
     name : the model's name in the parent, which an ``<include>`` may change.
+
+    The scope of an ``<include merge="true">`` is nested under the name of its proxy frame, and its elements are known
+    to the parent by their own names; ``merged`` says so.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Scope:
         self.label = f"model {name!r}" if parent else "world"
         own = xml.flag(xml.text(element, "static", "false"), f"{self.label}: <static>") and not self.is_world
         self.static: bool = own or (parent is not None and parent.static)
+        self.merged = False
         self.placement_frame = element.get("placement_frame", "").strip()
         self.frames: dict[str, Frame] = {}
         self.links: list[Frame] = []
@@ -76,6 +80,23 @@ class Scope:
 
     def add(self, frame: Frame) -> None:
         """Register a frame. Before version 1.7 joints were no frames and could share the name of a link."""
+        same = self._claim(frame)
+        if frame.tag == "joint":
+            self.joints.append(frame)
+        elif frame.tag == "link":
+            self.links.append(frame)
+        if not same or frame.tag == "link":
+            self.frames[frame.name] = frame
+        same.append(frame)
+
+    def absorb(self, inner: Scope) -> None:
+        """Let the names of a merged model be names of this scope."""
+        inner.merged = True
+        for frame in inner.frames.values():
+            self._claim(frame).append(frame)
+
+    def _claim(self, frame: Frame) -> list[Frame]:
+        """Return the frames that have the name already; raise unless one more may have it."""
         same = self._named.setdefault(frame.name, [])
         clash = [f for f in same if f.tag == frame.tag or self.version >= (1, 7)]
         if clash:
@@ -84,13 +105,7 @@ class Scope:
                 "the names of links, joints, frames and nested models of one scope are unique",
                 element=frame.name,
             )
-        if frame.tag == "joint":
-            self.joints.append(frame)
-        elif frame.tag == "link":
-            self.links.append(frame)
-        if not same or frame.tag == "link":
-            self.frames[frame.name] = frame
-        same.append(frame)
+        return same
 
     def full(self, name: str) -> str:
         """Return the name of an element of this scope as the mechanism knows it."""
@@ -101,6 +116,18 @@ class Scope:
         yield self
         for scope in self.nested.values():
             yield from scope.scopes()
+
+    def joint_names(self) -> list[str]:
+        """Names of the joints of this scope, merged ones too."""
+        merged = (name for scope in self.nested.values() if scope.merged for name in scope.joint_names())
+        return [*(joint.name for joint in self.joints), *merged]
+
+    def local_pose(self, link: Element, element: Element | None, label: str) -> Pose:
+        """Return the pose, in the frame of one of the links, of something that the link holds."""
+        pose, relative = xml.pose_of(element, label), xml.relative_to(element)
+        if not relative:
+            return pose
+        return self.pose(link.get("name", ""), label).inverse() @ self.pose(relative, label) @ pose
 
     def pose(self, name: str, label: str) -> Pose:
         """Return the pose of the frame ``name`` in this scope's own frame."""
@@ -154,11 +181,23 @@ class Scope:
         given = self.element.get("canonical_link", "").strip()
         if given:
             return self.body(given, f"canonical_link of {self.label}")
-        if self.links:
-            return self.full(self.links[0].name)
+        first = self._first_link()
+        if first:
+            return first
         for scope in self.nested.values():
             return scope.canonical_link(label)
         raise ModelError(f"{self.label}: has no link", element=self.name)
+
+    def _first_link(self) -> str:
+        """Return the full name of the first link in file order, of a merged model too, or an empty text."""
+        for frame in self.frames.values():
+            if frame.tag == "link":
+                return self.full(frame.name)
+            if frame.tag == "model" and self.nested[frame.name].merged:
+                found = self.nested[frame.name]._first_link()
+                if found:
+                    return found
+        return ""
 
     def _descend(self, name: str, label: str) -> tuple[Scope | None, str]:
         """Return the nested scope and the rest of a scoped name, or (None, name) for a frame of here."""
@@ -167,11 +206,22 @@ class Scope:
         head, separator, rest = name.partition("::")
         if separator and head in self.nested:
             return self.nested[head], rest
-        valid = (*self.frames, *(f"{n}::{f}" for n, s in self.nested.items() for f in s.frames))
+        for scope in self.nested.values():
+            if scope.merged and scope.knows(name):
+                return scope, name
+        merged = (f for s in self.nested.values() if s.merged for f in s.frames)
+        scoped = (f"{n}::{f}" for n, s in self.nested.items() if not s.merged for f in s.frames)
+        valid = (*self.frames, *merged, *scoped)
         where = "" if self.is_world else f" of {self.label}"
         raise ModelError(
             f"{label}: " + unknown_name(f"link or frame{where}", name, valid), element=name, valid=valid
         )
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a name, or the model before its first ``::``, is one of this scope."""
+        if name in self.frames or name.partition("::")[0] in self.nested:
+            return True
+        return any(scope.merged and scope.knows(name) for scope in self.nested.values())
 
     @contextmanager
     def _guard(self, name: str, attribute: str) -> Iterator[None]:

@@ -17,7 +17,7 @@ SDF = Grammar(
         "include": "uri name pose static placement_frame",
         "frame": "pose",
         "link": "pose inertial gravity kinematic visual* collision*",
-        "inertial": "pose mass inertia fluid_added_mass",
+        "inertial": "pose mass inertia fluid_added_mass density",
         "inertia": "ixx iyy izz ixy ixz iyz",
         "fluid_added_mass": "?",
         "visual": "?",

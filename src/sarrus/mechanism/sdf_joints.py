@@ -101,7 +101,7 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
     tags = AXIS_TAGS[: AXES[kind]]
     if kind == "ball" and element.find("axis") is not None:
         tags = ("axis",)
-    axes = tuple(_axis(scope, here, element.find(tag), f"{label}: <{tag}>") for tag in tags)
+    axes = tuple(_axis(importing, scope, here, element.find(tag), f"{label}: <{tag}>") for tag in tags)
     for tag in tags:
         _report_losses(importing.report, element.find(tag), tag, name)
     for tag in AXIS_TAGS[len(tags) :]:
@@ -154,7 +154,7 @@ def _pitch(element: Element, label: str) -> float:
     return xml.number(element, "screw_thread_pitch", 1.0, label)
 
 
-def _axis(scope: Scope, joint: Pose, axis: Element | None, label: str) -> Axis:
+def _axis(importing: Import, scope: Scope, joint: Pose, axis: Element | None, label: str) -> Axis:
     """Return ``<axis>`` or ``<axis2>``, with its direction turned into the joint's frame."""
     given = unit_vector(xml.numbers(xml.text(axis, "xyz", "0 0 1"), 3, "xyz", label), "xyz", label)
     lower = xml.number(axis, "limit/lower", -np.inf, label)
@@ -167,7 +167,7 @@ def _axis(scope: Scope, joint: Pose, axis: Element | None, label: str) -> Axis:
         spring_reference=xml.number(axis, "dynamics/spring_reference", 0.0, label),
         damping=xml.number(axis, "dynamics/damping", 0.0, label),
         effort=xml.number(axis, "limit/effort", np.inf, label),
-        mimic=_mimic(scope, axis, label),
+        mimic=_mimic(importing, scope, axis, label),
     )
 
 
@@ -207,16 +207,15 @@ def _rotation_of_axis(scope: Scope, axis: Element | None, joint: Pose, label: st
     return joint.rotation
 
 
-def _mimic(scope: Scope, axis: Element | None, label: str) -> Mimic | None:
+def _mimic(importing: Import, scope: Scope, axis: Element | None, label: str) -> Mimic | None:
     mimic = axis.find("mimic") if axis is not None else None
     if mimic is None:
         return None
     leader = mimic.get("joint", "").strip()
-    names = [joint.name for joint in scope.joints]
+    names = scope.joint_names()
     if leader not in names and "::" not in leader:
-        raise ModelError(
-            f"{label}: mimic: " + unknown_name("joint", leader, names), element=leader, valid=names
-        )
+        importing.odd("mimic", label, unknown_name("joint", leader, names), element=leader, valid=names)
+        return None
     leader_axis = mimic.get("axis", "axis")
     if leader_axis not in ("axis", "axis2"):
         raise ModelError(

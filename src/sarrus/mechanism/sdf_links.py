@@ -6,13 +6,13 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from sarrus.errors import UnsupportedElementError
 from sarrus.mechanism import checks
 from sarrus.mechanism import sdf_xml as xml
 from sarrus.mechanism.elements import Geom, Shape
 from sarrus.mechanism.importing import CONTACTS, Import
 from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, unit_vector
 from sarrus.mechanism.sdf_frames import Frame, Scope
+from sarrus.mechanism.sdf_inertia import auto_inertia
 
 # SDF's default coefficient of sliding friction
 _FRICTION = 1.0
@@ -22,10 +22,16 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
     """Add the body of one ``<link>`` to the mechanism, and its entries to the report."""
     name, element, report = scope.full(link.name), link.element, importing.report
     label = f"link {name!r}"
-    mass, com, inertia = _inertial(scope, element, label)
-    importing.mechanism.add_body(name, mass, com, inertia, shapes=_shapes(importing, scope, link, name))
-    defaults = [tag for tag in ("mass", "inertia") if element.find(f"inertial/{tag}") is None]
-    reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
+    inertial = element.find("inertial")
+    auto = inertial is not None and xml.flag(inertial.get("auto", "false"), f"{label}: inertial auto")
+    if auto and not scope.static:
+        mass, com, inertia = auto_inertia(importing, scope, element, name)
+        reason = "mass and inertia from its collisions"
+    else:
+        mass, com, inertia = _inertial(scope, element, label)
+        defaults = [tag for tag in ("mass", "inertia") if element.find(f"inertial/{tag}") is None]
+        reason = f"SDF's default {' and '.join(defaults)} (1 kg, 1 kg m²)" if defaults else ""
+    importing.add_body(name, mass, com, inertia, _shapes(importing, scope, link, name), "link")
     report.act("link", name, reason)
     _refuse_what_moves_otherwise(importing, scope, element, name)
 
@@ -33,26 +39,13 @@ def add_link(importing: Import, scope: Scope, link: Frame) -> None:
 def _inertial(scope: Scope, element: Element, label: str) -> tuple[float, Array, Array]:
     """Return mass, centre of mass and inertia in link axes; what is missing has SDF's default of one."""
     inertial = element.find("inertial")
-    if inertial is not None and xml.flag(inertial.get("auto", "false"), f"{label}: inertial auto"):
-        raise UnsupportedElementError(
-            f'{label}: <inertial auto="true"> would use collision densities; give <mass> and <inertia>',
-            element=label,
-        )
     mass = xml.number(inertial, "mass", 1.0, label)
     xx, yy, zz = (xml.number(inertial, f"inertia/{i}", 1.0, label) for i in ("ixx", "iyy", "izz"))
     xy, xz, yz = (xml.number(inertial, f"inertia/{i}", 0.0, label) for i in ("ixy", "ixz", "iyz"))
-    pose = _local_pose(scope, element, inertial, label)
+    pose = scope.local_pose(element, inertial, label)
     rotation = pose.rotation
     matrix = checks.inertia([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], label)
     return mass, pose.position, rotation @ matrix @ rotation.T
-
-
-def _local_pose(scope: Scope, link: Element, element: Element | None, label: str) -> Pose:
-    """Return the pose, in the link's frame, of something that the link holds."""
-    pose, relative = xml.pose_of(element, label), xml.relative_to(element)
-    if not relative:
-        return pose
-    return scope.pose(link.get("name", ""), label).inverse() @ scope.pose(relative, label) @ pose
 
 
 def _refuse_what_moves_otherwise(importing: Import, scope: Scope, element: Element, name: str) -> None:
@@ -77,7 +70,7 @@ def _shapes(importing: Import, scope: Scope, link: Frame, name: str) -> tuple[Sh
     shapes = []
     for element in (*visuals, *collisions):
         label = f"{name}/{element.get('name', element.tag)}"
-        shape = shape_of(element, _local_pose(scope, link.element, element, label), label)
+        shape = shape_of(element, scope.local_pose(link.element, element, label), label)
         drawn = shape is not None and (element.tag == "visual" or not visuals)
         if shape is not None and drawn:
             shapes.append(shape)

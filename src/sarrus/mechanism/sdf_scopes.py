@@ -46,18 +46,25 @@ def _frame(scope: Scope, element: Element) -> Frame:
     return Frame(element.tag, name, xml.pose_of(element, label), xml.relative_to(element), attached, element)
 
 
-def _nest(scope: Scope, placed: Element, model: Element, version: Version, source: Path) -> Scope:
-    """Add a model to a scope; ``placed``, the model or its include, has the name and the pose that count."""
+def _nest(
+    scope: Scope, placed: Element, model: Element, version: Version, source: Path, *, merged: bool = False
+) -> Scope:
+    """Add a model to a scope; ``placed``, the model or its include, has the name and the pose that count.
+
+    A ``merged`` one has the name of its proxy frame, by which libsdformat knows it, and the path of the scope.
+    """
     included = placed is not model
     name = (xml.text(placed, "name") if included else "") or xml.name_of(model, scope.label)
+    name = f"_merged__{name}__model__" if merged else name
     label = f"model {scope.full(name)!r}"
     posed = placed if placed.find("pose") is not None else model
     scope.add(Frame("model", name, xml.pose_of(posed, label), xml.relative_to(posed), "", placed))
-    path = () if scope.is_world and _holds_one_model(scope.element) else (*scope.path, name)
+    alone = scope.is_world and _holds_one_model(scope.element)
+    path = scope.path if alone or merged else (*scope.path, name)
     inner = Scope(model, path, version, source, scope, name)
     if included:
         inner.placement_frame = xml.text(placed, "placement_frame", inner.placement_frame)
-        static = xml.text(placed, "static")
+        static = "false" if merged else xml.text(placed, "static")
         inner.static = xml.flag(static, f"{label}: <static>") or scope.static if static else inner.static
     scope.nested[name] = inner
     return inner
@@ -71,29 +78,34 @@ def _include(scope: Scope, element: Element, importing: Import, open_files: tupl
     uri = xml.text(element, "uri")
     if not uri:
         raise ModelError(f"{scope.label}: <include> needs a <uri>", element=scope.name)
-    if xml.flag(element.get("merge", "false"), f"include {uri!r}: merge"):
-        remedy = "include it without merge and name its elements as model::element"
-        importing.refuse("include", uri, 'merge="true" is not read', remedy)
-        return
+    merged = xml.flag(element.get("merge", "false"), f"include {uri!r}: merge")
     try:
         file = xml.model_file(uri, scope.source.parent).resolve()
     except ModelFileError as error:
-        if importing.strict:
+        if importing.strict is not False:
             raise
         importing.report.leave_out("include", uri, str(error))
         return
     if file in open_files:
         raise ModelError(f"include {uri!r}: the file includes itself", element=uri)
     _within_bounds(importing, uri, len(open_files))
-    root, version = xml.read_root(file)
+    root, version = xml.read_root(importing, file)
     list_unread(importing, root)
     models = root.findall("model")
     if len(models) != 1:
         raise ModelFileError(
             f"{file}: a file that is included holds exactly one <model>, found {len(models)}", element=uri
         )
-    importing.report.act("include", uri, f"model {models[0].get('name', '')!r}")
-    _read(_nest(scope, element, models[0], version, file), importing, (*open_files, file))
+    if merged and scope.is_world and models[0].find("link") is not None:
+        remedy = "include it without merge and name its elements as model::element"
+        importing.refuse("include", uri, "merged into a world, which holds no links", remedy)
+        return
+    name = models[0].get("name", "")
+    importing.report.act("include", uri, f"model {name!r}" + (", merged" if merged else ""))
+    inner = _nest(scope, element, models[0], version, file, merged=merged)
+    _read(inner, importing, (*open_files, file))
+    if merged:
+        scope.absorb(inner)
 
 
 def _within_bounds(importing: Import, uri: str, depth: int) -> None:

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from sarrus.errors import ModelError, ModelFileError
+from sarrus.mechanism.importing import Import
 from sarrus.mechanism.model_text import is_file, is_folder
 from sarrus.mechanism.model_xml import parse_xml, real
 from sarrus.mechanism.pose import Array, Pose, vector
@@ -15,9 +16,9 @@ from sarrus.mechanism.pose import Array, Pose, vector
 Version = tuple[int, int]
 
 
-def read_root(path: Path) -> tuple[Element, Version]:
+def read_root(importing: Import, path: Path) -> tuple[Element, Version]:
     """Return the ``<sdf>`` element of a file and its version, as (1, 11)."""
-    root = parse_xml(path)
+    root = importing.parse(path)
     if root.tag != "sdf":
         raise ModelFileError(
             f"{path}: the root element of an SDF file is <sdf>, found <{root.tag}>",

@@ -67,7 +67,7 @@ class Unread:
 
     @property
     def tag(self) -> str:
-        """The tag without its namespace."""
+        """The tag without its prefix."""
         return local(self.element.tag)
 
     @property
@@ -77,8 +77,8 @@ class Unread:
 
 
 def local(tag: str) -> str:
-    """Return a tag without its namespace."""
-    return tag.rpartition("}")[2]
+    """Return a tag without its prefix."""
+    return tag.rpartition(":")[2]
 
 
 def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
@@ -98,7 +98,7 @@ def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
     for element, context, owner in _read(grammar, root):
         known = grammar.attributes.get(context)
         for key, value in element.attrib.items():
-            if known is None or key in known.split() or key.startswith("{") or not value.strip():
+            if known is None or key in known.split() or ":" in key or key == "xmlns" or not value.strip():
                 continue
             reason = f"not read; <{element.tag}> has {known.replace(' ', ', ') or 'no attribute'}"
             load.report.leave_out(f"<{element.tag}> attribute", f"{owner}: {key}" if owner else key, reason)
@@ -148,7 +148,7 @@ def _inside(outer: Element, owner: str) -> Iterator[Unread]:
 
 
 def _foreign(element: Element) -> bool:
-    return local(element.tag) in FOREIGN or element.tag.startswith("{")
+    return local(element.tag) in FOREIGN or ":" in element.tag
 
 
 def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
@@ -170,8 +170,8 @@ def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
     if found.repeated:
         reason, remedy = f"a second {inside} is not read", "leave one of them"
     elif element.tag != found.tag:
-        namespace = element.tag[1:].partition("}")[0]
-        reason, remedy = f"the namespace {namespace!r} is not read", f"write it in words of {grammar.format}"
+        prefix = element.tag.rpartition(":")[0]
+        reason, remedy = f"the prefix {prefix!r} is not read", f"write it in words of {grammar.format}"
     elif places:
         spelling = "" if found.tag == found.tag.lower() else f" as <{found.tag.lower()}>"
         reason, remedy = f"{inside} is not read", f"put it under {' or '.join(places)}{spelling}"

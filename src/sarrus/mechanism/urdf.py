@@ -18,17 +18,17 @@ from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.loops import LoopFile, add_loops, read_loops
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.mjcf import ExtraJoint, build
-from sarrus.mechanism.model_xml import parse_xml, real
-from sarrus.mechanism.mujoco_compiler import compile_spec, message_of, refuse_formats, warnings_in
+from sarrus.mechanism.mjcf import ExtraJoint, Inertia, build
+from sarrus.mechanism.model_xml import real
+from sarrus.mechanism.mujoco_compiler import compile_spec, refuse_formats
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.urdf_actuators import add_transmissions
 from sarrus.mechanism.urdf_geometry import prepare_geometry
 from sarrus.mechanism.urdf_grammar import list_unread
+from sarrus.mechanism.urdf_inertia import take_inertias
 from sarrus.mechanism.urdf_plus import add_urdf_plus
 
-_UNIVERSAL = {"UJOINT_XY": "xy", "UJOINT_YZ": "yz", "UJOINT_ZX": "zx"}
-_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
 @dataclass
@@ -36,6 +36,7 @@ class _Prepared:
     """What was taken out of the XML before MuJoCo read it."""
 
     extra_joints: dict[str, list[ExtraJoint]] = field(default_factory=dict)
+    inertias: dict[str, Inertia] = field(default_factory=dict)
     mimics: dict[str, tuple[str, float, float]] = field(default_factory=dict)
 
 
@@ -43,16 +44,17 @@ def load_urdf(
     path: Path,
     *,
     loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
-    strict: bool = True,
+    strict: bool | None = None,
     floating_base: bool = False,
 ) -> Import:
     """Read a URDF or URDF+ file through MuJoCo's compiler; see `sarrus.load`."""
     import mujoco
 
-    root = parse_xml(path)
-    mechanism = Mechanism(root.get("name") or path.stem)
+    mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
     load = Import(path, mechanism, strict)
+    root = load.parse(path)
+    mechanism.name = root.get("name") or path.stem
     loop_file = None if loops is None else read_loops(loops)
     list_unread(load, root)
     refuse_formats(path, root)
@@ -61,12 +63,9 @@ def load_urdf(
     prepared = _prepare(load, root, loop_file)
     if floating_base:
         _float(root, children, prepared, path)
-    try:
-        with warnings_in(mechanism.report, path):
-            spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
-    except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
-        raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
-    build(load, compile_spec(spec, path, load.report), prepared.extra_joints, prefer_visual=True)
+    text = ElementTree.tostring(root, encoding="unicode")
+    compiled = compile_spec(lambda: mujoco.MjSpec.from_string(text), load)
+    build(load, compiled, prepared.extra_joints, prepared.inertias, prefer_visual=True)
     for name, geom in mechanism.geoms.items():  # the friction there is MuJoCo's default, not the file's
         mechanism.geoms[name] = replace(geom, friction=None)
     for link, joint in children.items():
@@ -114,7 +113,6 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
     compiler = mujoco_element.find("compiler")
     if compiler is None:
         compiler = ElementTree.SubElement(mujoco_element, "compiler")
-    compiler.attrib.setdefault("balanceinertia", "false")
     compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
     links = {link.get("name") for link in root.findall("link")}
     replaced = dict(loop_file.replaced_joints) if loop_file else {}
@@ -125,23 +123,22 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
                 valid = tuple(sorted(str(name) for name in links))
                 label = f"{path}: joint {joint.get('name')!r}: {end}: "
                 raise ModelFileError(label + unknown_name("link", link, valid), element=link, valid=valid)
-        _prepare_joint(joint, prepared, replaced.pop(joint.get("name", ""), None), path)
+        _prepare_joint(load, joint, prepared, replaced.pop(joint.get("name", ""), None))
+    valid = tuple(j.get("name", "") for j in root.findall("joint"))
     for name in replaced:
-        valid = tuple(j.get("name", "") for j in root.findall("joint"))
-        assert loop_file is not None
-        raise ModelFileError(
-            f"{loop_file.source}: joint_name: " + unknown_name("joint", name, valid),
-            element=name,
-            valid=valid,
-        )
+        load.odd("joint_name", name, unknown_name("joint", name, valid), valid=valid)
     if any(limit.get("velocity") for limit in root.findall("joint/limit")):
         report.leave_out("joint limit", "velocity", "speeds are not limited here")
     prepare_geometry(load, root, compiler.get("meshdir", ""))
+    prepared.inertias = take_inertias(load, root, compiler)
     return prepared
 
 
-def _prepare_joint(joint: ElementTree.Element, prepared: _Prepared, replaced: str | None, path: Path) -> None:
+def _prepare_joint(
+    load: Import, joint: ElementTree.Element, prepared: _Prepared, replaced: str | None
+) -> None:
     """Take out of one joint what is put back after compiling: mimic, floating and replaced joints."""
+    path = load.path
     name, child = joint.get("name", ""), _link_of(joint, "child", path)
     mimic = joint.find("mimic")
     if mimic is not None:
@@ -156,22 +153,37 @@ def _prepare_joint(joint: ElementTree.Element, prepared: _Prepared, replaced: st
                 f"{path}: joint {name!r}: mimic multiplier and offset must be numbers", element=name
             ) from None
         joint.remove(mimic)
-    kind = joint.get("type", "")
-    if replaced == "SPHERICAL" or (kind == "spherical" and replaced is None):
-        prepared.extra_joints[child] = [ExtraJoint(name, "spherical")]
-    elif replaced in _UNIVERSAL:
+    kind = replaced or joint.get("type") or ""
+    if kind in ("spherical", "SPHERICAL"):
+        prepared.extra_joints[child] = [ExtraJoint(name, "spherical", damping=_damping(load, joint))]
+    elif kind.startswith("UJOINT_"):
         prepared.extra_joints[child] = [
-            ExtraJoint(f"{name}_{letter.upper()}", "revolute", _AXES[letter])
-            for letter in _UNIVERSAL[replaced]
+            ExtraJoint(f"{name}_{letter}", "revolute", _AXES[letter], _damping(load, joint))
+            for letter in kind.removeprefix("UJOINT_")
         ]
-    elif kind == "floating" and replaced is None:
-        prepared.extra_joints[child] = [ExtraJoint(name, "free")]
+    elif kind == "floating":
+        prepared.extra_joints[child] = [ExtraJoint(name, "free", damping=_damping(load, joint))]
     if child in prepared.extra_joints or replaced == "FIXED":
         joint.set("type", "fixed")
     if joint.get("type") == "fixed":
         for tag in ("axis", "limit", "dynamics"):  # exporters write axis="0 0 0" on fixed joints
             for element in joint.findall(tag):
                 joint.remove(element)
+
+
+def _damping(load: Import, joint: ElementTree.Element) -> float:
+    """Return the damping of a joint that MuJoCo is not shown, in all directions as it would read it; list friction."""
+    name, dynamics = joint.get("name", ""), joint.find("dynamics")
+    given = {} if dynamics is None else dynamics.attrib
+    try:
+        damping, friction = (real(given.get(key, "0")) for key in ("damping", "friction"))
+    except ValueError:
+        raise ModelFileError(
+            f"{load.path}: joint {name!r}: damping and friction must be numbers", element=name
+        ) from None
+    if friction:
+        load.report.leave_out("joint friction", name, "dry friction is left out")
+    return damping
 
 
 def _float(
@@ -195,8 +207,8 @@ def _add_mimics(load: Import, prepared: _Prepared) -> None:
             )
             continue
         if other not in scalar:
-            label = f"{load.path}: mimic of joint {name!r}: "
-            raise ModelFileError(label + unknown_name("joint", other, scalar), element=other, valid=scalar)
+            load.odd("mimic", name, unknown_name("joint", other, scalar), element=other, valid=scalar)
+            continue
         if other == name:
             raise ModelFileError(
                 f"{load.path}: joint {name!r}: mimic: it follows itself; name another joint", element=name

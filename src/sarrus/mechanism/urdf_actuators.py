@@ -48,10 +48,8 @@ def _add_motor(
 ) -> None:
     scalar = [j.name for j in load.mechanism.joints() if j.nv == 1]
     if joint not in scalar:
-        label = f"{load.path}: {kind} {name!r}: "
-        raise ModelFileError(
-            label + unknown_name("movable joint", joint, scalar), element=joint, valid=scalar
-        )
+        load.odd(kind, name, unknown_name("movable joint", joint, scalar), element=joint, valid=scalar)
+        return
     limits = None
     for element in root.findall("joint"):
         limit = element.find("limit")

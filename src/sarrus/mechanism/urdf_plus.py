@@ -27,7 +27,7 @@ from collections.abc import Mapping
 
 from sarrus.errors import ModelFileError, unknown_name
 from sarrus.mechanism.importing import Import
-from sarrus.mechanism.loops import frame_of
+from sarrus.mechanism.loops import UnknownFrame, frame_of
 from sarrus.mechanism.model_xml import real
 from sarrus.mechanism.pose import Pose
 
@@ -66,7 +66,15 @@ def _add_loop(load: Import, loop: ElementTree.Element) -> None:
         raise ModelFileError(
             f"{label}: " + unknown_name("type", kind, _KINDS), element=name, valid=tuple(_KINDS)
         )
-    (body1, pose1), (body2, pose2) = (_end(load, loop, end, label) for end in ("predecessor", "successor"))
+    try:
+        (body1, pose1), (body2, pose2) = (
+            _end(load, loop, end, label) for end in ("predecessor", "successor")
+        )
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out(f"loop {kind}", name, str(error))
+        return
     axis = loop.find("axis")
     direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
     load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
@@ -81,7 +89,15 @@ def _add_coupling(load: Import, coupling: ElementTree.Element, parents: Parents)
     if ratio is None:
         raise ModelFileError(f"{label}: <ratio value=...> is missing", element=name)
     factor = _numbers(ratio.get("value", ""), label, "ratio", count=1)[0]
-    paths = [_path(_end_link(load, coupling, end, label), parents) for end in ("predecessor", "successor")]
+    try:
+        paths = [
+            _path(_end_link(load, coupling, end, label), parents) for end in ("predecessor", "successor")
+        ]
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out("coupling", name, str(error))
+        return
     shared = set(paths[0]) & set(paths[1])
     scalar = {joint.name for joint in load.mechanism.joints() if joint.nv == 1}
     movable = {joint.name for joint in load.mechanism.joints()}

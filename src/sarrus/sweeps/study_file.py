@@ -89,7 +89,7 @@ def _system(given: dict[str, Any], folder: Path) -> System:
     mechanism = load(
         folder / _text("model", given["model"]),
         loops=None if loops is None else folder / _text("loops", loops),
-        strict=not given.get("lenient", False),
+        strict=False if given.get("lenient", False) else None,
         floating_base=bool(given.get("floating_base", False)),
     )
     targets = {
