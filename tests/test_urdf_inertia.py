@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from sarrus.errors import ModelError, ModelFileError, ModelWarning, UnsupportedElementError
+from sarrus.errors import ArgumentError, ModelError, ModelFileError, ModelWarning, UnsupportedElementError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.load import load
 from sarrus.mechanism.mechanism import Mechanism
@@ -186,6 +186,10 @@ def test_the_builder_refuses_them_unless_told_and_mujoco_gets_none(tmp_path: Pat
         mechanism.add_body("a", 1.0, inertia=(1, 1, 3))
     assert mechanism.add_body("a", 1.0, inertia=(1, 1, 3), physical=False).inertia[2, 2] == 3.0
     mechanism.add_joint("j", "revolute", "world", "a")
+    text = to_json(mechanism)
+    assert from_json(text).bodies["a"].inertia[2, 2] == 3.0
+    with pytest.raises(ArgumentError, match="triangle"):
+        from_json(text.replace('"physical":false', '"physical":true'))
     with pytest.raises(UnsupportedElementError, match=r"body 'a': MuJoCo refuses its inertia: .*triangle"):
         mechanism.to_mjcf(tmp_path / "m.xml")
 

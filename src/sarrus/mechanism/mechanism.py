@@ -76,9 +76,10 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
             inertia=checks.inertia(inertia, label),
             shapes=tuple(shapes),
         )
-        reason = checks.impossible(body.mass, body.inertia) if physical else ""
-        if reason:
+        reason = checks.impossible(body.mass, body.inertia)
+        if reason and physical:
             raise ModelError(f"{label}: {reason}", element=label)
+        body = replace(body, physical=not reason)
         self._bodies[name] = body
         return body
 

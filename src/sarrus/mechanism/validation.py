@@ -44,7 +44,7 @@ def check_description(mechanism: Mechanism) -> None:
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
     for body in mechanism._bodies.values():
-        twin.add_body(body.name, body.mass, body.com, body.inertia, physical=False)
+        twin.add_body(body.name, body.mass, body.com, body.inertia, physical=body.physical)
         for shape in body.shapes:
             _check_shape(shape, f"body {body.name!r}")
     for body in mechanism._bodies.values():
