@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
+from legged_robots import hopper
+from sarrus.errors import ArgumentError
 from sarrus.mechanism.document import from_json, to_json
 
 STEP, DURATION = 1e-4, 0.25
@@ -248,3 +251,18 @@ def test_a_limit_of_force_needs_one_degree_of_freedom() -> None:
     mechanism.add_body("b", 1.0, [0, 0, 0], np.eye(3))
     with pytest.raises(sr.ModelError, match="one degree of freedom, this one has 3"):
         mechanism.add_joint("j", "spherical", "world", "b", actuator_force_limits=(-1, 1))
+
+
+def test_a_law_with_constant_limits_refuses_those_that_depend_on_the_state() -> None:
+    """Its program knows limits of u; a servo's limits of force are others in every state."""
+    system, _ = hopper()
+    assert system.mechanism is not None
+    mechanism = system.mechanism.snapshot()
+    name, actuator = next(iter(mechanism.actuators.items()))
+    mechanism.actuators[name] = replace(actuator, bias=(0.0, -50.0, -1.0), force_limits=(-30.0, 30.0))
+    servo = sr.System(mechanism)
+    with pytest.raises(
+        ArgumentError, match=rf"limits of the force of {name} depend on the state.*give limits="
+    ):
+        sr.control.LeggedController(servo, [])
+    sr.control.LeggedController(servo, [], limits=(-100.0, 100.0))

@@ -114,6 +114,25 @@ def control_bounds(system: System) -> Array:
     return bounds
 
 
+def limited_by_state(system: System) -> tuple[str, ...]:
+    """Return the actuators with limits that `control_bounds` cannot say: of servos, and of joints that several drive."""
+    if not system.mechanism:
+        return ()
+    mechanism = system.current_mechanism()
+    joints = {joint.name for joint in mechanism.joints() if joint.actuator_force_limits}
+    driven = [name for actuator in mechanism.actuators.values() for name, _ in actuator.transmission]
+    return tuple(
+        actuator.name
+        for actuator in mechanism.actuators.values()
+        if (any(actuator.bias) and actuator.force_limits)
+        or any(
+            name in joints
+            and (any(actuator.bias) or driven.count(name) > 1 or len(actuator.transmission) > 1)
+            for name, _ in actuator.transmission
+        )
+    )
+
+
 def _scaled(limits: tuple[float, float] | None, factor: float) -> list[tuple[float, float]]:
     """Return the limits of u from those of factor × u."""
     if limits is None or factor == 0.0:

@@ -14,7 +14,7 @@ from sarrus.activity import active, contact_names, switch_off
 from sarrus.control.law import Command, Demand, Law, Memory, Settings
 from sarrus.equations import activity_parameter, stick_parameter
 from sarrus.errors import ArgumentError, SolveError
-from sarrus.inputs import control_bounds
+from sarrus.inputs import control_bounds, limited_by_state
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
@@ -246,6 +246,13 @@ class ContactLaw(Law):
         s, names = self.system, self.terms.names
         layout = cn.physics(s.nu, len(names), self.unknowns, len(self.levels))
         data = np.zeros(layout.size)
+        servos = limited_by_state(s) if limits is None else ()
+        if servos:
+            raise ArgumentError(
+                f"{self.name}: limits of the force of {', '.join(servos)} depend on the state, those of this law are "
+                "numbers: give limits=(lower, upper) of the controls, or drive these joints by motors without bias",
+                element=servos[0],
+            )
         lower, upper = control_bounds(s) if limits is None else limits
         try:
             data[layout.lower : layout.upper], data[layout.upper : layout.weights] = lower, upper

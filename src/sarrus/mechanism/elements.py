@@ -134,8 +134,8 @@ class Body:
     """A rigid body. ``com`` [m] and ``inertia`` [kg m², about the centre of mass] are in body axes.
 
     ``parent``, ``placement`` (body frame in the parent's frame at the joints' reference) and ``joints``
-    say how it hangs on the tree; ``attached`` is False until a joint has been given. ``physical`` is False where mass and
-    inertia may be such as no body has.
+    say how it hangs on the tree; ``attached`` is False until a joint has been given. ``physical`` is False where mass
+    and inertia are such as no body has.
     """
 
     name: str
