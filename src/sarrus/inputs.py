@@ -115,7 +115,7 @@ def control_bounds(system: System) -> Array:
 
 
 def limited_by_state(system: System) -> tuple[str, ...]:
-    """Return the actuators with limits that `control_bounds` cannot say: of servos, and of joints that several drive."""
+    """Return the actuators whose limits `control_bounds` cannot say: servos, and those that share a joint."""
     if not system.mechanism:
         return ()
     mechanism = system.current_mechanism()
