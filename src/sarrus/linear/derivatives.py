@@ -16,7 +16,7 @@ from sarrus.mechanism.pose import Array
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.kinematics import Motion, cross, forward_kinematics
 from sarrus.multibody.numbers import stacked_numbers
-from sarrus.multibody.tree import GROUND, Tree
+from sarrus.multibody.tree import Tree
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -134,7 +134,7 @@ def _accelerated(tree: Tree, motions: list[Motion], a: ca.SX) -> list[Motion]:
     added: list[tuple[ca.SX, ca.SX]] = []
     still = ca.SX.zeros(3), ca.SX.zeros(3)
     for node, m in zip(tree.nodes, motions):
-        angular, linear = still if node.parent == GROUND else added[node.parent]
+        angular, linear = still if node.parent < 0 else added[node.parent]
         own = a[node.iv : node.iv + node.nv]
         here = (
             m.rotation.T @ angular + m.s_angular @ own,

@@ -73,12 +73,14 @@ class Motion:
 
 
 def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
-    """Return the motion of every node at coordinates q and velocities v."""
+    """Return the motion of every node at coordinates q and velocities v, and behind them those of the grounds.
+
+    The last is the world, before it come the driven frames in reverse: a node below zero counts from the end.
+    """
     motions: list[Motion] = []
-    zero, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
-    ground = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(as_casadi(tree.gravity)))
+    grounds = _grounds(tree)
     for node in tree.nodes:
-        parent = ground if node.parent == GROUND else motions[node.parent]
+        parent = (motions if node.parent >= 0 else grounds)[node.parent]
         turn, shift, s_angular, s_linear = _joint(node, q)
         placement_rotation = ca.DM(node.placement.rotation)
         rotation = placement_rotation @ turn
@@ -110,7 +112,30 @@ def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
                 rotation.T @ parent.gravity,
             )
         )
-    return motions
+    return motions + grounds
+
+
+def _grounds(tree: Tree) -> list[Motion]:
+    """Return the motions of driven frames and of the world, which comes last."""
+    zero, eye, gravity = ca.SX.zeros(3), ca.SX(ca.DM.eye(3)), ca.SX(as_casadi(tree.gravity))
+    world = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, gravity)
+    driven = [
+        Motion(
+            f.rotation,
+            f.position,
+            zero,
+            zero,
+            f.rotation,
+            f.position,
+            f.angular,
+            f.linear,
+            f.angular_bias,
+            f.linear_bias,
+            f.rotation.T @ gravity,
+        )
+        for f in tree.driven
+    ]
+    return [*driven[::-1], world]
 
 
 def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
