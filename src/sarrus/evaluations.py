@@ -101,6 +101,11 @@ class Evaluations:
         )
         return replace(key, q=read_only(self.normalized(key.q)), v=read_only(v), u=read_only(u))
 
+    @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Names of the sensors of the mechanism, in the order of their readings."""
+        return tuple(self.mechanism.sensors) if self.mechanism else ()
+
     # --- quantities of the equations ---------------------------------------------------------------
 
     def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:

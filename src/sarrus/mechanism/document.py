@@ -21,13 +21,14 @@ from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.report import Entry, ImportReport, Outcome
+from sarrus.mechanism.sensor import Sensor
 from sarrus.mechanism.validation import check_description, check_fields
 
 FORMAT = "sarrus mechanism 1"
 
 _CLASSES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (*vars(elements).values(), DrivenBody, Keyframe, Pose, ImportReport, Entry)
+    for kind in (*vars(elements).values(), DrivenBody, Keyframe, Sensor, Pose, ImportReport, Entry)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest

@@ -365,10 +365,12 @@ class UserForce:
     """A force given by a function of CasADi vectors (q, v, t).
 
     With a ``body``: the force [N] in world axes on ``point`` of that body (function returns 3 entries).
-    Without: the generalized force, nv entries.
+    Without: the generalized force, nv entries. ``through_joints`` says of a force on a body that it stands for what
+    actuators of the joints do, as gravity compensation does: sensors of force at joints feel the load in full.
     """
 
     name: str
     function: Callable[[Any, Any, Any], Any]
     body: str | None = None
     point: Array = field(default_factory=lambda: np.zeros(3))
+    through_joints: bool = False

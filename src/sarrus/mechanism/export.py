@@ -24,6 +24,7 @@ from sarrus.mechanism.export_equalities import add_closures, add_couplings
 from sarrus.mechanism.export_forces import add_actuators, add_springs
 from sarrus.mechanism.export_joints import exported_joints
 from sarrus.mechanism.export_keyframes import add_keyframes
+from sarrus.mechanism.export_sensors import add_sensors
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, quaternion_of_rotation, scalar
 
@@ -94,6 +95,7 @@ def write_mjcf(
     if contacts == "geoms":
         add_contacts(document, moving, radius)
     add_keyframes(document)
+    add_sensors(document)
     _check_with_mujoco(mechanism, root)
     indent(root)
     with beside(Path(path), kept="the mechanism is still in memory") as partial:

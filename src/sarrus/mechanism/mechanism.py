@@ -26,9 +26,10 @@ from sarrus.mechanism.elements import (
 from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector, vector
+from sarrus.mechanism.sensor_builder import SensorBuilder
 
 
-class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
+class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
@@ -43,7 +44,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
     MuJoCo's order; so are the coordinates.
 
     Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``ContactBuilder`` unilateral contacts,
-    ``ForceBuilder`` forces, and ``Description`` holds the data and reads it.
+    ``ForceBuilder`` forces, ``SensorBuilder`` sensors, and ``Description`` holds the data and reads it.
     """
 
     def add_body(

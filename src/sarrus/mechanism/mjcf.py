@@ -18,6 +18,7 @@ from sarrus.mechanism.mjcf_equalities import add_equalities
 from sarrus.mechanism.mjcf_forces import add_forces
 from sarrus.mechanism.mjcf_keyframes import add_keyframes
 from sarrus.mechanism.mjcf_names import Names
+from sarrus.mechanism.mjcf_sensors import add_sensors
 from sarrus.mechanism.mjcf_shapes import add_geoms, shapes_of_bodies
 from sarrus.mechanism.mjcf_sources import survey_sources
 from sarrus.mechanism.mjcf_survey import disabled, survey
@@ -121,6 +122,7 @@ def build(
     add_actuators(load, model, names)
     add_forces(load, model, names)
     add_keyframes(load, model, names)
+    add_sensors(load, model, names)
     survey(load.report, model, names)
 
 

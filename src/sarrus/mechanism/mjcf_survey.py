@@ -13,7 +13,6 @@ from sarrus.mechanism.report import ImportReport
 
 # attribute that counts the group, its name in the report, why it is not needed
 _GROUPS = (
-    ("nsensor", "sensor", "read positions and velocities from the trajectory"),
     ("ncam", "camera", "drawing only"),
     ("nlight", "light", "drawing only"),
     ("nskin", "skin", "drawing only"),

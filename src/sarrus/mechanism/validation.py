@@ -19,6 +19,7 @@ from sarrus.mechanism import checks
 from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose, vector
+from sarrus.mechanism.sensor import FRAME_KINDS
 
 SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")
 
@@ -40,7 +41,7 @@ def check_description(mechanism: Mechanism) -> None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
     for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
                   mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms, mechanism.keyframes,
-                  mechanism.driven_bodies):  # fmt: skip
+                  mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
         _check_names(table)
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
@@ -98,6 +99,13 @@ def check_description(mechanism: Mechanism) -> None:
             force_limits=a.force_limits,
             activation=a.activation,
         )
+    for s in mechanism.sensors.values():
+        frame = s.kind in FRAME_KINDS
+        twin.add_sensor(
+            s.name, s.kind, dict(s.terms) or s.target, pose=s.pose if frame else None, reference=s.reference,
+            reference_pose=s.reference_pose, cutoff=s.cutoff, noise=s.noise,
+        )  # fmt: skip
+    vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
     for key in mechanism.keyframes.values():
         twin.add_keyframe(key.name, key.q, key.v, key.u, key.t)
     for name, place in mechanism.frames.items():

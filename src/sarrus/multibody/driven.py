@@ -18,6 +18,7 @@ class DrivenFrame:
     """Where a driven body is in the world and how it moves; twist and spatial acceleration in its own axes."""
 
     rotation: ca.SX
+    quaternion: ca.SX
     position: ca.SX
     angular: ca.SX
     linear: ca.SX
@@ -32,12 +33,14 @@ def driven_frame(body: DrivenBody, placement: Pose, t: ca.SX) -> DrivenFrame:
     acceleration = ca.jacobian(velocity, t)
     if quaternion is None:
         rotation = ca.SX(ca.DM(placement.rotation))
+        turn = ca.SX(ca.DM(placement.quaternion))
         spin = ca.SX.zeros(3)
     else:
-        rotation = _matrix(quaternion)
+        rotation, turn = _matrix(quaternion), quaternion
         spin = _spin(quaternion, ca.jacobian(quaternion, t))
     return DrivenFrame(
         rotation,
+        turn,
         position,
         rotation.T @ spin,
         rotation.T @ velocity,

@@ -7,7 +7,7 @@ gravity, which travels beside them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import casadi as ca
@@ -113,6 +113,23 @@ def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
             )
         )
     return motions + grounds
+
+
+def accelerated(tree: Tree, motions: list[Motion], a: ca.SX) -> list[Motion]:
+    """Return the motions with the accelerations of the joints added to their spatial accelerations."""
+    out: list[Motion] = []
+    added: list[tuple[ca.SX, ca.SX]] = []
+    still = ca.SX.zeros(3), ca.SX.zeros(3)
+    for node, m in zip(tree.nodes, motions):
+        angular, linear = still if node.parent < 0 else added[node.parent]
+        own = a[node.iv : node.iv + node.nv]
+        here = (
+            m.rotation.T @ angular + m.s_angular @ own,
+            m.rotation.T @ (linear + cross(angular, m.position)) + m.s_linear @ own,
+        )
+        added.append(here)
+        out.append(replace(m, angular_bias=m.angular_bias + here[0], linear_bias=m.linear_bias + here[1]))
+    return out + motions[len(out) :]
 
 
 def _grounds(tree: Tree) -> list[Motion]:
@@ -234,6 +251,12 @@ class Frames:
             if index == GROUND
             else self._motions[index].world_rotation @ self._motions[index].angular
         )
+
+    def angular_acceleration(self, body: str) -> ca.SX:
+        """Return the angular acceleration of a body in world axes, without accelerations of joints or with them."""
+        index, _ = self._tree.location[body]
+        m = self._motions[index]
+        return ca.SX.zeros(3) if index == GROUND else m.world_rotation @ m.angular_bias
 
     def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
         """Return position and rotation of the body frame in the world."""
