@@ -80,7 +80,9 @@ def test_rows_agree_with_differences_in_time(closure: str, function) -> None:
 
     def along(step: float) -> tuple[np.ndarray, np.ndarray]:
         moved = integrate(system, q, v, a, step)
-        return system.constraint_residual(moved, t + step), system.velocity_residual(moved, v + step * a, t + step)
+        return system.constraint_residual(moved, t + step), system.velocity_residual(
+            moved, v + step * a, t + step
+        )
 
     (ahead, speed_ahead), (behind, speed_behind) = along(h), along(-h)
     np.testing.assert_allclose((ahead - behind) / (2 * h), system.velocity_residual(q, v, t), atol=1e-8)
@@ -106,7 +108,9 @@ def test_the_power_of_the_drive_is_the_change_of_energy(closure: str) -> None:
     system = sr.System(mechanism)
     assert not system.equations.conservative
     q = system.assemble(system.neutral()).q
-    run = sr.simulate(system, q, system.project_velocity(q, np.zeros(7)), duration=1.0, rtol=1e-10, atol=1e-10)
+    run = sr.simulate(
+        system, q, system.project_velocity(q, np.zeros(7)), duration=1.0, rtol=1e-10, atol=1e-10
+    )
     assert run.status.ok
     assert run.residual.max() < 1e-9
     power = []

@@ -312,7 +312,9 @@ def main() -> None:
     }
     spread = rounding()
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
-    everything = compare(sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=5.0, progress=True)
+    everything = compare(
+        sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=5.0, progress=True
+    )
     claims(system, fall, comparison, found, spread)
     write("release", release_table(fall))
     write("methods", methods_table(comparison))

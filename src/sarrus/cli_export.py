@@ -20,7 +20,9 @@ def c(
     model: Model,
     function: Annotated[
         list[str] | None,
-        typer.Option(help="forward_dynamics (default), inverse_dynamics, terms or step; repeatable."),
+        typer.Option(
+            help="forward_dynamics (default), inverse_dynamics, terms, step or sensors; repeatable."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Directory; by default NAME_c beside you.")

@@ -151,14 +151,14 @@ def _loose(system: System, native: NativeFunction, x: Array, found: ForwardDynam
 
 def read_run(trajectory: Trajectory) -> Readings:
     """Return the readings along a run; see `Trajectory.sensors`."""
+    if trajectory.readings is not None and trajectory.mechanism is not None:
+        return Readings(trajectory.mechanism.sensors, np.array(trajectory.readings))
     system = trajectory.moved_system()
     if system is None or system.mechanism is None:
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: no mechanism is known that has sensors", element="mechanism"
         )
     sensors = system.mechanism.sensors
-    if trajectory.readings is not None:
-        return Readings(sensors, np.array(trajectory.readings))
     count = len(trajectory.t)
     if not sensors:
         return Readings({}, np.zeros((count, 0)))

@@ -20,7 +20,10 @@ def add_keyframes(document: Document) -> None:
                 element.set(attribute, numbers(values))
         if key.poses:
             mechanism, known = document.mechanism, dict(key.poses)
-            poses = [known.get(name, body.placement) for name, body in mechanism.bodies.items()
-                     if name in mechanism.driven_bodies]
+            poses = [
+                known.get(name, body.placement)
+                for name, body in mechanism.bodies.items()
+                if name in mechanism.driven_bodies
+            ]
             element.set("mpos", numbers(x for pose in poses for x in pose.position))
             element.set("mquat", numbers(x for pose in poses for x in pose.quaternion))

@@ -269,6 +269,8 @@ def _force_limits(given: tuple[float, float] | None, nv: int, label: str) -> tup
             element=label,
         )
     return checks.interval(given, "actuator_force_limits", label)
+
+
 def _largest_angle(value: float | None, kind: str, label: str) -> float | None:
     if value is None:
         return None

@@ -55,7 +55,9 @@ def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     build(load, compiled)
     mechanism.time_step = float(compiled.model.opt.timestep)
     integrator = compiled.model.opt.integrator
-    mechanism.integrator = mujoco.mjtIntegrator(int(integrator)).name.removeprefix("mjINT_").replace("EULER", "Euler")
+    mechanism.integrator = (
+        mujoco.mjtIntegrator(int(integrator)).name.removeprefix("mjINT_").replace("EULER", "Euler")
+    )
     mechanism.report.act(
         "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
     )

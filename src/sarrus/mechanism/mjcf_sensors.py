@@ -26,7 +26,9 @@ def add_sensors(load: Import, model: Any, names: Names) -> None:
             load.report.leave_out("sensor", name, _missing(kind))
             continue
         late = [
-            what for what in ("delay", "interval") if np.any(getattr(model, f"sensor_{what}", np.zeros(i + 1))[i])
+            what
+            for what in ("delay", "interval")
+            if np.any(getattr(model, f"sensor_{what}", np.zeros(i + 1))[i])
         ]
         arguments = _arguments(load, model, names, i, kind)
         if isinstance(arguments, str):
@@ -40,7 +42,9 @@ def add_sensors(load: Import, model: Any, names: Names) -> None:
                 cutoff=float(model.sensor_cutoff[i]),
                 noise=float(model.sensor_noise[i]),
             )
-        except ModelError as error:  # its target was left out, or it measures a joint that has no scalar coordinate
+        except (
+            ModelError
+        ) as error:  # its target was left out, or it measures a joint that has no scalar coordinate
             load.report.leave_out("sensor", name, f"left out: {error}")
             continue
         if late:
@@ -68,7 +72,9 @@ def _missing(kind: str) -> str:
 
 def _note(load: Import, kind: str) -> str:
     if kind in kinds.REACTION_KINDS and load.mechanism.springs:
-        return "without the pull of spatial tendons, which act from outside of the joint; MuJoCo counts them in"
+        return (
+            "without the pull of spatial tendons, which act from outside of the joint; MuJoCo counts them in"
+        )
     return ""
 
 
@@ -112,7 +118,9 @@ def _frame(model: Any, names: Names, kind: int, i: int) -> tuple[str, Pose] | st
         return names.bodies[i], Pose()
     if kind == int(objects.mjOBJ_BODY):
         return names.bodies[i], Pose.of(model.body_ipos[i], quaternion=model.body_iquat[i])
-    if kind == int(objects.mjOBJ_CAMERA) and int(model.cam_mode[i]) != int(mujoco.mjtCamLight.mjCAMLIGHT_FIXED):
+    if kind == int(objects.mjOBJ_CAMERA) and int(model.cam_mode[i]) != int(
+        mujoco.mjtCamLight.mjCAMLIGHT_FIXED
+    ):
         return "a camera that follows something is no frame of a body"
     tables = {
         int(objects.mjOBJ_SITE): "site",

@@ -58,8 +58,7 @@ REACTION_KINDS = ("force", "torque")
 FRAME_KINDS = tuple(
     kind
     for kind in SENSOR_KINDS
-    if kind
-    not in (*SCALAR_KINDS, *BALL_KINDS, *LENGTH_KINDS, *ACTUATOR_KINDS, *SUBTREE_KINDS, *GLOBAL_KINDS)
+    if kind not in (*SCALAR_KINDS, *BALL_KINDS, *LENGTH_KINDS, *ACTUATOR_KINDS, *SUBTREE_KINDS, *GLOBAL_KINDS)
 )
 # Those that may be measured in another frame than the world, those that need the accelerations, and those whose
 # entries are directions, which have no cutoff.

@@ -25,9 +25,7 @@ from sarrus.multibody.tree import GROUND, Node, Tree
 from sarrus.symbolic import stacked
 
 
-def sensor_values(
-    mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX
-) -> dict[str, ca.SX]:
+def sensor_values(mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p in its numbers."""
     measuring = _Measuring(mechanism, e, a, multipliers)
     return {name: _clipped(s, measuring.value(s)) for name, s in mechanism.sensors.items()}
@@ -250,9 +248,7 @@ class _Measuring:
         if s.kind == "force":
             return rotation.T @ force
         body = self.frames.placement(s.target)[0]
-        return rotation.T @ (
-            torque - cross(self.frames.point(s.target, s.pose.position).value - body, force)
-        )
+        return rotation.T @ (torque - cross(self.frames.point(s.target, s.pose.position).value - body, force))
 
     def _through_joint(self, body: str) -> tuple[ca.SX, ca.SX]:
         """Return torque about the origin of a body and force that it gets from its parent, world axes."""
