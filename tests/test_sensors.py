@@ -326,7 +326,7 @@ def test_more_errors() -> None:
     with pytest.raises(ModelError, match="cutoff must not be negative"):
         mechanism.add_sensor("s", "gyro", "rod", cutoff=-1.0)
     readings = sr.System(mechanism).sensors(sr.System(mechanism).neutral())
-    with pytest.raises(ArgumentError, match="unknown sensor 'imo'. Did you mean 'imu'"):
+    with pytest.raises(ArgumentError, match=r"unknown sensor 'imo'\. Did you mean 'imu'"):
         readings["imo"]
     assert "imo" not in readings
     own = sr.System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: v[0] ** 2)

@@ -1,8 +1,9 @@
 """Trajectories as xarray datasets, NetCDF files and CSV tables.
 
 One layout serves all: the dimensions time, coordinate, velocity, actuator, constraint and, where there are sensors,
-sensor, each with its labels; units as attributes and as label variables; status and records as attributes, the latter in JSON. The
-mechanism that moved, where there is one, is the text variable ``mechanism`` (`sarrus.mechanism.document`).
+sensor, each with its labels; units as attributes and as label variables; status and records as attributes, the latter
+in JSON. The mechanism that moved, where there is one, is the text variable ``mechanism``
+(`sarrus.mechanism.document`).
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ class Description:
     ``frames`` (body and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
     file, ``geoms`` the shapes that collide in a file: places for contacts, which are no part of the motion.
     ``time_step`` is the step [s] that the file asks for, if it does; `sarrus.simulate` takes it for fixed steps without
-    a number of their own. ``magnetic_field`` [T] is what magnetometers measure. ``integrator`` is what a file asks for by its name there; it is recorded only.
+    a number of their own. ``magnetic_field`` [T] is what magnetometers measure. ``integrator`` is what a file asks for,
+    by its name there; it is recorded only.
     """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:

@@ -17,7 +17,7 @@ from sarrus.mechanism.mjcf_actuators import add_actuators
 from sarrus.mechanism.mjcf_equalities import add_equalities
 from sarrus.mechanism.mjcf_forces import add_forces
 from sarrus.mechanism.mjcf_keyframes import add_keyframes
-from sarrus.mechanism.mjcf_names import Names
+from sarrus.mechanism.mjcf_names import Names, enum_name
 from sarrus.mechanism.mjcf_sensors import add_sensors
 from sarrus.mechanism.mjcf_shapes import add_geoms, shapes_of_bodies
 from sarrus.mechanism.mjcf_sources import survey_sources
@@ -54,10 +54,8 @@ def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     sources.compare(compiled.model)
     build(load, compiled)
     mechanism.time_step = float(compiled.model.opt.timestep)
-    integrator = compiled.model.opt.integrator
-    mechanism.integrator = (
-        mujoco.mjtIntegrator(int(integrator)).name.removeprefix("mjINT_").replace("EULER", "Euler")
-    )
+    name = enum_name(mujoco.mjtIntegrator, compiled.model.opt.integrator)
+    mechanism.integrator = {"euler": "Euler", "rk4": "RK4"}.get(name, name)
     mechanism.report.act(
         "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
     )

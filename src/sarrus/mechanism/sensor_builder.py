@@ -76,7 +76,8 @@ class SensorBuilder(Description):
             raise ModelError(f"{label}: a {kind} has no frame: leave pose and reference out", element=name)
         if reference is not None and kind not in kinds.RELATIVE_KINDS:
             raise ModelError(f"{label}: a {kind} has no reference frame", element=name)
-        own, terms = as_pose(pose, "pose", label), ()
+        terms: tuple[tuple[str, float], ...] = ()
+        own = as_pose(pose, "pose", label)
         other = as_pose(reference_pose, "reference_pose", label)
         if isinstance(target, Mapping):
             if kind not in kinds.LENGTH_KINDS:
@@ -125,7 +126,8 @@ class SensorBuilder(Description):
         if kind in kinds.SUBTREE_KINDS:
             self._body_or_world(target, label)
             return
-        what, valid = "target", ("",)
+        what = "target"
+        valid: tuple[str, ...] = ("",)
         if kind in kinds.BALL_KINDS:
             what, valid = "spherical joint", tuple(j.name for j in self.joints() if j.kind == "spherical")
         elif kind in kinds.LENGTH_KINDS:

@@ -40,8 +40,8 @@ def check_description(mechanism: Mechanism) -> None:
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
     for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
-                  mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms, mechanism.keyframes,
-                  mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
+                  mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms,
+                  mechanism.keyframes, mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
         _check_names(table)
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
@@ -99,11 +99,11 @@ def check_description(mechanism: Mechanism) -> None:
             force_limits=a.force_limits,
             activation=a.activation,
         )
-    for s in mechanism.sensors.values():
-        frame = s.kind in FRAME_KINDS
+    for sensor in mechanism.sensors.values():
+        pose = sensor.pose if sensor.kind in FRAME_KINDS else None
         twin.add_sensor(
-            s.name, s.kind, dict(s.terms) or s.target, pose=s.pose if frame else None, reference=s.reference,
-            reference_pose=s.reference_pose, cutoff=s.cutoff, noise=s.noise,
+            sensor.name, sensor.kind, dict(sensor.terms) or sensor.target, pose=pose, reference=sensor.reference,
+            reference_pose=sensor.reference_pose, cutoff=sensor.cutoff, noise=sensor.noise,
         )  # fmt: skip
     vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
     for key in mechanism.keyframes.values():

@@ -103,7 +103,8 @@ def _film(
     around: bool = False,
     t: Array | None = None,
 ) -> None:
-    """Write frames at configurations q (frames, nq) and times t (frames,), each with a note and its colour, ``ticks`` / 100 s apart.
+    """Write frames at configurations q (frames, nq) and times t (frames,), each with a note and its colour,
+    ``ticks`` / 100 s apart.
 
     ``around``: the last frame goes on with the first, tails included.
     """
