@@ -127,7 +127,7 @@ def test_builders_check_states() -> None:
     with pytest.raises(ArgumentError, match=r"unknown keyframe 'on'\. Did you mean 'one'"):
         system.keyframe("on")
     m.keyframes["three"] = np.zeros(2)  # type: ignore[assignment]
-    with pytest.raises(ModelError, match="keyframe 'three' must be a Keyframe.*add_keyframe"):
+    with pytest.raises(ModelError, match=r"keyframe 'three' must be a Keyframe.*add_keyframe"):
         sr.System(m)
 
 

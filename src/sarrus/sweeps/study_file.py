@@ -112,8 +112,8 @@ def _start(system: System, given: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ArgumentError(f"start: {name!r} must be a number, got {value!r}", element=name)
-    axes = read_axes(system, None, {name: [value] for name, value in values.items()})
-    for axis in axes.axes:
+    given_axes = {name: [value] for name, value in values.items()}
+    for axis in read_axes(system, None, given_axes).axes if values else ():
         if axis.kind == "p":
             system.parameters[axis.name] = values[axis.name]
         else:
