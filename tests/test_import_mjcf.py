@@ -68,9 +68,9 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         "keyframe",
         "home",
     ),
-    "keyframe-act": (
+    "keyframe-lost": (
         on_pair(
-            '<actuator><intvelocity name="u" joint="j" kp="1" actrange="-1 1"/></actuator>'
+            '<actuator><muscle name="u" joint="j" lengthrange="0 1"/></actuator>'
             '<keyframe><key name="home" act="0.5"/></keyframe>'
         ),
         "keyframe",

@@ -23,10 +23,12 @@ MODEL = f"""
       <body name="b">{INERTIA}<joint name="k" type="ball" range="0 40" frictionloss="0.2"/></body></body>
     <body name="f">{INERTIA}<freejoint name="fr"/></body>
   </worldbody>
-  <actuator><motor name="m" joint="j"/><position name="p" joint="j" kp="7"/></actuator>
+  <actuator><motor name="m" joint="j"/><position name="p" joint="j" kp="7"/>
+    <general name="w" joint="j" dyntype="filter" dynprm="0.1"/></actuator>
   <keyframe>
     <key name="rest" qpos="0.1 2 0 0 0 1 2 3 1 0 0 0"/>
-    <key name="fast" time="1.5" qpos="0.2 1 0 0 0 0 0 0 0 2 0 0" qvel="1 2 3 4 5 6 7 8 9 10" ctrl="0.5 -1"/>
+    <key name="fast" time="1.5" qpos="0.2 1 0 0 0 0 0 0 0 2 0 0" qvel="1 2 3 4 5 6 7 8 9 10"
+      act="0.7" ctrl="0.5 -1 0.25"/>
   </keyframe>
 </mujoco>"""
 
@@ -49,8 +51,8 @@ def test_a_keyframe_is_a_whole_state(file: Path) -> None:
     np.testing.assert_array_equal(fast.v, model.key_qvel[1])
     np.testing.assert_array_equal(fast.u, model.key_ctrl[1])
     np.testing.assert_array_equal(rest.v, np.zeros(10))
-    np.testing.assert_array_equal(rest.u, np.zeros(2))
-    np.testing.assert_array_equal(mechanism.keyframes["fast"].q, model.key_qpos[1])
+    np.testing.assert_array_equal(rest.u, np.zeros(3))
+    np.testing.assert_array_equal(mechanism.keyframes["fast"].q, [*model.key_qpos[1], 0.7])
     np.testing.assert_array_equal(rest.q[1:5], [1, 0, 0, 0])  # quaternions of length one
     np.testing.assert_array_equal(np.asarray(mechanism.keyframes["rest"]), mechanism.keyframes["rest"].q)
     again = from_json(to_json(mechanism)).keyframes["fast"]
@@ -63,10 +65,10 @@ def test_controls_go_by_name_and_lost_ones_are_named(tmp_path: Path) -> None:
         "<option ", '<option actuatorgroupdisable="1" '
     ))  # fmt: skip
     mechanism = sr.load(path)
-    assert list(mechanism.actuators) == ["p"]
-    np.testing.assert_array_equal(mechanism.keyframes["fast"].u, [-1])
+    assert list(mechanism.actuators) == ["p", "w"]
+    np.testing.assert_array_equal(mechanism.keyframes["fast"].u, [-1, 0.25])
     entry = next(e for e in mechanism.report if e.name == "fast")
-    assert (entry.outcome.value, entry.reason) == ("left out", "left out: ctrl of m, which is left out")
+    assert (entry.outcome.value, entry.reason) == ("left out", "left out: ctrl of m, which is not here")
 
 
 def test_recorded_numbers_are_listed_and_written_back(file: Path, tmp_path: Path) -> None:
@@ -86,6 +88,7 @@ def test_recorded_numbers_are_listed_and_written_back(file: Path, tmp_path: Path
         "jnt_limited",
         "key_qpos",
         "key_qvel",
+        "key_act",
         "key_ctrl",
         "key_time",
     ):
@@ -106,7 +109,7 @@ def test_the_command_line_starts_from_the_whole_keyframe(
     run = sr.Trajectory.load(out)
     assert run.t[0] == 1.5
     np.testing.assert_allclose(run.v[0], [3, *range(2, 11)], rtol=1e-12)
-    np.testing.assert_array_equal(run.u, np.tile([0.5, -1.0], (len(run.t), 1)))
+    np.testing.assert_array_equal(run.u, np.tile([0.5, -1.0, 0.25], (len(run.t), 1)))
 
 
 def test_builders_check_states() -> None:

@@ -124,6 +124,38 @@ def test_sensors_survive_json_and_mjcf(arm: Path, tmp_path: Path) -> None:
     assert_like_mujoco(written, mujoco.MjModel.from_xml_path(str(tmp_path / "again.xml")), 4)
 
 
+def test_forces_of_actuators_follow_their_activation(tmp_path: Path) -> None:
+    path = tmp_path / "lag.xml"
+    path.write_text("""
+<mujoco><worldbody><body><joint name="j"/><inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/></body></worldbody>
+  <actuator><position name="p" joint="j" kp="5" timeconst="0.1" gear="2" forcerange="-1 1"/></actuator>
+  <sensor><actuatorfrc actuator="p"/><jointactuatorfrc joint="j"/></sensor></mujoco>""")
+    system, model = sr.System(sr.load(path)), mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    for w in (0.1, 0.9):
+        data.qpos[:], data.act[:], data.ctrl[:] = 0.02, w, 0.5
+        mujoco.mj_forward(model, data)
+        np.testing.assert_allclose(system.sensors([0.02, w], [0.0], [0.5]).array, data.sensordata, atol=1e-13)
+
+
+def test_springs_between_points_go_past_the_cell_and_the_report_says_so(tmp_path: Path) -> None:
+    """A plate on a cell, held down by a spring to the ground: the cell carries weight and pull."""
+    path = tmp_path / "plate.xml"
+    path.write_text("""
+<mujoco><worldbody><site name="ground"/>
+  <body name="bob"><joint name="j"/><inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/></body>
+  <body name="plate" pos="0 0 1"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><site name="top"/></body>
+  </worldbody>
+  <tendon><spatial name="stay" stiffness="50" springlength="0.4"><site site="ground"/><site site="top"/></spatial></tendon>
+  <sensor><force name="cell" site="top"/><tendonpos tendon="stay"/></sensor></mujoco>""")
+    mechanism = sr.load(path)
+    readings = sr.System(mechanism).sensors([0.0])
+    np.testing.assert_allclose(readings["cell"], [0, 0, 2 * 9.81 + 50 * 0.6], atol=1e-12)
+    assert readings.array[3] == pytest.approx(1.0)
+    entry = next(e for e in mechanism.report if e.name == "cell")
+    assert "spatial tendons" in entry.reason
+
+
 def loop(*, closed: bool) -> sr.Mechanism:
     """A crank that carries a rod in a ball joint, a rope and a strut; the ball joint in the tree, or as a closure."""
     m = sr.Mechanism("loop")

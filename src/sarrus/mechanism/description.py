@@ -28,7 +28,7 @@ from sarrus.mechanism.elements import (
     UserForce,
 )
 from sarrus.mechanism.keyframe import Keyframe
-from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.pose import Array, Pose, vector
 from sarrus.mechanism.report import ImportReport
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 

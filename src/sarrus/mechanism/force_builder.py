@@ -140,7 +140,7 @@ class ForceBuilder(Description):
                 integrates = actuator.activation.kind == "integrator"
                 limits = actuator.activation.limits if integrates else actuator.limits
                 twin.actuators[name] = replace(actuator, limits=limits, activation=None)
-        twin.keyframes = {name: q[:kept] for name, q in self.keyframes.items()}
+        twin.keyframes = {name: replace(key, q=key.q[:kept]) for name, key in self.keyframes.items()}
         return twin
 
     def add_force(

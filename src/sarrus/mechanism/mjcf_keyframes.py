@@ -24,7 +24,12 @@ def add_keyframes(load: Import, model: Any, names: Names) -> None:
         if any(not _same(pose, load.mechanism.bodies[body].placement) for body, pose in poses):
             kept.append("mpos and mquat are recorded in its poses: drive the bodies there")
         load.mechanism.keyframes[name] = Keyframe(
-            name, np.concatenate([q, w]), v if v.any() else None, u if u.any() else None, float(model.key_time[key]), poses
+            name,
+            np.concatenate([q, w]),
+            v if v.any() else None,
+            u if u.any() else None,
+            float(model.key_time[key]),
+            poses,
         )
         if lost:
             load.report.leave_out("keyframe", name, f"left out: {', '.join(lost)}, which is not here")
