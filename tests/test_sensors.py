@@ -146,7 +146,8 @@ def test_springs_between_points_go_past_the_cell_and_the_report_says_so(tmp_path
   <body name="bob"><joint name="j"/><inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/></body>
   <body name="plate" pos="0 0 1"><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/><site name="top"/></body>
   </worldbody>
-  <tendon><spatial name="stay" stiffness="50" springlength="0.4"><site site="ground"/><site site="top"/></spatial></tendon>
+  <tendon><spatial name="stay" stiffness="50" springlength="0.4"><site site="ground"/><site site="top"/></spatial>
+  </tendon>
   <sensor><force name="cell" site="top"/><tendonpos tendon="stay"/></sensor></mujoco>""")
     mechanism = sr.load(path)
     readings = sr.System(mechanism).sensors([0.0])
