@@ -51,7 +51,7 @@ def _starts(name: str, runs: int) -> tuple[Case, Array, Array, Array | None]:
     """Return closed states, scattered, and what holds the quadruped up: four feet pinned, twelve motors."""
     made = case(name)
     system, rng = made.system, np.random.default_rng(0)
-    middle = np.array(made.mechanism.keyframes["symmetric"]) if name == "five_bar" else made.q
+    middle = np.array(made.mechanism.keyframes["symmetric"].q) if name == "five_bar" else made.q
     q = np.array([system.assemble(middle + 0.02 * rng.normal(size=system.nq)).q for _ in range(runs)])
     v = np.array([system.project_velocity(row, 0.1 * rng.normal(size=system.nv)) for row in q])
     held = (

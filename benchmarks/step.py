@@ -49,7 +49,7 @@ def rows(quick: bool) -> list[Row]:
 
 def _sarrus_batch(duration: float, steps: int) -> Callable[[], float]:
     system = case("five_bar").system
-    start = case("five_bar").mechanism.keyframes["symmetric"]
+    start = case("five_bar").mechanism.keyframes["symmetric"].q
 
     def run() -> float:
         motion = sr.simulate(system, start, duration=duration, dt=DT, every=steps, progress=False)

@@ -25,7 +25,7 @@ def main() -> None:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
     system = sr.System(mechanism)
-    start = mechanism.keyframes["symmetric"]
+    start = mechanism.keyframes["symmetric"].q
     trajectory = sr.simulate(system, start, duration=5.0, rtol=1e-12, atol=1e-12)
 
     figures = {

@@ -56,7 +56,7 @@ class SwingUp:
 def main() -> None:
     """Search, and compare with a constant push."""
     system = sr.System(sr.load(MODEL))
-    guess = -np.array(system.mechanism.keyframes["symmetric"])  # the mirror image hangs
+    guess = -np.array(system.mechanism.keyframes["symmetric"].q)  # the mirror image hangs
     rest = sr.equilibrium(system, guess).q
     task = SwingUp(system, rest)
 

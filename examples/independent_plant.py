@@ -52,7 +52,7 @@ def five_bar() -> Bench:
     """The two driven cranks turn by 25° and −20°."""
     mechanism = sr.load(FIVE_BAR)
     system = sr.System(mechanism)
-    q = np.array(system.assemble(mechanism.keyframes["symmetric"]).q)
+    q = np.array(system.assemble(mechanism.keyframes["symmetric"].q).q)
     cranks, goal = ["left", "right"], q[[0, 2]] + np.deg2rad([25.0, -20.0])
     path = trajectories.minimum_jerk(q[[0, 2]] + np.array([0.02, -0.01]), goal, TRAVEL)
     laws = {

@@ -125,7 +125,7 @@ def main() -> None:
     """Optimise, then replay the controls in the simulator."""
     mechanism = sr.load(MODEL)
     system = sr.System(mechanism)
-    start = np.array(sr.equilibrium(system, -mechanism.keyframes["symmetric"], stable=True).q)  # it hangs
+    start = np.array(sr.equilibrium(system, -mechanism.keyframes["symmetric"].q, stable=True).q)  # it hangs
     end = -start  # it stands: the mirror image
     climb = system.potential_energy(end) - system.potential_energy(start)
     at_full_torque = LIMIT * np.abs(end - start)[[0, 2]].sum()

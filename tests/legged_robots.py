@@ -25,7 +25,7 @@ def quadruped(coefficient: float = 0.6) -> tuple[sr.System, Array]:
     mechanism = sr.load("models/quadruped.xml")
     for leg in LEGS:
         mechanism.add_contact(leg, geom=leg, friction_coefficient=coefficient)
-    return sr.System(mechanism), np.array(mechanism.keyframes["stand"])
+    return sr.System(mechanism), np.array(mechanism.keyframes["stand"].q)
 
 
 def hopper(coefficient: float = 0.7) -> tuple[sr.System, Array]:

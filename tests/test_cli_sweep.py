@@ -71,7 +71,7 @@ def test_a_grid_is_that_of_the_library(folder: Path, capsys: pytest.CaptureFixtu
     expected = sr.sweep(
         sr.System(mechanism, parameters={"m": "link1.mass"}),
         {"m": [1.5, 2.5], "q.left": [2.0, 2.1, 2.2]},
-        q=mechanism.keyframes["symmetric"],
+        q=mechanism.keyframes["symmetric"].q,
         duration=0.05,
         outputs=["q", "energy.max"],
     )

@@ -109,7 +109,7 @@ def test_feedback_removes_what_the_model_gets_wrong(example) -> None:
 def test_motion_comes_first(example) -> None:
     """A five-bar has no motors to spare: the force is missed, the motion is not."""
     system = sr.System(sr.load("models/five_bar.xml"))
-    q: Array = system.assemble(system.mechanism.keyframes["symmetric"]).q
+    q: Array = system.assemble(system.mechanism.keyframes["symmetric"].q).q
     row = next(
         n for n, r in zip(system.constraint_names, system.constraint_jacobian(q)) if np.abs(r).max() > 0
     )

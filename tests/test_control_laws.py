@@ -37,7 +37,7 @@ def five_bar(every_joint: bool = False) -> State:
         for joint in ("left_elbow", "right_elbow"):
             mechanism.add_actuator(f"{joint}_motor", joint)
     system = sr.System(mechanism)
-    q = system.assemble(mechanism.keyframes["symmetric"]).q
+    q = system.assemble(mechanism.keyframes["symmetric"].q).q
     return system, q, system.project_velocity(q, np.array([0.4, -0.7, 0.3, 0.2]))
 
 
@@ -345,7 +345,7 @@ def test_a_model_may_differ_from_the_plant(example) -> None:
     assert_allclose(rest[1], -missing / 400.0, rtol=0.05)
     other = sr.System(sr.load("models/five_bar.xml"))
     with pytest.raises(ArgumentError, match="coordinate names"):
-        sr.simulate(other, other.mechanism.keyframes["symmetric"], control=mistaken, duration=0.1)
+        sr.simulate(other, other.mechanism.keyframes["symmetric"].q, control=mistaken, duration=0.1)
 
 
 def test_orientation_task_turns_a_free_body() -> None:

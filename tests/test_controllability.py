@@ -217,7 +217,7 @@ def test_every_choice_of_joints_of_the_five_bar() -> None:
     joints = ["left", "left_elbow", "right", "right_elbow"]
     mechanism = sr.load("models/five_bar.xml")
     system = sr.System(mechanism)
-    q = system.assemble(mechanism.keyframes["symmetric"]).q
+    q = system.assemble(mechanism.keyframes["symmetric"].q).q
     exact = sympy.Matrix(np.round(system.constraint_jacobian(q), 6).tolist()).applyfunc(sympy.nsimplify)
     basis = sympy.Matrix.hstack(*exact.nullspace())
     for chosen in (*combinations(joints, 1), *combinations(joints, 2)):

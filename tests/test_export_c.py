@@ -215,7 +215,7 @@ def test_steps_are_those_of_the_simulation(tmp_path, name: str) -> None:
 
 def test_a_step_that_fails_leaves_the_state(tmp_path) -> None:
     system = sr.System(sr.load(MODELS / "five_bar.xml"))
-    q = np.array(system.mechanism.keyframes["symmetric"])
+    q = np.array(system.mechanism.keyframes["symmetric"].q)
     compiled = exported(system, tmp_path, q, functions=["step"])
     given, v, t = q.copy(), np.full(4, 1e200), np.zeros(1)
     assert compiled.call("step", given, v, None, t, None, 1e-3) == Status.ILL_POSED
@@ -294,7 +294,7 @@ def test_inverse_dynamics(tmp_path) -> None:
 
 def test_parameters_are_inputs(tmp_path) -> None:
     system = sr.System(sr.load(MODELS / "five_bar.xml"), {"m": "link1.mass", "heavy_load": "link2.mass"})
-    q = np.array(system.mechanism.keyframes["symmetric"])
+    q = np.array(system.mechanism.keyframes["symmetric"].q)
     compiled = exported(system, tmp_path, q)
     header = compiled.export.files[1].read_text()
     assert "FIVE_BAR_P_HEAVY_LOAD = 1" in header
@@ -317,7 +317,7 @@ def test_the_example_is_built_by_make_and_runs_clean(tmp_path) -> None:
     """Everything at once under the sanitizers of gcc, by the Makefile that comes with it."""
     system = sr.System(sr.load(MODELS / "five_bar.xml"))
     functions = ["forward_dynamics", "inverse_dynamics", "terms", "step"]
-    q = np.array(system.mechanism.keyframes["symmetric"])
+    q = np.array(system.mechanism.keyframes["symmetric"].q)
     export = sr.export_c(system, tmp_path / "made", functions, "my five-bar")
     flags = "-O0 -Werror -DSECONDS=0.0 -fsanitize=address,undefined -fno-sanitize-recover=all"
     make = ["make", "-C", str(export.files[0].parent), f"CC={compiler()}", f"CFLAGS={flags}"]

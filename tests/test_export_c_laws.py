@@ -25,7 +25,7 @@ Case = tuple[control.Law, Array]
 
 def five_bar() -> tuple[sr.System, Array]:
     system = sr.System(sr.load("models/five_bar.xml"))
-    return system, np.array(system.mechanism.keyframes["symmetric"])
+    return system, np.array(system.mechanism.keyframes["symmetric"].q)
 
 
 def follow(t: Any) -> Any:

@@ -233,7 +233,7 @@ def test_an_imported_sdf_model_opens_in_mujoco(name: str, tmp_path: Path) -> Non
 def test_shapes_and_keyframes_are_written(tmp_path: Path) -> None:
     m = pendulum()
     m.world_shapes = (Shape("plane", np.zeros(3)),)
-    m.keyframes["up"] = np.array([np.pi])
+    m.add_keyframe("up", [np.pi])
     line = Shape("line", points=np.array([[0.0, 0, 0], [0, 0, -1], [0.2, 0, -1]]))
     kinds = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane")
     solid = [Shape(kind, np.array([0.1, 0.2, 0.3]), Pose.of((1, 2, 3))) for kind in kinds]
@@ -244,7 +244,7 @@ def test_shapes_and_keyframes_are_written(tmp_path: Path) -> None:
     assert not model.geom_contype.any()
     assert model.body_mass.sum() == 1.0
     again = load(tmp_path / "model.xml")
-    np.testing.assert_array_equal(again.keyframes["up"], m.keyframes["up"])
+    np.testing.assert_array_equal(again.keyframes["up"].q, m.keyframes["up"].q)
     assert len(again.bodies["hat"].shapes) == 2 + len(kinds)
 
 

@@ -19,7 +19,7 @@ MODELS = Path(__file__).resolve().parent.parent / "models"
 @pytest.fixture(scope="module")
 def five_bar() -> tuple[sr.System, np.ndarray]:
     mechanism = sr.load(MODELS / "five_bar.xml")
-    return sr.System(mechanism), mechanism.keyframes["symmetric"]
+    return sr.System(mechanism), mechanism.keyframes["symmetric"].q
 
 
 def four_bar(crank: float, coupler: float, rocker: float, ground: float) -> tuple[sr.System, np.ndarray]:

@@ -52,7 +52,7 @@ def case(name: str) -> Case:
     """Five-bar: hinges, a closure in space with a dead row. Foot: twelve rows of rank six, no actuators."""
     if name == "five_bar":
         system = sr.System(sr.load("models/five_bar.xml"))
-        q = system.assemble(system.mechanism.keyframes["symmetric"]).q
+        q = system.assemble(system.mechanism.keyframes["symmetric"].q).q
     else:
         module = load_example(name)
         system = sr.System(module.build())

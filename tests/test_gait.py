@@ -47,7 +47,7 @@ def law(system):
 
 
 def standing(system):
-    return np.array(system.mechanism.keyframes["stand"])
+    return np.array(system.mechanism.keyframes["stand"].q)
 
 
 def told(law, q, v, t):

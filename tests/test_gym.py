@@ -23,7 +23,7 @@ def system() -> sr.System:
 
 @pytest.fixture(scope="module")
 def start(system: sr.System) -> np.ndarray:
-    return np.array(system.mechanism.keyframes["symmetric"])
+    return np.array(system.mechanism.keyframes["symmetric"].q)
 
 
 def scattered(start: np.ndarray):

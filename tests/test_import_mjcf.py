@@ -63,11 +63,25 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     "frictionloss": (single('<joint name="j" frictionloss="0.1"/>'), "joint friction", "j"),
     "range": (single('<joint name="j" range="-10 20"/>'), "joint limits", "j"),
     "ball-range": (single('<joint name="j" type="ball" range="0 20"/>'), "joint limits", "j"),
-    "keyframe": (on_pair('<keyframe><key name="home" qpos="1 2"/></keyframe>'), "keyframe", "home"),
-    "keyframe-more": (
-        on_pair('<keyframe><key name="home" qpos="1 2" qvel="1 0"/></keyframe>'),
+    "keyframe": (
+        on_pair('<keyframe><key name="home" time="3" qpos="1 2" qvel="1 0"/></keyframe>'),
         "keyframe",
         "home",
+    ),
+    "keyframe-lost": (
+        on_pair(
+            '<actuator><muscle name="u" joint="j" lengthrange="0 1"/></actuator>'
+            '<keyframe><key name="home" act="0.5"/></keyframe>'
+        ),
+        "keyframe",
+        "home",
+    ),
+    "keyframe-mocap": (
+        world(
+            '<body name="hand" mocap="true"/>' + PAIR, '<keyframe><key name="up" mpos="0 0 1"/></keyframe>'
+        ),
+        "keyframe",
+        "up",
     ),
     "connect": (
         on_pair('<equality><connect name="c" site1="s" site2="r"/></equality>'),
@@ -220,7 +234,8 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "contact": (single('<joint name="j"/><geom size="0.1"/>'), "contact geometry", "1 geoms"),
     "pair": (on_pair('<contact><exclude body1="a" body2="b"/></contact>'), "contact exclude", "1"),
-    "sensor": (on_pair('<sensor><jointpos joint="j"/></sensor>'), "sensor", "1"),
+    "sensor": (on_pair('<sensor><jointpos joint="j"/></sensor>'), "sensor", "sensor_0"),
+    "sensor-contact": (on_pair('<sensor><touch name="sole" site="m"/></sensor>'), "sensor", "sole"),
     "camera": (world(PAIR + '<camera name="c"/>'), "camera", "1"),
     "light": (world(PAIR + "<light/>"), "light", "1"),
     "material": (on_pair('<asset><material name="steel"/></asset>'), "material", "1"),

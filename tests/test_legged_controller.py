@@ -236,7 +236,7 @@ def test_settings_and_parameters_take_part_at_once() -> None:
         system = sr.System(mechanism, parameters={"load": "trunk.mass"})
         system.parameters["load"] = load
         task = control.Task(control.centre_of_mass("z"), height, 100, 20, name="height")
-        return control.LeggedController(system, [task]), np.array(mechanism.keyframes["stand"])
+        return control.LeggedController(system, [task]), np.array(mechanism.keyframes["stand"].q)
 
     law, q = made(12.0, 0.40)
     v = np.zeros(law.system.nv)

@@ -45,7 +45,7 @@ def rich() -> Mechanism:
     mechanism.add_actuator("motor", one, limits=(-np.inf, 7.0))
     body = next(iter(mechanism.bodies))
     mechanism.add_contact("touch", body, point=(0.1, 0.2, 0.3), friction="stick")
-    mechanism.keyframes["here"] = system.neutral()
+    mechanism.add_keyframe("here", system.neutral())
     mechanism.world_shapes = (sr.Shape("line", points=np.arange(6.0).reshape(2, 3) / 7, file=None),)
     mechanism.report.leave_out("joint", one, "for the test")
     return mechanism
@@ -89,7 +89,7 @@ def test_a_trajectory_file_brings_the_mechanism(tmp_path: Path) -> None:
     mechanism = sr.load(MODELS / "five_bar.xml")
     system = sr.System(mechanism, parameters={"m": "link2.mass"})
     system.parameters["m"] = 4.0
-    run = sr.simulate(system, mechanism.keyframes["symmetric"], duration=0.01, dt=1e-3)
+    run = sr.simulate(system, mechanism.keyframes["symmetric"].q, duration=0.01, dt=1e-3)
     loaded = sr.Trajectory.load(run.save(tmp_path / "run.nc"))
     assert loaded.system is None
     assert loaded.mechanism is not None

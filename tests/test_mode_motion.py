@@ -23,7 +23,7 @@ def hanging() -> sr.LinearSystem:
     """The five-bar at its stable equilibrium: a swing and a symmetric mode."""
     mechanism = sr.load(MODELS / "five_bar.xml")
     system = sr.System(mechanism)
-    return sr.linearize(system, sr.equilibrium(system, -mechanism.keyframes["symmetric"], stable=True).q)
+    return sr.linearize(system, sr.equilibrium(system, -mechanism.keyframes["symmetric"].q, stable=True).q)
 
 
 @pytest.mark.parametrize("mode", range(4))

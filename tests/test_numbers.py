@@ -17,7 +17,7 @@ from sarrus.numbers import real_array
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"
 MECHANISM = sr.load(MODEL)
-START = MECHANISM.keyframes["symmetric"]
+START = MECHANISM.keyframes["symmetric"].q
 
 
 @pytest.fixture(scope="module")

@@ -258,7 +258,9 @@ def test_a_loaded_model_has_parameters_too() -> None:
         lambda j: replace(j, damping=(0.7,)) if j.name == joint else j,
     )
     direct.gravity = np.array([*mechanism.gravity[:2], -1.62])
-    assert_same(system, System(direct), 1, q=system.assemble(mechanism.keyframes["symmetric"][: system.nq]).q)
+    assert_same(
+        system, System(direct), 1, q=system.assemble(mechanism.keyframes["symmetric"].q[: system.nq]).q
+    )
 
 
 @pytest.mark.parametrize("name", ["front_loader", "leg_four_bar", "quadruped"])

@@ -69,7 +69,7 @@ def five_bar():
 
 @pytest.fixture(scope="module")
 def symmetric(five_bar):
-    return five_bar.mechanism.keyframes["symmetric"]
+    return five_bar.mechanism.keyframes["symmetric"].q
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ MODELS = Path(__file__).parent.parent / "models"
 @pytest.fixture(scope="module")
 def five_bar() -> Trajectory:
     mechanism = sr.load(MODELS / "five_bar.xml")
-    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=0.8, dt=1e-3)
+    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=0.8, dt=1e-3)
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def test_other_forces_do_not_chatter(force: object) -> None:
 
 def test_a_joint_of_a_loop_that_sticks() -> None:
     mechanism = sr.load(FIVE_BAR)
-    system, q = sr.System(mechanism), mechanism.keyframes["symmetric"]
+    system, q = sr.System(mechanism), mechanism.keyframes["symmetric"].q
     found = sr.simulate(
         system,
         q,
@@ -116,7 +116,7 @@ def mapped(array: object) -> bool:
 
 
 def test_records_go_to_a_file_and_come_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"]
+    system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"].q
     options: dict[str, object] = {"duration": 2.0, "dt": 1e-3, "error_estimate": False}
     expected = sr.simulate(system, q, **options)  # type: ignore[arg-type]
     monkeypatch.setattr(recorder, "_IN_MEMORY", 1e5)
@@ -144,7 +144,7 @@ def test_a_full_disk_ends_a_run_and_keeps_it(monkeypatch: pytest.MonkeyPatch) ->
             return place
 
     monkeypatch.setattr(recorder.tempfile, "TemporaryFile", lambda **_: Full())
-    system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"]
+    system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"].q
     found = sr.simulate(system, q, duration=2.0, dt=1e-3, throw=False)
     assert found.status is sr.Status.STEP_LIMIT
     assert spilled

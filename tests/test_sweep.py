@@ -176,7 +176,7 @@ def test_own_equations_run_here_but_cannot_travel():
 
 
 def test_laws_run_here_but_cannot_travel(system, tmp_path):
-    start = np.array(system.mechanism.keyframes["symmetric"])
+    start = np.array(system.mechanism.keyframes["symmetric"].q)
 
     def held(stiffness: float, **options: object) -> xr.Dataset:
         law = sr.control.ComputedTorque(

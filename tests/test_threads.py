@@ -192,7 +192,7 @@ def test_forward_dynamics_with_inputs_of_its_own() -> None:
     """Different q, v, u and tau, beside projections and law calls on the same system."""
     mechanism = sr.load("models/five_bar.xml")
     system = sr.System(mechanism)
-    q0 = system.assemble(mechanism.keyframes["symmetric"]).q
+    q0 = system.assemble(mechanism.keyframes["symmetric"].q).q
     rng = np.random.default_rng(0)
     numbers = [(rng.standard_normal(system.nv), rng.standard_normal(system.nu)) for _ in range(64)]
 
@@ -245,7 +245,7 @@ def test_views_with_parameters_of_their_own() -> None:
 def test_functions_are_compiled_once_however_many_ask() -> None:
     mechanism = sr.load("models/five_bar.xml")
     system = sr.System(mechanism)
-    q = np.array(mechanism.keyframes["symmetric"])
+    q = np.array(mechanism.keyframes["symmetric"].q)
     found = side_by_side(lambda k: (system.forward_dynamics(q, np.zeros(system.nv), throw=False).a,), THREADS)
     assert all(same(found[0], other) for other in found)
     names = ("mass_matrix", "bias_force", "energy", "jacobian")

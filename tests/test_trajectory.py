@@ -202,7 +202,7 @@ def test_interpolation_meets_the_samples_and_refuses_other_times() -> None:
 def test_a_simulated_motion_survives_its_file(tmp_path: Path) -> None:
     mechanism = sr.load(Path(__file__).parent.parent / "models" / "five_bar.xml")
     system = sr.System(mechanism)
-    trajectory = sr.simulate(system, mechanism.keyframes["symmetric"], duration=0.8, dt=1e-3)
+    trajectory = sr.simulate(system, mechanism.keyframes["symmetric"].q, duration=0.8, dt=1e-3)
     loaded = Trajectory.load(trajectory.save(tmp_path / "run.nc"))
     assert_same(trajectory, loaded)
     assert loaded.system is None

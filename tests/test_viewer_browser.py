@@ -128,7 +128,7 @@ def test_joints_are_where_the_camera_and_the_kinematics_say(browser: Any) -> Non
 @pytest.mark.slow
 def test_a_run_plays_and_marks_its_passages(browser: Any) -> None:
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
-    run = sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=1.0, dt=1e-3)
+    run = sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=1.0, dt=1e-3)
     assert run.passages
     with (
         sr.view(run, open_browser=False, port=8330) as viewer,
@@ -154,7 +154,7 @@ def test_a_run_plays_and_marks_its_passages(browser: Any) -> None:
 @pytest.mark.slow
 def test_an_exported_page_opens_from_its_file(browser: Any, tmp_path: Path) -> None:
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
-    path = sr.render(mechanism, tmp_path / "five_bar.html", q=mechanism.keyframes["symmetric"])
+    path = sr.render(mechanism, tmp_path / "five_bar.html", q=mechanism.keyframes["symmetric"].q)
     assert path.stat().st_size < 1.2e6
     with open_page(browser, path.as_uri()) as (page, complaints):
         page.wait_for_selector("canvas", timeout=60000)

@@ -31,7 +31,7 @@ FIVE_BAR = ROOT / "models" / "five_bar.xml"
 @pytest.fixture(scope="module")
 def five_bar() -> tuple[sr.System, np.ndarray]:
     mechanism = sr.load(FIVE_BAR)
-    return sr.System(mechanism), mechanism.keyframes["symmetric"]
+    return sr.System(mechanism), mechanism.keyframes["symmetric"].q
 
 
 @pytest.fixture(scope="module")
@@ -187,14 +187,14 @@ def test_the_readout_says_what_mobility_says(five_bar: tuple[sr.System, np.ndarr
     assert [name for name, _, _ in state.forces] == ["tips.x", "tips.z"]
     assert state.residual < 1e-14
     assert "tips.y" in state.html()
-    assert "∞ (singular)" in read(system, system.mechanism.keyframes["collinear"]).html()  # type: ignore[union-attr]
+    assert "∞ (singular)" in read(system, system.mechanism.keyframes["collinear"].q).html()  # type: ignore[union-attr]
 
 
 # --- pictures --------------------------------------------------------------------------------------
 
 
 def test_the_nearest_surface_is_seen_at_the_pixel_that_the_camera_says() -> None:
-    view = Drawing(sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"]).view
+    view = Drawing(sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"].q).view
     camera = frame(np.array([-1.0, -1, -1]), np.array([1.0, 1, 1]), view, 1.5)
     canvas = Canvas(camera, 300, 200, (255, 255, 255), 2)
     red = meshes.box([0.5, 0.5, 0.5])
@@ -215,7 +215,7 @@ def test_the_nearest_surface_is_seen_at_the_pixel_that_the_camera_says() -> None
 
 
 def test_a_transparent_solid_shows_one_surface_and_what_is_behind() -> None:
-    view = Drawing(sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"]).view
+    view = Drawing(sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"].q).view
     canvas = Canvas(frame(-np.ones(3), np.ones(3), view, 1.0), 64, 64, (255, 255, 255), 1)
     box = meshes.box([0.5, 0.5, 0.5])
     canvas.draw([Triangles(box.vertices, box.faces, (0, 0, 0), 0.5, lit=False)])

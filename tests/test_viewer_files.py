@@ -23,7 +23,7 @@ FIVE_BAR = Path(__file__).resolve().parent.parent / "models" / "five_bar.xml"
 @pytest.fixture(scope="module")
 def run() -> sr.Trajectory:
     mechanism = sr.load(FIVE_BAR)
-    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=0.5, dt=1e-3)
+    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=0.5, dt=1e-3)
 
 
 def test_a_picture_of_a_saved_run_needs_nothing_else(run: sr.Trajectory, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def layouts() -> dict[str, tuple[sr.System, Array]]:
         [upward[0], upward[0] + upward[1], upward[2] + upward[3] - np.pi, upward[2] - np.pi]
     )
     return {
-        "middle, world axes": (sr.System(loaded), loaded.keyframes["symmetric"]),
+        "middle, world axes": (sr.System(loaded), loaded.keyframes["symmetric"].q),
         "middle, axes of link 2": (sr.System(five_bar.build()), upward),
         "right support, world axes": (sr.System(chain()), np.diff(inclination, prepend=0.0)),
     }
@@ -312,7 +312,9 @@ def main() -> None:
     }
     spread = rounding()
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
-    everything = compare(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=5.0, progress=True)
+    everything = compare(
+        sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=5.0, progress=True
+    )
     claims(system, fall, comparison, found, spread)
     write("release", release_table(fall))
     write("methods", methods_table(comparison))

@@ -25,7 +25,7 @@ def main() -> None:
     """Write every picture beside this file."""
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
     system = sr.System(mechanism)
-    start = mechanism.keyframes["symmetric"]
+    start = mechanism.keyframes["symmetric"].q
     fall = sr.simulate(system, start, duration=5.0, dt=1e-3)
     save(passage_picture(system, fall), "five_bar.png")
     save(fall.plot(), "history.png")

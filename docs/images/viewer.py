@@ -25,7 +25,7 @@ def main() -> None:
     """Write the pictures beside this file."""
     assert shutil.which("chromium"), "this needs a Chromium"
     mechanism = sr.load(ROOT / "models" / "five_bar.xml")
-    fall = sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=5.0, dt=1e-3)
+    fall = sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=5.0, dt=1e-3)
     with (
         sr.view(fall, open_browser=False, port=8600) as viewer,
         open_browser() as browser,

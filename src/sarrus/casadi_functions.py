@@ -80,7 +80,8 @@ def casadi_function(
     kinetic_energy        q, v, t, p        T [J]
     potential_energy      q, t, p           V [J]
     rate                  q, v, p           q̇ (nq,)
-    body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body
+    body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body;
+                                            q, t, p where a body is driven
     ===================== ================= ===================================================================
 
     The first two solve the constrained equations as straight-line expressions, without a decision about the rank:
@@ -141,7 +142,7 @@ def _placements(system: System) -> ca.Function:
         "positions": ca.vertcat(*(place[:3].T for place in flat)),
         "rotations": ca.vertcat(*(ca.reshape(place[3:], 3, 3).T for place in flat)),
     }
-    return _function("body_placements", _symbols(system, "qp"), outputs)
+    return _function("body_placements", _symbols(system, "qtp" if tree.driven else "qp"), outputs)
 
 
 class _Place:

@@ -85,7 +85,7 @@ def info(
 
 
 @app.command(
-    help="Simulate a model without control and print how it went. "
+    help="Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. "
     "Velocities that are not given follow from the closures. With --assemble, coordinates given with --set "
     "keep their values if the loops can close so."
 )
@@ -135,14 +135,16 @@ def simulate(
     )
     prefetch()
     system = sarrus.System(mechanism)
-    q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
+    start = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
     failed = False
     written = []
     with interrupts.held():
         trajectory = sarrus.simulate(
             system,
-            q,
-            v,
+            start.q,
+            start.v,
+            t0=start.t,
+            control=start.control,
             duration=duration,
             dt=dt,
             method=method_name(method),
@@ -158,7 +160,7 @@ def simulate(
             except (SarrusError, OSError) as error:
                 _complain(error)
                 failed = True
-    print_run(trajectory, notes, written)
+    print_run(trajectory, start.remarks, written)
     if failed:
         raise typer.Exit(2)
     if not trajectory.status.ok:

@@ -81,11 +81,13 @@ def compare(
         model, loops=loops, strict=False if lenient else None, floating_base=floating_base
     )
     system = sarrus.System(mechanism)
-    q, v, notes = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
+    start = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
     comparison = run_all(
         system,
-        q,
-        v,
+        start.q,
+        start.v,
+        t0=start.t,
+        control=start.control,
         duration=duration,
         formulations=[name.strip() for name in formulations.split(",")],
         dt=dt,
@@ -98,7 +100,7 @@ def compare(
     )
     out = console()
     out.print(comparison)
-    for note in notes:
+    for note in start.remarks:
         out.print(f"note     {note}", markup=False)
     _save(comparison, output, csv)
     if not any(run.status.ok for run in comparison.trajectories.values()):

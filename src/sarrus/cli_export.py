@@ -20,7 +20,9 @@ def c(
     model: Model,
     function: Annotated[
         list[str] | None,
-        typer.Option(help="forward_dynamics (default), inverse_dynamics, terms or step; repeatable."),
+        typer.Option(
+            help="forward_dynamics (default), inverse_dynamics, terms, step or sensors; repeatable."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Directory; by default NAME_c beside you.")
@@ -42,7 +44,7 @@ def c(
     from sarrus.system import System
 
     system = System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base))
-    q = None if keyframe is None else initial_state(system, keyframe, [], [], False)[0]
+    q = None if keyframe is None else initial_state(system, keyframe, [], [], False).q
     folder = output or Path(f"{identifier(name or system.name)}_c")
     written = export_c(system, folder, function or None, name, q=q)
     out = console()

@@ -1,13 +1,15 @@
-"""The initial state of a simulation from the options of the command line."""
+"""The state from which the command line begins: a keyframe or the reference pose, and what options change."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.errors import ArgumentError, unknown_name
+from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -17,42 +19,60 @@ _OPEN = 1e-5  # a start that is open by more is an error [m, rad]
 _MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a word [m, rad]
 
 
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a run begins: coordinates, velocities, controls that are held, time [s], and remarks for the user."""
+
+    q: Array
+    v: Array
+    u: Array
+    t: float
+    remarks: list[str]
+
+    @property
+    def control(self) -> Callable[..., list[float]] | None:
+        """A law that holds the controls; None where they are zero."""
+        held = self.u.tolist()
+        return (lambda q, v, t: held) if any(held) else None
+
+
 def initial_state(
     system: System,
     keyframe: str | None,
     coordinates: Sequence[str],
     velocities: Sequence[str],
     assemble: bool,
-) -> tuple[Array, Array, list[str]]:
-    """Return q, v and remarks for the user.
+) -> Start:
+    """Return the state that the options ask for.
 
-    q starts at the keyframe, or at the reference pose; ``coordinates`` ("name=value") change it; with
+    It starts at the keyframe, or at rest in the reference pose; ``coordinates`` ("name=value") change q; with
     ``assemble`` the loops are closed, the changed coordinates held if that is possible. ``velocities``
-    are met exactly; the others are the smallest that the constraints allow. Velocities that contradict
-    the constraints are an error, or with ``assemble`` projected.
+    are met exactly; the others are the nearest to those of the start that the constraints allow. Velocities that
+    contradict the constraints are an error, or with ``assemble`` projected.
     """
-    q = _start(system, keyframe)
+    key = _start(system, keyframe)
+    q = np.array(key.q)
+    v, u, t = np.array(key.v, dtype=float), np.array(key.u, dtype=float), key.t
     given = _assignments(coordinates, "coordinate", system.coordinate_names)
     for k, value in given.items():
         q[k] = value
     remarks: list[str] = []
     if assemble:
-        q, remarks = _assembled(system, q, list(given))
-    _require_closed(system, q)
+        q, remarks = _assembled(system, q, t, list(given))
+    _require_closed(system, q, t)
+    if u.any():
+        remarks = [*remarks, f"the controls of keyframe {keyframe!r} are held"]
     wanted = _assignments(velocities, "velocity", system.velocity_names)
     if not wanted:
-        return q, np.zeros(system.nv), remarks
-    v, remark = _completed(system, q, wanted, assemble)
-    return q, v, [*remarks, *remark]
+        return Start(q, v, u, t, remarks)
+    v, remark = _completed(system, q, v, t, wanted, assemble)
+    return Start(q, v, u, t, [*remarks, *remark])
 
 
-def _start(system: System, keyframe: str | None) -> Array:
+def _start(system: System, keyframe: str | None) -> Keyframe:
     if keyframe is None:
-        return np.array(system.neutral())
-    keyframes = system.mechanism.keyframes if system.mechanism else {}
-    if keyframe not in keyframes:
-        raise ArgumentError(unknown_name("keyframe", keyframe, keyframes), element=keyframe, valid=keyframes)
-    return np.array(keyframes[keyframe], dtype=float)
+        return Keyframe("", system.neutral(), np.zeros(system.nv), np.zeros(system.nu))
+    return system.keyframe(keyframe)
 
 
 def _assignments(texts: Sequence[str], kind: str, names: Sequence[str]) -> dict[int, float]:
@@ -74,14 +94,14 @@ def _assignments(texts: Sequence[str], kind: str, names: Sequence[str]) -> dict[
     return values
 
 
-def _assembled(system: System, q: Array, held: list[int]) -> tuple[Array, list[str]]:
+def _assembled(system: System, q: Array, t: float, held: list[int]) -> tuple[Array, list[str]]:
     names = [system.coordinate_names[k] for k in held]
     locked = [name if system.velocity_indices(name) else name.rpartition(".")[0] for name in names]
-    closed = system.assemble(q, locked=locked, throw=not locked)
+    closed = system.assemble(q, locked=locked, t=t, throw=not locked)
     if closed.status.ok:
         return np.array(closed.q), []
     if locked:
-        closed = system.assemble(q)
+        closed = system.assemble(q, t=t)
     moved = [
         f"assembly moved {name} from {q[k]:.6g} to {closed.q[k]:.6g}"
         for k, name in zip(held, names)
@@ -90,8 +110,8 @@ def _assembled(system: System, q: Array, held: list[int]) -> tuple[Array, list[s
     return np.array(closed.q), moved
 
 
-def _require_closed(system: System, q: Array) -> None:
-    residual = np.abs(system.constraint_residual(q))
+def _require_closed(system: System, q: Array, t: float) -> None:
+    residual = np.abs(system.constraint_residual(q, t))
     if residual.max(initial=0.0) > _OPEN:
         row = system.constraint_names[int(np.argmax(residual))]
         raise ArgumentError(
@@ -101,15 +121,17 @@ def _require_closed(system: System, q: Array) -> None:
         )
 
 
-def _completed(system: System, q: Array, wanted: dict[int, float], assemble: bool) -> tuple[Array, list[str]]:
-    """Return the least velocity that has the wanted components and satisfies A v = b."""
+def _completed(
+    system: System, q: Array, near: Array, t: float, wanted: dict[int, float], assemble: bool
+) -> tuple[Array, list[str]]:
+    """Return the velocity nearest to ``near`` that has the wanted components and satisfies A v = b."""
     zero = np.zeros(system.nv)
     indices, values = list(wanted), np.array(list(wanted.values()))
     v = zero.copy()
     v[indices] = values
-    rows = np.concatenate([system.constraint_jacobian(q, v=v), np.eye(system.nv)[indices]])
-    target = np.concatenate([-system.velocity_residual(q, zero), values])
-    v = np.linalg.lstsq(rows, target, rcond=1e-9)[0]
+    rows = np.concatenate([system.constraint_jacobian(q, t, v), np.eye(system.nv)[indices]])
+    target = np.concatenate([-system.velocity_residual(q, zero, t), values])
+    v = near + np.linalg.lstsq(rows, target - rows @ near, rcond=1e-9)[0]
     worst = int(np.argmax(np.abs(v[indices] - values)))
     miss = np.abs(rows @ v - target).max()
     if miss < 1e-9 * (1.0 + np.abs(values).max()):
@@ -121,5 +143,5 @@ def _completed(system: System, q: Array, wanted: dict[int, float], assemble: boo
             "give fewer, or --assemble to take the nearest that they allow",
             element=name,
         )
-    v = np.array(system.project_velocity(q, v))
+    v = np.array(system.project_velocity(q, v, t))
     return v, [f"the constraints changed velocity {name} from {values[worst]:g} to {v[indices[worst]]:.6g}"]

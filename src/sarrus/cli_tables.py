@@ -89,6 +89,8 @@ def print_info(system: System, path: Path) -> None:
     out.print()
     if mechanism.actuators:
         out.print(f"actuators  {escape(', '.join(mechanism.actuators))}")
+    if mechanism.sensors:
+        out.print(f"sensors    {escape(', '.join(mechanism.sensors))}")
     if mechanism.keyframes:
         out.print(f"keyframes  {escape(', '.join(mechanism.keyframes))}")
     out.print(f"[bold]import[/]  {escape(mechanism.report.headline())}")

@@ -103,5 +103,4 @@ def _shown(
     system = sarrus.System(mechanism)
     if keyframe is None and not coordinates and not assemble:
         return system, {}
-    q, _, _ = initial_state(system, keyframe, coordinates, [], assemble)
-    return system, {"q": q}
+    return system, {"q": initial_state(system, keyframe, coordinates, [], assemble).q}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,6 +11,7 @@ from sarrus.characteristic import characteristic
 from sarrus.compiled import CompiledEquations
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, unknown_name
+from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import body_placements
@@ -81,6 +84,27 @@ class Evaluations:
             q[list(self.equations.quaternions)] = 1.0
             return q
         return self.mechanism.reference()
+
+    def keyframe(self, name: str) -> Keyframe:
+        """Return a keyframe of the mechanism, q with unit quaternions, v and u with zeros where it has none.
+
+        `ArgumentError` for an unknown name and for a keyframe that does not fit joints or actuators that were added
+        after it.
+        """
+        known = self.mechanism.keyframes if self.mechanism else {}
+        if name not in known:
+            raise ArgumentError(unknown_name("keyframe", name, known), element=name, valid=known)
+        key = known[name]
+        v, u = (
+            np.zeros(size) if values is None else self.checked(values, size, what).copy()
+            for values, size, what in ((key.v, self.nv, "v"), (key.u, self.nu, "u"))
+        )
+        return replace(key, q=read_only(self.normalized(key.q)), v=read_only(v), u=read_only(u))
+
+    @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Names of the sensors of the mechanism, in the order of their readings."""
+        return tuple(self.mechanism.sensors) if self.mechanism else ()
 
     # --- quantities of the equations ---------------------------------------------------------------
 
@@ -159,8 +183,11 @@ class Evaluations:
                 element=names[0].removesuffix(".activation"),
             )
 
-    def body_placements(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``."""
+    def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
+        """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.
+
+        ``t`` matters where bodies are driven.
+        """
         mechanism, tree = self.mechanism, self.equations.tree
         if mechanism is None or tree is None:
             raise ArgumentError(
@@ -169,7 +196,7 @@ class Evaluations:
         native = self.compiled.named(
             "placements", lambda: {"x": body_placements(tree, mechanism.bodies, self.equations.q)}
         )
-        flat = native(self.pack(q)).reshape(-1, 12)
+        flat = native(self.pack(q, t=t)).reshape(-1, 12)
         return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())
 
     def evaluate(

@@ -57,7 +57,7 @@ def five_bar() -> Mechanism:
         mechanism.add_joint(f"{side}_elbow", "revolute", upper, lower, axis=(0, -1, 0), parent_pose=(1, 0, 0))
         mechanism.add_actuator(f"{side}_motor", side)
     mechanism.add_closure("tips", "point", "left_lower", "right_lower", pose1=(1.5, 0, 0), pose2=(1.5, 0, 0))
-    mechanism.keyframes["symmetric"] = np.array(_SYMMETRIC)
+    mechanism.add_keyframe("symmetric", _SYMMETRIC)
     return mechanism
 
 

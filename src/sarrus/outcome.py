@@ -52,6 +52,7 @@ def trajectory_of(loop: Integration, system: System, seconds: float, failure: Ex
         steps=int(loop.state[run.STEPS]),
         rejected=int(loop.state[run.REJECTED]),
         wall_seconds=seconds,
+        parameters={name: s.parameters[name] for name in s.equations.design_parameters},
         system=s,
     )
 

@@ -1,8 +1,9 @@
 """Trajectories as xarray datasets, NetCDF files and CSV tables.
 
-One layout serves all: the dimensions time, coordinate, velocity, actuator and constraint, each with its
-labels; units as attributes and as label variables; status and records as attributes, the latter in JSON. The
-mechanism that moved, where there is one, is the text variable ``mechanism`` (`sarrus.mechanism.document`).
+One layout serves all: the dimensions time, coordinate, velocity, actuator, constraint and, where there are sensors,
+sensor, each with its labels; units as attributes and as label variables; status and records as attributes, the latter
+in JSON. The mechanism that moved, where there is one, is the text variable ``mechanism``
+(`sarrus.mechanism.document`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from sarrus.mechanism.mechanism import Mechanism
+    from sarrus.sensing import Readings
 
 FORMAT = "sarrus trajectory 1"
 _KEPT = "the trajectory is still in memory"
@@ -44,6 +46,7 @@ ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
     "residual": {"long_name": "largest position closure residual", "units": "m or rad"},
     "error": {"long_name": "estimated relative error of the coordinates", "units": "1"},
 }
+SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint")
 UNITS = ("coordinate", "velocity", "constraint")
@@ -76,7 +79,8 @@ def mechanism_text(trajectory: Trajectory) -> str | None:
 
     system, mechanism = trajectory.system, trajectory.mechanism
     if mechanism is None and system is not None and system.mechanism is not None:
-        mechanism = system.current_mechanism()
+        values = {**system.parameters, **trajectory.parameters}
+        mechanism = system.driven.apply(system.mechanism, values)
     return None if mechanism is None else to_json(mechanism)
 
 
@@ -92,9 +96,20 @@ def contents(trajectory: Trajectory) -> dict[str, Variable]:
     for dimension in UNITS:
         if units := getattr(trajectory, f"{dimension}_units"):
             found[f"{dimension}_unit"] = Variable((dimension,), _text(units))
+    if readings := _readings(trajectory):
+        found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
+        found["sensor"] = Variable(("sensor",), _text(readings.labels))
+        found["sensor_unit"] = Variable(("sensor",), _text(readings.units))
     if (text := mechanism_text(trajectory)) is not None:
         found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
     return found
+
+
+def _readings(trajectory: Trajectory) -> Readings | None:
+    """Return what the sensors read; None where no mechanism is known."""
+    known = trajectory.mechanism is not None
+    known = known or (trajectory.system is not None and trajectory.system.mechanism is not None)
+    return trajectory.sensors if known else None
 
 
 def to_xarray(trajectory: Trajectory) -> xr.Dataset:
@@ -102,7 +117,9 @@ def to_xarray(trajectory: Trajectory) -> xr.Dataset:
     import xarray as xr
 
     parts = {name: (v.dimensions, v.values, dict(v.attributes)) for name, v in contents(trajectory).items()}
-    labels = {name: parts.pop(name) for name in list(parts) if name not in (*DIMENSIONS, "mechanism")}
+    labels = {
+        name: parts.pop(name) for name in list(parts) if name not in (*DIMENSIONS, "sensors", "mechanism")
+    }
     return xr.Dataset(parts, coords=labels, attrs=attributes(trajectory))
 
 
@@ -111,6 +128,8 @@ def save(trajectory: Trajectory, path: str | Path) -> Path:
     path = checked_path(path, (".nc",), "a trajectory is saved as NetCDF")
     variables = contents(trajectory)
     sizes = {"time": len(trajectory.t), **{d: len(trajectory.names(d)) for d in LABELS}}
+    if "sensor" in variables:
+        sizes["sensor"] = len(variables["sensor"].values)
     labels = " ".join(name for name in variables if name.endswith("_unit"))
     facts = {"coordinates": labels, **attributes(trajectory)}
     netcdf.save(path, sizes, variables, facts, kept=_KEPT)
@@ -136,6 +155,8 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
     for dimension in UNITS:
         if f"{dimension}_unit" in variables:
             fields[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
+    if "sensors" in variables:
+        fields["readings"] = variables["sensors"].values
     # Older files know nothing of determined_until.
     known = {key: kind for key, kind in SCALARS.items() if key in facts or key != "determined_until"}
     fields |= {key: kind(facts[key]) for key, kind in known.items()}
@@ -181,6 +202,11 @@ def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
         suffixes = [f" [{unit}]" if unit else "" for unit in units.get(key, ())] or [""] * len(names)
         headers += [f"{key} {name}{suffix}" for name, suffix in zip(names, suffixes)]
         columns += list(value.T)
+    if readings := _readings(trajectory):
+        headers += [
+            f"{label} [{unit}]" if unit else label for label, unit in zip(readings.labels, readings.units)
+        ]
+        columns += list(readings.array.T)
     blocks = range(0, len(trajectory.t), _ROWS)
     form = ",".join("%d" if column.dtype.kind == "i" else "%.17g" for column in columns) + "\n"
     rows = (zip(*(column[k : k + _ROWS].tolist() for column in columns)) for k in blocks)

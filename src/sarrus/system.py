@@ -25,6 +25,7 @@ from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targ
 from sarrus.numbers import real_array
 from sarrus.options import Options
 from sarrus.rounding import only_rounding
+from sarrus.sensing import Readings, read
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
 
@@ -383,6 +384,21 @@ class System(Evaluations):
         names = ("mass_matrix", "bias_force", "passive_force", "non_ideal", "jacobian", "constraint_bias")
         numbers = all(np.isfinite(self.compiled.function(name)(x)).all() for name in names)
         return Status.ILL_POSED if numbers else Status.NOT_FINITE
+
+    def sensors(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        u: ArrayLike | None = None,
+        t: float = 0.0,
+        tau: ArrayLike | None = None,
+    ) -> Readings:
+        """Return what the sensors of the mechanism read at a state, by name; `Mechanism.add_sensor` lists the kinds.
+
+        Where one of them measures accelerations or forces, forward dynamics is solved, and its errors are raised.
+        Readings of forces that redundant constraints leave open are named in ``undetermined``.
+        """
+        return read(self, q, v, u, t, tau)
 
     def inverse_dynamics(
         self,

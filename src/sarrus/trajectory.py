@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sarrus.mechanism.mechanism import Mechanism
+    from sarrus.sensing import Readings
     from sarrus.system import System
     from sarrus.viewer.server import Viewer
 
@@ -70,6 +72,8 @@ class Trajectory:
     steps, rejected : accepted and rejected steps of the integrator. wall_seconds : time the run took,
         without the estimate of its error.
     system : the `System` that moved; None for a trajectory from a file, where `moved_system` makes it.
+    parameters : values of the system's parameters in the run, but for those that switch constraints.
+    readings : of a trajectory from a file, what the sensors read (T, entries), where the file holds it; see `sensors`.
     mechanism : of a trajectory from a file, the mechanism that moved, with the parameters that it had when the file
         was written; None where the file holds none (equations of one's own, files older than that).
     """
@@ -103,6 +107,8 @@ class Trajectory:
     rejected: int = 0
     wall_seconds: float = 0.0
     determined_until: float = np.inf
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    readings: Array | None = None
     system: System | None = field(default=None, compare=False)
     mechanism: Mechanism | None = field(default=None, compare=False)
 
@@ -162,6 +168,19 @@ class Trajectory:
 
             object.__setattr__(self, "system", System(self.mechanism))
         return self.system
+
+    @property
+    def sensors(self) -> Readings:
+        """What the sensors of the mechanism read, by name: arrays (time, size), evaluated when first asked for.
+
+        Forces and accelerations are those of the run, from the recorded ``a`` and ``multipliers``.
+        """
+        found = self.__dict__.get("_sensors")
+        if found is None:
+            from sarrus.sensing import read_run
+
+            found = self.__dict__["_sensors"] = read_run(self)
+        return found
 
     # --- files -------------------------------------------------------------------------------------
 

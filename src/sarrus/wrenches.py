@@ -38,8 +38,10 @@ class ContactWrench:
     centre_of_pressure: Array | None
 
 
-def contact_wrench(system: System, patch: str, q: ArrayLike, multipliers: ArrayLike) -> ContactWrench:
-    """Return the wrench of a contact patch at q from the multipliers (nc,) of a solve there.
+def contact_wrench(
+    system: System, patch: str, q: ArrayLike, multipliers: ArrayLike, t: float = 0.0
+) -> ContactWrench:
+    """Return the wrench of a contact patch at (q, t) from the multipliers (nc,) of a solve there.
 
     `ForwardDynamics.multipliers`, a row of ``Trajectory.multipliers`` or of a law's answer; impulses, such as
     ``Impact.impulse``, give the impulsive wrench [N s, N m s]. How the contacts of a patch share the load is not
@@ -58,7 +60,7 @@ def contact_wrench(system: System, patch: str, q: ArrayLike, multipliers: ArrayL
             f"{system.name}: {unknown_name('contact patch', patch, valid)}", element=patch, valid=valid
         )
     given = system.checked(multipliers, system.nc, "multipliers")
-    placed = (Pose(p, r) for p, r in zip(*system.body_placements(q)))
+    placed = (Pose(p, r) for p, r in zip(*system.body_placements(q, t)))
     poses = dict(zip(mechanism.bodies, placed))
     contacts = [mechanism.contacts[name] for name in mechanism.patches[patch].contacts]
     plane = contacts[0]

@@ -144,7 +144,7 @@ def faults_of(page: str, names: tuple[str, ...]) -> list[str]:
 def a_run() -> Any:
     """Return a short run of a mechanism with two degrees of freedom and a loop."""
     mechanism = sr.load(MODEL)
-    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"], duration=0.02, dt=1e-3)
+    return sr.simulate(sr.System(mechanism), mechanism.keyframes["symmetric"].q, duration=0.02, dt=1e-3)
 
 
 def renamed(names: tuple[str, ...]) -> Any:

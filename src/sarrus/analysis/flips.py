@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from sarrus.system import System
 
 
-def flipped(system: System, q: Array) -> tuple[str, ...]:
-    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions at q."""
+def flipped(system: System, q: Array, t: float = 0.0) -> tuple[str, ...]:
+    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions."""
     if system.mechanism is None:
         return ()
     closures = [c for c in system.mechanism.closures.values() if "n1" in CLOSURE_ROWS[c.kind]]
     if not closures:
         return ()
-    _, rotations = system.body_placements(q)
+    _, rotations = system.body_placements(q, t)
     turn = {WORLD: np.eye(3), **dict(zip(system.mechanism.bodies, rotations))}
     return tuple(c.name for c in closures if (turn[c.body1] @ c.axis1) @ (turn[c.body2] @ c.axis2) < 0.0)

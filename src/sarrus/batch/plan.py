@@ -140,7 +140,7 @@ class Plan:
         if known is None or known[0] != key:
             frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
             neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
-            others = (s.assemble(q, t=self.t0, throw=False) for q in frames if not neutral.status.ok)
+            others = (s.assemble(key.q, t=self.t0, throw=False) for key in frames if not neutral.status.ok)
             closed = next((other for other in others if other.status.ok), neutral)
             known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, self.t0)
         return known[1]

@@ -16,15 +16,17 @@ from sarrus.c_export.inverse_entry import InverseDynamics
 from sarrus.c_export.law_entry import LawEntry, settings_of
 from sarrus.c_export.names import prefix_of
 from sarrus.c_export.plan import Natives, SystemPlan
+from sarrus.c_export.sensors_entry import Sensors
 from sarrus.c_export.writing import write_files
 from sarrus.control.law import Law
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
+from sarrus.sensing import needs_accelerations, sensors_of
 from sarrus.system import System
 
-FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "law")
+FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "sensors", "law")
 # Those that read their state from the array x of the workspace.
-_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step")
+_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def export_c(
         and are an error.
     functions : sequence of str, optional
         Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
-        k, S, φ, ψ, A, γ, N v), step (RK4 with projection). Of a law also: law (default).
+        k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (what they read; where some measure accelerations
+        or forces it brings forward_dynamics along). Of a law also: law (default).
     name : str, optional
         Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
         ``model_`` where C has that name already.
@@ -101,6 +104,8 @@ def export_c(
     law = source if isinstance(source, Law) else None
     system = source.system if isinstance(source, Law) else source
     wanted = _checked(functions, law is not None)
+    if "sensors" in wanted and "forward_dynamics" not in wanted and needs_accelerations(sensors_of(system)):
+        wanted = ("forward_dynamics", *wanted)
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if law is not None and (q is not None or not law._ready):
@@ -120,6 +125,8 @@ def export_c(
             entry = Terms(plan, natives)
         elif function == "step":
             entry = Step(plan)
+        elif function == "sensors":
+            entry = Sensors(plan, natives)
         elif function == "law":
             assert law is not None
             entry = LawEntry(law, natives)

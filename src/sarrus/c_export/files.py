@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.c_export.entries import Code, Entry, state_functions
 from sarrus.c_export.functions import HELPERS, Kernels
-from sarrus.c_export.names import comment, macros, note
+from sarrus.c_export.names import comment, enumeration, note
 from sarrus.c_export.plan import Member, Natives, constant_array
 from sarrus.c_export.writing import MARK
 from sarrus.codegen.c_source import c_number
@@ -90,7 +90,7 @@ class Contents:
             ("Settings of the law.", "SETTING", tuple(self.settings), ("",) * len(self.settings)),
         ):
             if names:
-                parts.append(_enumeration(title, f"{upper}_{prefix}", names, units))
+                parts.append(enumeration(title, f"{upper}_{prefix}", names, units))
         if s.parameters:
             values = ", ".join(c_number(value) for value in s.parameters.values())
             parts.append(f"#define {upper}_PARAMETERS {{{values}}}\n")
@@ -260,14 +260,6 @@ clean:
 
 .PHONY: clean
 """
-
-
-def _enumeration(title: str, prefix: str, names: Sequence[str], units: Sequence[str]) -> str:
-    lines = []
-    for k, (macro, own, unit) in enumerate(zip(macros(prefix, names), names, units)):
-        comma = "," if k + 1 < len(names) else ""
-        lines.append(f"    {macro} = {k}{comma} /* {comment(own)}{f' [{unit}]' if unit else ''} */")
-    return f"{note(title)}\nenum {{\n" + "\n".join(lines) + "\n};\n"
 
 
 def _structure(name: str, members: tuple[tuple[str, str], ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sarrus.errors import ArgumentError
 from sarrus.printable import printable
@@ -104,3 +104,12 @@ def note(text: str, indent: str = "") -> str:
             line = f"{line} {word}".strip()
     lines.append(line)
     return f"{indent}/* " + f"\n{indent} * ".join(lines) + " */"
+
+
+def enumeration(title: str, prefix: str, names: Sequence[str], units: Sequence[str]) -> str:
+    """Return an enumeration of C with a macro for each name, counting from zero."""
+    lines = []
+    for k, (macro, own, unit) in enumerate(zip(macros(prefix, names), names, units)):
+        comma = "," if k + 1 < len(names) else ""
+        lines.append(f"    {macro} = {k}{comma} /* {comment(own)}{f' [{unit}]' if unit else ''} */")
+    return f"{note(title)}\nenum {{\n" + "\n".join(lines) + "\n};\n"

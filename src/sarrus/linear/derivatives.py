@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,9 @@ from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.linear.activations import by_inputs
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.dynamics import bias_force
-from sarrus.multibody.kinematics import Motion, cross, forward_kinematics
+from sarrus.multibody.kinematics import accelerated, forward_kinematics
 from sarrus.multibody.numbers import stacked_numbers
-from sarrus.multibody.tree import GROUND, Tree
+from sarrus.multibody.tree import Tree
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -125,21 +125,4 @@ def _inertial_force(system: System, a: ca.SX) -> ca.SX:
 def inverse_dynamics_force(tree: Tree, q: ca.SX, v: ca.SX, a: ca.SX) -> ca.SX:
     """Return M a + h by the recursive Newton–Euler algorithm (Featherstone 2008, table 5.1), armature included."""
     armature = stacked_numbers([x for node in tree.nodes for x in node.armature])
-    return bias_force(tree, _accelerated(tree, forward_kinematics(tree, q, v), a)) + armature * a
-
-
-def _accelerated(tree: Tree, motions: list[Motion], a: ca.SX) -> list[Motion]:
-    """Return the motions with the accelerations of the joints added to their spatial accelerations."""
-    out: list[Motion] = []
-    added: list[tuple[ca.SX, ca.SX]] = []
-    still = ca.SX.zeros(3), ca.SX.zeros(3)
-    for node, m in zip(tree.nodes, motions):
-        angular, linear = still if node.parent == GROUND else added[node.parent]
-        own = a[node.iv : node.iv + node.nv]
-        here = (
-            m.rotation.T @ angular + m.s_angular @ own,
-            m.rotation.T @ (linear + cross(angular, m.position)) + m.s_linear @ own,
-        )
-        added.append(here)
-        out.append(replace(m, angular_bias=m.angular_bias + here[0], linear_bias=m.linear_bias + here[1]))
-    return out
+    return bias_force(tree, accelerated(tree, forward_kinematics(tree, q, v), a)) + armature * a

@@ -60,7 +60,7 @@ class RecursivePieces:
 
     def __init__(self, system: System) -> None:
         assert system.mechanism is not None
-        e, tree = system.equations, build_tree(system.mechanism)
+        e, tree = system.equations, build_tree(system.mechanism, system.equations.t)
         self._tree = TreePartials(tree, e.q, e.v)
         self._rows = RowPartials(system.mechanism, tree, e, self._tree)
         self._outer = _Outer(system)
@@ -107,6 +107,8 @@ class DifferentiatedPieces:
 def pieces_of(system: System) -> Pieces:
     """Return what needs fewer instructions: the recursion wherever there is a tree (docs/decisions/0007)."""
     mechanism = system.mechanism
+    own = system.equations.tree
     tree = mechanism is not None and mechanism.velocity_names() == system.velocity_names
-    # The recursion takes the numbers of the description as they are.
-    return DifferentiatedPieces(system) if not tree or system.driven.drives else RecursivePieces(system)
+    # The recursion takes the numbers of the description as they are, and a ground at rest.
+    moving = bool(system.driven.drives) or (own is not None and bool(own.driven))
+    return DifferentiatedPieces(system) if not tree or moving else RecursivePieces(system)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import (
     WORLD,
     Actuator,
@@ -26,8 +27,10 @@ from sarrus.mechanism.elements import (
     SpringDamper,
     UserForce,
 )
+from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Array, Pose, vector
 from sarrus.mechanism.report import ImportReport
+from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 
 
 class Description:
@@ -36,13 +39,15 @@ class Description:
     ``frames`` (body and pose in it) are the sites of an MJCF file, the joints of a URDF file and the frames of an SDF
     file, ``geoms`` the shapes that collide in a file: places for contacts, which are no part of the motion.
     ``time_step`` is the step [s] that the file asks for, if it does; `sarrus.simulate` takes it for fixed steps without
-    a number of their own.
+    a number of their own. ``magnetic_field`` [T] is what magnetometers measure. ``integrator`` is what a file asks for,
+    by its name there; it is recorded only.
     """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = str(name)
         self.gravity = vector(gravity, 3, "gravity", self.name)
         self.time_step: float | None = None
+        self.integrator = ""
         self.closures: dict[str, Closure] = {}
         self.couplings: dict[str, Coupling] = {}
         self.contacts: dict[str, Contact] = {}
@@ -52,7 +57,10 @@ class Description:
         self.actuators: dict[str, Actuator] = {}
         self.forces: dict[str, UserForce] = {}
         self.world_shapes: tuple[Shape, ...] = ()
-        self.keyframes: dict[str, Array] = {}
+        self.sensors: dict[str, Sensor] = {}
+        self.magnetic_field = np.array(MAGNETIC_FIELD)
+        self.driven_bodies: dict[str, DrivenBody] = {}
+        self.keyframes: dict[str, Keyframe] = {}
         self.frames: dict[str, tuple[str, Pose]] = {}
         self.geoms: dict[str, Geom] = {}
         self.report = ImportReport()
@@ -126,6 +134,13 @@ class Description:
                     f"body {body.name!r} has no joint: attach it with add_joint, 'fixed' or 'free' at "
                     "the least",
                     element=body.name,
+                )
+        for name, keyframe in self.keyframes.items():
+            if not isinstance(keyframe, Keyframe):
+                raise ModelError(
+                    f"keyframe {name!r} must be a Keyframe, got {type(keyframe).__name__}: add it with "
+                    "add_keyframe(name, q, v, u, t)",
+                    element=name,
                 )
         if not any(True for _ in self.joints()):
             raise ModelError(f"mechanism {self.name!r} has no movable joint", element=self.name)

@@ -2,7 +2,8 @@
 
 Mechanisms are plain data, so one rule does for all elements: a dataclass becomes ``{class name: fields}``, an array
 ``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. A `UserForce` is a
-Python function and cannot be written; the mechanism read again has an entry for it in its report.
+Python function and cannot be written, nor can the motion of a driven body; the mechanism read again has an entry for
+each in its report.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ import numpy as np
 
 from sarrus.errors import ArgumentError, SarrusError
 from sarrus.mechanism import elements
+from sarrus.mechanism.driven_body import DrivenBody
+from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.report import Entry, ImportReport, Outcome
+from sarrus.mechanism.sensor import Sensor
 from sarrus.mechanism.validation import check_description, check_fields
 
 FORMAT = "sarrus mechanism 1"
 
 _CLASSES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (*vars(elements).values(), Pose, ImportReport, Entry)
+    for kind in (*vars(elements).values(), DrivenBody, Keyframe, Sensor, Pose, ImportReport, Entry)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
@@ -32,9 +36,16 @@ _LISTS = {("ImportReport", "entries")}  # the only fields that are lists; all ot
 
 
 def to_json(mechanism: Mechanism) -> str:
-    """Return the description of a mechanism as JSON; user forces are named, their functions left out."""
+    """Return the description of a mechanism as JSON; Python functions are left out, and named."""
     data = {name: value for name, value in vars(mechanism).items() if name not in _OWN}
-    document = {"format": FORMAT, "lost_forces": list(mechanism.forces), "data": _encode(data)}
+    data["driven_bodies"] = {name: DrivenBody(name) for name in mechanism.driven_bodies}
+    moving = [name for name, body in mechanism.driven_bodies.items() if body.function is not None]
+    document = {
+        "format": FORMAT,
+        "lost_forces": list(mechanism.forces),
+        "lost_motions": moving,
+        "data": _encode(data),
+    }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -46,6 +57,7 @@ def from_json(text: str) -> Mechanism:
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
         data, lost = _decode(document["data"]), list(map(str, document["lost_forces"]))
+        still = list(map(str, document.get("lost_motions", [])))
         for name, value in data.items():
             usual = getattr(mechanism, name)
             if name in _OWN or not isinstance(
@@ -54,6 +66,9 @@ def from_json(text: str) -> Mechanism:
                 raise ValueError(f"{name} cannot be {value!r}")
         vars(mechanism).update(data)
         mechanism._owners = {j.name: b.name for b in mechanism._bodies.values() for j in b.joints}
+        for name, key in mechanism.keyframes.items():
+            if isinstance(key, np.ndarray):  # files of before hold coordinates alone
+                mechanism.keyframes[name] = Keyframe(name, key)
         check_description(mechanism)
     except ArgumentError:
         raise
@@ -62,6 +77,10 @@ def from_json(text: str) -> Mechanism:
     for name in lost:
         mechanism.report.leave_out(
             "user force", name, "a Python function, which a file cannot hold: left out"
+        )
+    for name in still:
+        mechanism.report.leave_out(
+            "driven body", name, "its motion is a Python function, which a file cannot hold: it stays still"
         )
     return mechanism
 

@@ -92,6 +92,8 @@ class Joint:
     ``damping`` and ``armature`` hold one entry per degree of freedom where they are tuples.
     ``actuator_force_limits`` [N, N m] bound the sum of the actuators' forces on a joint of one degree of freedom.
     ``pitch`` is the advance per turn of a screw [m]: translation = pitch × angle / 2π.
+    ``friction``, the dry friction per degree of freedom [N, N m], and ``largest_angle``, how far a spherical joint may
+    turn away from the identity [rad], are recorded; they do not act.
     """
 
     name: str
@@ -107,6 +109,8 @@ class Joint:
     damping: tuple[float, ...] = ()
     armature: tuple[float, ...] = ()
     actuator_force_limits: tuple[float, float] | None = None
+    friction: tuple[float, ...] = ()
+    largest_angle: float | None = None
 
     @property
     def nq(self) -> int:
@@ -363,10 +367,12 @@ class UserForce:
     """A force given by a function of CasADi vectors (q, v, t).
 
     With a ``body``: the force [N] in world axes on ``point`` of that body (function returns 3 entries).
-    Without: the generalized force, nv entries.
+    Without: the generalized force, nv entries. ``through_joints`` says of a force on a body that it stands for what
+    actuators of the joints do, as gravity compensation does: sensors of force at joints feel the load in full.
     """
 
     name: str
     function: Callable[[Any, Any, Any], Any]
     body: str | None = None
     point: Array = field(default_factory=lambda: np.zeros(3))
+    through_joints: bool = False

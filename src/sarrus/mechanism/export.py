@@ -23,12 +23,15 @@ from sarrus.mechanism.export_document import Document, numbers, place
 from sarrus.mechanism.export_equalities import add_closures, add_couplings
 from sarrus.mechanism.export_forces import add_actuators, add_springs
 from sarrus.mechanism.export_joints import exported_joints
+from sarrus.mechanism.export_keyframes import add_keyframes
+from sarrus.mechanism.export_sensors import add_sensors
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose, clean, perpendicular_to, quaternion_of_rotation, scalar
 
 # MuJoCo refuses moving bodies with less mass [kg] or smaller moments of inertia [kg m²].
 _SMALLEST = 1e-15
 _LINE_RADIUS = 0.005
+INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 
 
 def write_mjcf(
@@ -51,8 +54,8 @@ def write_mjcf(
     All numbers are written with full precision. Point and weld closures become ``connect`` and ``weld``
     between sites, a revolute closure two connects on its axis, a constant distance a tendon equality; all
     of them are soft in MuJoCo, and those that are off at the start have active="false". Limits, only
-    recorded here, are enforced by MuJoCo. Shapes are drawn and touch nothing; a mesh is written if its
-    file exists.
+    recorded here, are enforced by MuJoCo, and dry friction acts there. Shapes are drawn and touch nothing; a mesh is
+    written if its file exists. Driven bodies become mocap bodies at their placement; how they move is not in the file.
 
     Errors: `UnsupportedElementError`, naming the element, for what MJCF cannot say: a screw joint, other
     kinds of closure, most couplings of three coordinates, contacts as said above, user forces, moving bodies
@@ -75,6 +78,8 @@ def write_mjcf(
     option = SubElement(root, "option", {"gravity": numbers(mechanism.gravity)})
     if mechanism.time_step is not None:
         option.set("timestep", repr(mechanism.time_step))
+    if mechanism.integrator in INTEGRATORS:
+        option.set("integrator", mechanism.integrator)
     world = SubElement(root, "worldbody")
     document = Document(mechanism, root, {WORLD: world}, {WORLD: Pose()})
     _add_shapes(document, world, mechanism.world_shapes, moving=False)
@@ -89,11 +94,8 @@ def write_mjcf(
     add_actuators(document)
     if contacts == "geoms":
         add_contacts(document, moving, radius)
-    joined = sum(joint.nq for joint in mechanism.joints())  # then come the activations
-    for name, q in mechanism.keyframes.items():
-        key = SubElement(document.section("keyframe"), "key", {"name": name, "qpos": numbers(q[:joined])})
-        if len(q) > joined:
-            key.set("act", numbers(q[joined:]))
+    add_keyframes(document)
+    add_sensors(document)
     _check_with_mujoco(mechanism, root)
     indent(root)
     with beside(Path(path), kept="the mechanism is still in memory") as partial:
@@ -103,6 +105,8 @@ def write_mjcf(
 def _add_body(document: Document, body: Body, moving: bool) -> None:
     parent = document.bodies[body.parent]
     element = SubElement(parent, "body", {"name": body.name})
+    if body.name in document.mechanism.driven_bodies:
+        element.set("mocap", "true")
     pose, joints = exported_joints(body)
     place(element, pose)
     document.bodies[body.name] = element

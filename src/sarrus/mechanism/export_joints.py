@@ -33,6 +33,7 @@ class ExportedJoint:
     damping: float = 0.0
     armature: float = 0.0
     actuator_force_limits: tuple[float, float] | None = None
+    friction: float = 0.0
 
     def element(self) -> Element:
         """Return the ``<joint>`` element."""
@@ -51,6 +52,8 @@ class ExportedJoint:
             element.set("actuatorfrclimited", "true")
         for attribute in ("stiffness", "damping", "armature"):
             element.set(attribute, repr(float(getattr(self, attribute))))
+        if self.friction:
+            element.set("frictionloss", repr(self.friction))
         return element
 
 
@@ -100,6 +103,7 @@ def _scalar_joints(joint: Joint) -> list[ExportedJoint]:
             damping=joint.damping[k],
             armature=joint.armature[k],
             actuator_force_limits=joint.actuator_force_limits,
+            friction=_friction(joint)[k],
         )
         for k, (kind, axis) in enumerate(parts)
     ]
@@ -127,7 +131,13 @@ def _ball(joint: Joint, offset: int = 0) -> ExportedJoint:
         stiffness=joint.stiffness,
         damping=_only(joint, "damping", joint.damping[offset:]),
         armature=_only(joint, "armature", joint.armature[offset:]),
+        friction=_only(joint, "friction", _friction(joint)[offset:]),
+        limits=None if joint.largest_angle is None else (0.0, joint.largest_angle),
     )
+
+
+def _friction(joint: Joint) -> tuple[float, ...]:
+    return joint.friction or (0.0,) * joint.nv
 
 
 def _only(joint: Joint, what: str, values: Sequence[float]) -> float:
@@ -149,7 +159,8 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
     at_rest = joint.stiffness == 0.0 or np.allclose(
         joint.spring_reference, joint.reference, rtol=0.0, atol=1e-12
     )
-    single = len(set(joint.damping)) == 1 and len(set(joint.armature)) == 1 and not any(joint.limits)
+    single = all(len(set(x)) == 1 for x in (joint.damping, joint.armature, _friction(joint)))
+    single = single and not any(joint.limits)
     if body.parent == WORLD and at_rest and single:
         pose = Pose.of(position, quaternion=quaternion)
         return pose, [
@@ -162,6 +173,7 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
                 stiffness=joint.stiffness,
                 damping=joint.damping[0],
                 armature=joint.armature[0],
+                friction=_friction(joint)[0],
             )
         ]
     slides = [
@@ -177,6 +189,7 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
             spring_reference=joint.spring_reference[k],
             damping=joint.damping[k],
             armature=joint.armature[k],
+            friction=_friction(joint)[k],
         )
         for k in range(3)
     ]

@@ -140,7 +140,7 @@ class ForceBuilder(Description):
                 integrates = actuator.activation.kind == "integrator"
                 limits = actuator.activation.limits if integrates else actuator.limits
                 twin.actuators[name] = replace(actuator, limits=limits, activation=None)
-        twin.keyframes = {name: q[:kept] for name, q in self.keyframes.items()}
+        twin.keyframes = {name: replace(key, q=key.q[:kept]) for name, key in self.keyframes.items()}
         return twin
 
     def add_force(
@@ -150,10 +150,12 @@ class ForceBuilder(Description):
         *,
         body: str | None = None,
         point: ArrayLike = (0.0, 0.0, 0.0),
+        through_joints: bool = False,
     ) -> UserForce:
         """Add a force function(q, v, t) of CasADi vectors, compiled into the equations.
 
         With ``body``: force [N] in world axes on ``point`` (body axes). Without: nv generalized forces.
+        ``through_joints``: a force on a body stands for what its joints do; matters to sensors of force alone.
         """
         self._fresh(name, "force", self.forces)
         label = f"force {name!r}"
@@ -161,6 +163,6 @@ class ForceBuilder(Description):
             raise ModelError(f"{label}: function must be callable as function(q, v, t)", element=name)
         if body is not None:
             self._body(body, label)
-        force = UserForce(name, function, body, vector(point, 3, "point", label))
+        force = UserForce(name, function, body, vector(point, 3, "point", label), through_joints)
         self.forces[name] = force
         return force

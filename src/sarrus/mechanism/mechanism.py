@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from sarrus.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
 from sarrus.mechanism.contact_builder import ContactBuilder
+from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import (
     COORDINATE_LABELS,
     JOINT_KINDS,
@@ -23,10 +24,12 @@ from sarrus.mechanism.elements import (
     Shape,
 )
 from sarrus.mechanism.force_builder import ForceBuilder
+from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector, vector
+from sarrus.mechanism.sensor_builder import SensorBuilder
 
 
-class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
+class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
@@ -41,7 +44,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
     MuJoCo's order; so are the coordinates.
 
     Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``ContactBuilder`` unilateral contacts,
-    ``ForceBuilder`` forces, and ``Description`` holds the data and reads it.
+    ``ForceBuilder`` forces, ``SensorBuilder`` sensors, and ``Description`` holds the data and reads it.
     """
 
     def add_body(
@@ -102,6 +105,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         damping: float | Sequence[float] = 0.0,
         armature: float | Sequence[float] = 0.0,
         actuator_force_limits: tuple[float, float] | None = None,
+        friction: float | Sequence[float] = 0.0,
+        largest_angle: float | None = None,
     ) -> Joint:
         """Attach ``child`` to ``parent`` ("world" is the ground) by a joint.
 
@@ -122,6 +127,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
             freedom [N, N m] (MuJoCo's actuatorfrcrange).
+        friction : dry friction [N, N m], likewise. Recorded: it does not act yet.
+        largest_angle : how far a spherical joint may turn away from the identity [rad], positive. Recorded.
 
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
         alone places it. A body that already hangs on another parent is closed with `add_closure`.
@@ -138,6 +145,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
             as_pose(parent_pose, "parent_pose", label),
             as_pose(child_pose, "child_pose", label),
         )
+        if child in self.driven_bodies:
+            raise ModelError(f"{label}: body {child!r} is driven and cannot have joints", element=name)
         series = body.attached
         if series and (parent != body.parent or parent_pose is not None):
             raise ModelError(
@@ -174,6 +183,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
             damping=checks.per_dof(damping, nv, "damping", label),
             armature=checks.per_dof(armature, nv, "armature", label),
             actuator_force_limits=_force_limits(actuator_force_limits, nv, label),
+            friction=checks.per_dof(friction, nv, "friction", label),
+            largest_angle=_largest_angle(largest_angle, kind, label),
         )
         self._bodies[child] = replace(
             body,
@@ -185,6 +196,49 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder):
         if kind != "fixed":
             self._owners[name] = child
         return joint
+
+    def drive(self, body: str, function: Callable[[Any], Any] | None = None) -> DrivenBody:
+        """Let a body that is fixed to the ground move as a function of time; None: it stays where it is.
+
+        ``function(t)`` returns CasADi expressions: the position of the body in the world [m], three entries, and
+        where it turns its wxyz quaternion behind it, seven, or both as a pair. What hangs on the body or is closed
+        with it follows exactly, with its velocity and acceleration; the force that this takes is in the multipliers,
+        and its work in the energy. Mass and inertia of the body itself do not matter. Called again it replaces the
+        function; the mocap bodies of an MJCF file are driven bodies without one.
+        """
+        label = f"driven body {body!r}"
+        found = self._body(body, label)
+        if not found.attached or found.parent != WORLD or found.joints:
+            how = "hangs on joints" if found.joints else f"is fixed to {found.parent!r}"
+            raise ModelError(
+                f"{label}: it {how if found.attached else 'is not attached'}; only a body fixed to the world can be "
+                f"driven: add_joint(name, 'fixed', 'world', {body!r})",
+                element=body,
+            )
+        if function is not None and not callable(function):
+            raise ModelError(f"{label}: function must be callable as function(t)", element=body)
+        self.driven_bodies[body] = DrivenBody(body, function)
+        return self.driven_bodies[body]
+
+    def add_keyframe(
+        self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> Keyframe:
+        """Give a state a name: coordinates (nq,), velocities (nv,), controls (nu,) and time [s].
+
+        The joints, and the actuators where u is given, must be there. `System.keyframe` returns it with zeros for
+        what is None, and ``sarrus simulate --keyframe`` starts from it.
+        """
+        self._fresh(name, "keyframe", self.keyframes)
+        label = f"keyframe {name!r}"
+        keyframe = Keyframe(
+            name,
+            vector(q, len(self.coordinate_names()), "q", label),
+            None if v is None else vector(v, len(self.velocity_names()), "v", label),
+            None if u is None else vector(u, len(self.actuators), "u", label),
+            scalar(t, "t", label),
+        )
+        self.keyframes[name] = keyframe
+        return keyframe
 
     def to_mjcf(self, path: Any, *, contacts: str = "refuse", contact_radius: float = 0.01) -> None:
         """Write the mechanism as a MuJoCo model; what MJCF cannot say is an error. See `mechanism.export`.
@@ -216,3 +270,16 @@ def _force_limits(given: tuple[float, float] | None, nv: int, label: str) -> tup
             element=label,
         )
     return checks.interval(given, "actuator_force_limits", label)
+
+
+def _largest_angle(value: float | None, kind: str, label: str) -> float | None:
+    if value is None:
+        return None
+    if kind != "spherical":
+        raise ModelError(
+            f"{label}: largest_angle is for spherical joints; give a {kind} joint limits", element=label
+        )
+    angle = checks.nonnegative(value, "largest_angle", label)
+    if angle == 0.0:
+        raise ModelError(f"{label}: largest_angle must be positive, got {value!r}", element=label)
+    return angle

@@ -16,7 +16,9 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.mjcf_actuators import add_actuators
 from sarrus.mechanism.mjcf_equalities import add_equalities
 from sarrus.mechanism.mjcf_forces import add_forces
-from sarrus.mechanism.mjcf_names import Names
+from sarrus.mechanism.mjcf_keyframes import add_keyframes
+from sarrus.mechanism.mjcf_names import Names, enum_name
+from sarrus.mechanism.mjcf_sensors import add_sensors
 from sarrus.mechanism.mjcf_shapes import add_geoms, shapes_of_bodies
 from sarrus.mechanism.mjcf_sources import survey_sources
 from sarrus.mechanism.mjcf_survey import disabled, survey
@@ -41,6 +43,8 @@ class ExtraJoint:
 
 def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     """Read an MJCF file through MuJoCo's compiler; see `sarrus.load`."""
+    import mujoco
+
     mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
     load = Import(path, mechanism, strict)
@@ -50,6 +54,8 @@ def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     sources.compare(compiled.model)
     build(load, compiled)
     mechanism.time_step = float(compiled.model.opt.timestep)
+    name = enum_name(mujoco.mjtIntegrator, compiled.model.opt.integrator)
+    mechanism.integrator = {"euler": "Euler", "rk4": "RK4"}.get(name, name)
     mechanism.report.act(
         "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
     )
@@ -100,8 +106,11 @@ def build(
             note = "massless; legal where its motion is constrained" if moves else "massless"
         load.report.act("body", name, note)
         if model.body_mocapid[body] >= 0:
-            load.report.leave_out(
-                "mocap body", names.bodies[body], "kept as a body fixed to the ground at its first pose"
+            mechanism.drive(names.bodies[body])
+            load.report.act(
+                "mocap body",
+                names.bodies[body],
+                "at its pose in the file until mechanism.drive(body, function of t) moves it",
             )
     for site in range(model.nsite):
         body_name = names.bodies[model.site_bodyid[site]]
@@ -112,7 +121,8 @@ def build(
     add_tendons(load, model, names)
     add_actuators(load, model, names)
     add_forces(load, model, names)
-    _add_keyframes(load, model, names, bool(extra_joints))
+    add_keyframes(load, model, names)
+    add_sensors(load, model, names)
     survey(load.report, model, names)
 
 
@@ -168,9 +178,11 @@ def _add_joint(
     anchor = Pose(np.zeros(3) if kind == "free" else model.jnt_pos[joint])
     if kind == "free":  # its coordinates are the pose in the world, so its own frame has the world's axes
         pose = Pose(pose.position)
-    limited = bool(model.jnt_limited[joint]) and nv == 1 and not disabled(model, "LIMIT")
+    limited = bool(model.jnt_limited[joint]) and not disabled(model, "LIMIT")
+    limited, cone = limited and nv == 1, limited and kind == "spherical"
     scale = 0.0 if disabled(model, "SPRING") else 1.0
     damping = 0.0 * model.dof_damping if disabled(model, "DAMPER") else model.dof_damping
+    friction = 0.0 * model.dof_frictionloss if disabled(model, "FRICTIONLOSS") else model.dof_frictionloss
     load.mechanism.add_joint(
         names.joints[joint],
         kind,
@@ -185,6 +197,8 @@ def _add_joint(
         spring_reference=_coordinates(model.qpos_spring, iq, nq),
         damping=damping[iv : iv + nv].tolist(),
         actuator_force_limits=_actuator_force_limits(model, joint),
+        friction=friction[iv : iv + nv].tolist(),
+        largest_angle=float(model.jnt_range[joint][1]) if cone else None,
         armature=(model.dof_armature[iv : iv + nv] + _reflected_armature(model, joint)).tolist(),
     )
 
@@ -206,26 +220,3 @@ def _reflected_armature(model: Any, joint: int) -> float:
         return 0.0
     gear = float(model.actuator_gear[model.actuator_outadr[actuator]][0])
     return gear**2 * float(model.actuator_armature[actuator])
-
-
-def _add_keyframes(load: Import, model: Any, names: Names, has_extra_joints: bool) -> None:
-    for key in range(model.nkey):
-        name = names.keyframes[key]
-        if has_extra_joints:
-            load.report.leave_out(
-                "keyframe", name, "its coordinates lack those of the joints added on import"
-            )
-            continue
-        load.mechanism.keyframes[name] = np.concatenate([model.key_qpos[key], model.key_act[key]])
-        rest = [
-            label
-            for label, values in (
-                ("qvel", model.key_qvel[key]),
-                ("ctrl", model.key_ctrl[key]),
-            )
-            if np.any(values)
-        ]
-        if rest:
-            load.report.leave_out("keyframe", name, f"qpos kept; {', '.join(rest)} left out")
-        else:
-            load.report.act("keyframe", name)

@@ -60,7 +60,8 @@ def add_forces(load: Import, model: Any, names: Names) -> None:
         element = mechanism._body(name, "gravity compensation")
         lift = -float(model.body_gravcomp[body]) * element.mass * mechanism.gravity
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
-        mechanism.add_force(unique(f"{name}_gravcomp", mechanism.forces), force, body=name, point=element.com)
+        taken = unique(f"{name}_gravcomp", mechanism.forces)
+        mechanism.add_force(taken, force, body=name, point=element.com, through_joints=True)
         limited = [
             names.joints[j]
             for j in range(model.njnt)

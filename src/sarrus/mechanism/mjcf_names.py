@@ -33,6 +33,7 @@ class Names:
         )
         self.tendons = self._fill(kinds.mjOBJ_TENDON, [f"tendon_{i}" for i in range(model.ntendon)])
         self.equalities = self._fill(kinds.mjOBJ_EQUALITY, self._equalities())
+        self.sensors = self._fill(kinds.mjOBJ_SENSOR, [f"sensor_{i}" for i in range(model.nsensor)])
         self.keyframes = self._fill(kinds.mjOBJ_KEY, [f"key_{i}" for i in range(model.nkey)])
         targets = [self._target(i) for i in range(actuator_count(model))]
         self.actuators = self._fill(kinds.mjOBJ_ACTUATOR, [f"{target}_actuator" for target in targets])

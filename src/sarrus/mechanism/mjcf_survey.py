@@ -13,7 +13,6 @@ from sarrus.mechanism.report import ImportReport
 
 # attribute that counts the group, its name in the report, why it is not needed
 _GROUPS = (
-    ("nsensor", "sensor", "read positions and velocities from the trajectory"),
     ("ncam", "camera", "drawing only"),
     ("nlight", "light", "drawing only"),
     ("nskin", "skin", "drawing only"),
@@ -72,13 +71,17 @@ def _survey_joints(report: ImportReport, model: Any, names: Names) -> None:
         )
     for name in limited:
         if name not in scalar:
-            report.leave_out("joint limits", name, "the cone limit of a ball joint is left out")
+            report.keep(
+                "joint limits", name, "recorded as largest_angle; the cone of a ball joint does not act yet"
+            )
     for joint in range(model.njnt):
         first = int(model.jnt_dofadr[joint])
         count = {0: 6, 1: 3}.get(int(model.jnt_type[joint]), 1)
         loss = float(np.max(model.dof_frictionloss[first : first + count]))
-        if loss:
-            report.leave_out("joint friction", names.joints[joint], f"dry friction {loss:g} is left out")
+        if loss and not disabled(model, "FRICTIONLOSS"):
+            report.keep(
+                "joint friction", names.joints[joint], f"recorded; dry friction of {loss:g} does not act yet"
+            )
         springyield = getattr(model, "jnt_springyield", None)
         if springyield is not None and springyield[joint]:
             report.leave_out(

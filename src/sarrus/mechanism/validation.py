@@ -19,6 +19,7 @@ from sarrus.mechanism import checks
 from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose, vector
+from sarrus.mechanism.sensor import FRAME_KINDS
 
 SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")
 
@@ -39,7 +40,8 @@ def check_description(mechanism: Mechanism) -> None:
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
     for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
-                  mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms):  # fmt: skip
+                  mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms,
+                  mechanism.keyframes, mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
         _check_names(table)
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
@@ -49,6 +51,8 @@ def check_description(mechanism: Mechanism) -> None:
             _check_shape(shape, f"body {body.name!r}")
     for body in mechanism._bodies.values():
         _hang(twin, body)
+    for driven in mechanism.driven_bodies.values():
+        twin.drive(driven.name, driven.function)
     for c in mechanism.closures.values():
         axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
         twin.add_closure(
@@ -95,9 +99,15 @@ def check_description(mechanism: Mechanism) -> None:
             force_limits=a.force_limits,
             activation=a.activation,
         )
-    size = len(mechanism.coordinate_names())
-    for name, q in mechanism.keyframes.items():
-        vector(q, size, "the configuration", f"keyframe {name!r}")
+    for sensor in mechanism.sensors.values():
+        pose = sensor.pose if sensor.kind in FRAME_KINDS else None
+        twin.add_sensor(
+            sensor.name, sensor.kind, dict(sensor.terms) or sensor.target, pose=pose, reference=sensor.reference,
+            reference_pose=sensor.reference_pose, cutoff=sensor.cutoff, noise=sensor.noise,
+        )  # fmt: skip
+    vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
+    for key in mechanism.keyframes.values():
+        twin.add_keyframe(key.name, key.q, key.v, key.u, key.t)
     for name, place in mechanism.frames.items():
         if not _fits(place, tuple[str, Pose]):
             raise ModelError(f"frame {name!r}: needs a body and a pose, got {place!r}", element=name)
@@ -120,6 +130,7 @@ def _hang(twin: Mechanism, body: Body) -> None:
             reference=_own(joint.reference), limits=joint.limits or None, stiffness=joint.stiffness,
             spring_reference=_own(joint.spring_reference), damping=joint.damping, armature=joint.armature,
             actuator_force_limits=joint.actuator_force_limits,
+            friction=joint.friction or 0.0, largest_angle=joint.largest_angle,
         )  # fmt: skip
 
 

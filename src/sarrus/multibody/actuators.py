@@ -40,9 +40,15 @@ def bias_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: c
     total = ca.SX.zeros(v.shape[0])
     for actuator in mechanism.actuators.values():
         if any(map(varies, actuator.bias)):
-            force = _bias(actuator, coordinates, velocities)
-            total += power_conjugate(_speed(actuator, velocities), v, force)
+            offset = _bias(actuator, coordinates, velocities)
+            total += power_conjugate(_speed(actuator, velocities), v, offset)
     return total
+
+
+def force(actuator: Actuator, control: ca.SX, coordinates: Named, velocities: Named) -> ca.SX:
+    """Return the scalar force of an actuator, before its gears, within its limits."""
+    offset = _bias(actuator, coordinates, velocities)
+    return clamp(actuator.gain * _drive(actuator, control, coordinates) + offset, actuator.force_limits)
 
 
 def input_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: ca.SX, u: ca.SX) -> ca.SX:
@@ -51,16 +57,13 @@ def input_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: 
     added, total = ca.SX.zeros(v.shape[0]), ca.SX.zeros(v.shape[0])
     for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
         moment = power_conjugate(_speed(actuator, velocities), v, ca.SX(1))
-        drive = clamp(control, actuator.limits)
-        if actuator.activation is not None:
-            drive = clamp(coordinates[actuator.activation_name], actuator.activation.limits)
-        force = actuator.gain * drive
+        push = actuator.gain * _drive(actuator, control, coordinates)
         if actuator.force_limits or joints:
             offset = _bias(actuator, coordinates, velocities)
-            limited = clamp(force + offset, actuator.force_limits)
+            limited = clamp(push + offset, actuator.force_limits)
             total += moment * limited
-            force = limited - offset if actuator.force_limits else force
-        added += moment * force
+            push = limited - offset if actuator.force_limits else push
+        added += moment * push
     names = mechanism.velocity_names()
     for name, limits in joints.items():
         k = names.index(name)
@@ -93,17 +96,24 @@ def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
     return value if limits is None else ca.fmin(ca.fmax(value, limits[0]), limits[1])
 
 
+def _drive(actuator: Actuator, control: ca.SX, coordinates: Named) -> ca.SX:
+    """Return what the gain multiplies: the control, or the activation, within its limits."""
+    if actuator.activation is None:
+        return clamp(control, actuator.limits)
+    return clamp(coordinates[actuator.activation_name], actuator.activation.limits)
+
+
 def _bias(actuator: Actuator, coordinates: Named, velocities: Named) -> ca.SX:
     """Return the scalar force of an actuator at u = 0, where nothing is limited."""
     constant, per_length, per_rate = actuator.bias
-    force = ca.SX(constant)
+    total = ca.SX(constant)
     if varies(per_rate):
-        force += per_rate * _speed(actuator, velocities)
+        total += per_rate * _speed(actuator, velocities)
     if varies(per_length):
-        force += per_length * sum(
+        total += per_length * sum(
             (gear * coordinates[name] for name, gear in actuator.transmission), ca.SX(0)
         )
-    return force
+    return total
 
 
 def _speed(actuator: Actuator, velocities: Named) -> ca.SX:

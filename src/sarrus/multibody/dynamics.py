@@ -6,7 +6,7 @@ import casadi as ca
 
 from sarrus.multibody.kinematics import Motion, cross, skew
 from sarrus.multibody.numbers import as_casadi
-from sarrus.multibody.tree import GROUND, Tree
+from sarrus.multibody.tree import Tree
 
 
 def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
@@ -31,7 +31,7 @@ def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
                 + cross(vel, momentum)
             )
         h[node.iv : node.iv + node.nv] = m.s_angular.T @ torque + m.s_linear.T @ force
-        if node.parent != GROUND:
+        if node.parent >= 0:
             turned = m.rotation @ force
             forces[node.parent] += turned
             torques[node.parent] += m.rotation @ torque + cross(m.position, turned)
@@ -59,7 +59,7 @@ def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
                 armature = node.armature[a] if a == b else 0.0
                 matrix[row, column] = (block[a, b] if a >= b else block[b, a]) + armature
         j, link = i, m
-        while tree.nodes[j].parent != GROUND:
+        while tree.nodes[j].parent >= 0:
             force = link.rotation @ force
             torque = link.rotation @ torque + skew(link.position) @ force
             j = tree.nodes[j].parent
@@ -69,7 +69,7 @@ def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
                 for b, column in enumerate(columns):
                     row = tree.nodes[j].iv + a
                     matrix[row, column] = matrix[column, row] = coupling[a, b]
-        if node.parent != GROUND:
+        if node.parent >= 0:
             p, r = node.parent, m.rotation
             turned = r @ moment[i]
             shift, lever = skew(m.position), skew(turned)

@@ -7,7 +7,7 @@ gravity, which travels beside them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import casadi as ca
@@ -73,12 +73,14 @@ class Motion:
 
 
 def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
-    """Return the motion of every node at coordinates q and velocities v."""
+    """Return the motion of every node at coordinates q and velocities v, and behind them those of the grounds.
+
+    The last is the world, before it come the driven frames in reverse: a node below zero counts from the end.
+    """
     motions: list[Motion] = []
-    zero, eye = ca.SX.zeros(3), ca.SX(ca.DM.eye(3))
-    ground = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, ca.SX(as_casadi(tree.gravity)))
+    grounds = _grounds(tree)
     for node in tree.nodes:
-        parent = ground if node.parent == GROUND else motions[node.parent]
+        parent = (motions if node.parent >= 0 else grounds)[node.parent]
         turn, shift, s_angular, s_linear = _joint(node, q)
         placement_rotation = ca.DM(node.placement.rotation)
         rotation = placement_rotation @ turn
@@ -110,7 +112,47 @@ def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
                 rotation.T @ parent.gravity,
             )
         )
-    return motions
+    return motions + grounds
+
+
+def accelerated(tree: Tree, motions: list[Motion], a: ca.SX) -> list[Motion]:
+    """Return the motions with the accelerations of the joints added to their spatial accelerations."""
+    out: list[Motion] = []
+    added: list[tuple[ca.SX, ca.SX]] = []
+    still = ca.SX.zeros(3), ca.SX.zeros(3)
+    for node, m in zip(tree.nodes, motions):
+        angular, linear = still if node.parent < 0 else added[node.parent]
+        own = a[node.iv : node.iv + node.nv]
+        here = (
+            m.rotation.T @ angular + m.s_angular @ own,
+            m.rotation.T @ (linear + cross(angular, m.position)) + m.s_linear @ own,
+        )
+        added.append(here)
+        out.append(replace(m, angular_bias=m.angular_bias + here[0], linear_bias=m.linear_bias + here[1]))
+    return out + motions[len(out) :]
+
+
+def _grounds(tree: Tree) -> list[Motion]:
+    """Return the motions of driven frames and of the world, which comes last."""
+    zero, eye, gravity = ca.SX.zeros(3), ca.SX(ca.DM.eye(3)), ca.SX(as_casadi(tree.gravity))
+    world = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, gravity)
+    driven = [
+        Motion(
+            f.rotation,
+            f.position,
+            zero,
+            zero,
+            f.rotation,
+            f.position,
+            f.angular,
+            f.linear,
+            f.angular_bias,
+            f.linear_bias,
+            f.rotation.T @ gravity,
+        )
+        for f in tree.driven
+    ]
+    return [*driven[::-1], world]
 
 
 def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
@@ -209,6 +251,12 @@ class Frames:
             if index == GROUND
             else self._motions[index].world_rotation @ self._motions[index].angular
         )
+
+    def angular_acceleration(self, body: str) -> ca.SX:
+        """Return the angular acceleration of a body in world axes, without accelerations of joints or with them."""
+        index, _ = self._tree.location[body]
+        m = self._motions[index]
+        return ca.SX.zeros(3) if index == GROUND else m.world_rotation @ m.angular_bias
 
     def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
         """Return position and rotation of the body frame in the world."""

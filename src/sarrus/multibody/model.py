@@ -30,10 +30,11 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     mechanism.check()
     p = {name: ca.SX.sym(name) for name in parameters.values}
     mechanism = parameters.apply(mechanism, p)
-    tree = build_tree(mechanism)
+    t = ca.SX.sym("t")
+    tree = build_tree(mechanism, t)
     coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
     q, v = ca.SX.sym("q", len(coordinates)), ca.SX.sym("v", tree.nv)
-    u, t = ca.SX.sym("u", len(mechanism.actuators)), ca.SX.sym("t")
+    u = ca.SX.sym("u", len(mechanism.actuators))
     motions = forward_kinematics(tree, q, v)
     frames = Frames(tree, motions)
 
@@ -187,4 +188,5 @@ def _conservative(mechanism: Mechanism) -> bool:
     ]
     activated = any(actuator.activation for actuator in mechanism.actuators.values())
     servos = activated or any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
-    return not (damped or servos or mechanism.forces or any(varies(s.damping) for s in springs))
+    driven = any(body.function is not None for body in mechanism.driven_bodies.values())
+    return not (damped or servos or driven or mechanism.forces or any(varies(s.damping) for s in springs))

@@ -130,7 +130,7 @@ class TreePartials:
         self.twists: list[Spatial] = []
         self.below: list[Spatial] = []  # W of each node
         self.biases: list[Spatial] = []  # accelerations at v̇ = 0, gravity subtracted
-        for index, joint in enumerate(motions):
+        for index, joint in enumerate(motions[: len(tree.nodes)]):
             turn, place = self.frame(tree.nodes[index].parent)
             rotation, position = turn @ joint.rotation, place + turn @ joint.position
             if index == self.free:

@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.mechanism.elements import WORLD, Body, Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose
+from sarrus.multibody.driven import DrivenFrame, driven_frame
 from sarrus.multibody.numbers import AnyPose, Numbers, as_casadi, compose, is_driven, place
 
 GROUND = -1
@@ -106,21 +107,31 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """Nodes, parents before children, and where each body of the mechanism sits: (node, pose in it)."""
+    """Nodes, parents before children, and where each body of the mechanism sits: (node, pose in it).
+
+    Nodes below zero are grounds: −1 the world, −2 − k the frame ``driven[k]``, which moves with time.
+    """
 
     nodes: tuple[Node, ...]
     location: dict[str, tuple[int, AnyPose]]
     nq: int
     nv: int
     gravity: Numbers
+    driven: tuple[DrivenFrame, ...] = ()
 
 
-def build_tree(mechanism: Mechanism) -> Tree:
-    """Return the tree of elementary joints of a checked mechanism."""
+def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
+    """Return the tree of elementary joints of a checked mechanism; ``t`` is the symbol of time."""
     nodes: list[Node] = []
     location: dict[str, tuple[int, AnyPose]] = {WORLD: (GROUND, Pose())}
+    driven: list[DrivenFrame] = []
     iq = iv = 0
     for body in mechanism.bodies.values():
+        motion = mechanism.driven_bodies.get(body.name)
+        if motion is not None and motion.function is not None:
+            driven.append(driven_frame(motion, body.placement, t))
+            location[body.name] = (GROUND - len(driven), Pose())
+            continue
         parent, parent_pose = location[body.parent]
         # A free joint's coordinates are the pose in the parent; only other joints start from the placement.
         free = bool(body.joints) and body.joints[0].kind == "free"
@@ -143,9 +154,9 @@ def build_tree(mechanism: Mechanism) -> Tree:
                 iq, iv = iq + node.nq, iv + node.nv
                 parent, placement = len(nodes) - 1, Pose()
         location[body.name] = (parent, placement)
-        if parent != GROUND:
+        if parent >= 0:
             nodes[parent].attach(RigidPart.of(body, placement))
-    return Tree(tuple(nodes), location, iq, iv, mechanism.gravity)
+    return Tree(tuple(nodes), location, iq, iv, mechanism.gravity, tuple(driven))
 
 
 def _elementary(joint: Joint) -> list[tuple[str, Array, int]]:

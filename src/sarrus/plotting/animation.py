@@ -65,7 +65,7 @@ def animate(
         (f"t = {time:.2f} s   singular", _WARNING) if close else (f"t = {time:.2f} s", INK)
         for time, close in zip(times, near)
     ]
-    _film(path, system, mechanism, trajectory.name, trajectory.at(times), notes, ticks, plane)
+    _film(path, system, mechanism, trajectory.name, trajectory.at(times), notes, ticks, plane, t=times)
     return path
 
 
@@ -101,16 +101,18 @@ def _film(
     plane: str | None,
     *,
     around: bool = False,
+    t: Array | None = None,
 ) -> None:
-    """Write frames at configurations q (frames, nq), each with a note and its colour, ``ticks`` / 100 s apart.
+    """Write frames at configurations q (frames, nq) and times t (frames,), each with a note and its colour,
+    ``ticks`` / 100 s apart.
 
     ``around``: the last frame goes on with the first, tails included.
     """
     skeleton = build_skeleton(mechanism)
-    placed = skeleton.place(system, q)
+    placed = skeleton.place(system, q, t)
     view = choose_view(placed, plane, mechanism.gravity)
     paper = view.project(placed)
-    marks = contact_marks(mechanism, system, q, view)
+    marks = contact_marks(mechanism, system, q, view, t)
 
     figure, axes = stage(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)

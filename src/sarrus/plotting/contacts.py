@@ -56,12 +56,14 @@ class ContactMarks:
         return [cone[ConvexHull(cone).vertices] for cone in drawn]
 
 
-def contact_marks(mechanism: Mechanism, system: System, q: Array, view: View) -> ContactMarks:
-    """Return the marks for configurations q (frames, nq), in proportion to the mechanism."""
+def contact_marks(
+    mechanism: Mechanism, system: System, q: Array, view: View, t: Array | None = None
+) -> ContactMarks:
+    """Return the marks for configurations q (frames, nq) at times t, in proportion to the mechanism."""
     size = max(float(np.ptp(build_skeleton(mechanism).place(system, q[:1])[0], axis=0).max()), 1e-3)
     contacts = list(mechanism.contacts.values())
     index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
-    positions, rotations = placements(system, q)
+    positions, rotations = placements(system, q, t)
     points = np.empty((len(q), len(contacts), 3))
     seen = np.empty((len(q), len(contacts), 3))  # from the plane's origin, in axes of the ground
     for k, contact in enumerate(contacts):

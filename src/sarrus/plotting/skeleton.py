@@ -41,20 +41,24 @@ class Skeleton:
     pivots: tuple[int, ...]
     rods: tuple[tuple[int, int], ...]
 
-    def place(self, system: System, q: Array) -> Array:
-        """Return the points in world axes at each row of q: (frames, n, 3) [m]."""
-        positions, rotations = placements(system, q)
+    def place(self, system: System, q: Array, t: Array | None = None) -> Array:
+        """Return the points in world axes at each row of q and entry of t: (frames, n, 3) [m]."""
+        positions, rotations = placements(system, q, t)
         turned = np.einsum("fnij,nj->fni", rotations[:, self.bodies], self.points)
         return positions[:, self.bodies] + turned
 
 
-def placements(system: System, q: Array) -> tuple[Array, Array]:
-    """Return positions (frames, bodies + 1, 3) and rotations (…, 3, 3) at each row of q; the last is the ground."""
+def placements(system: System, q: Array, t: Array | None = None) -> tuple[Array, Array]:
+    """Return positions (frames, bodies + 1, 3) and rotations (…, 3, 3) at each row of q; the last is the ground.
+
+    ``t`` (frames,) matters where bodies are driven; zeros by default.
+    """
+    times = np.zeros(len(q)) if t is None else t
     count = len(drawn_mechanism(system).bodies)
     positions = np.zeros((len(q), count + 1, 3))
     rotations = np.tile(np.eye(3), (len(q), count + 1, 1, 1))
     for frame, row in enumerate(q):
-        positions[frame, :-1], rotations[frame, :-1] = system.body_placements(row)
+        positions[frame, :-1], rotations[frame, :-1] = system.body_placements(row, float(times[frame]))
     return positions, rotations
 
 

@@ -41,10 +41,11 @@ def draw_stroboscope(
     times = _pose_times(trajectory, frames)
     skeleton = build_skeleton(mechanism)
     dense = np.linspace(times[0], times[-1], _TRACE_SAMPLES) if len(times) > 1 else times
-    traced = skeleton.place(system, trajectory.at(dense))
+    traced = skeleton.place(system, trajectory.at(dense), dense)
     view = choose_view(traced, plane, mechanism.gravity)
-    traces, poses = view.project(traced), view.project(skeleton.place(system, trajectory.at(times)))
-    marks = contact_marks(mechanism, system, trajectory.at(dense), view)
+    posed = skeleton.place(system, trajectory.at(times), times)
+    traces, poses = view.project(traced), view.project(posed)
+    marks = contact_marks(mechanism, system, trajectory.at(dense), view, dense)
 
     figure, axes = stage(marks.with_planes(traces), view)
     moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]

@@ -106,25 +106,19 @@ def _start(system: System, given: dict[str, Any]) -> dict[str, Any]:
     q, v, u = np.array(system.neutral()), np.zeros(system.nv), np.zeros(system.nu)
     keyframe = given.get("keyframe")
     if keyframe is not None:
-        keyframes = system.mechanism.keyframes if system.mechanism else {}
-        if keyframe not in keyframes:
-            raise ArgumentError(
-                unknown_name("keyframe", keyframe, keyframes), element="keyframe", valid=keyframes
-            )
-        q = np.array(keyframes[keyframe], dtype=float)
+        key = system.keyframe(keyframe)
+        q, v, u = np.array(key.q), np.array(key.v), np.array(key.u)
     values = _flat(given, "start")
-    if not values:
-        return {"q": q}
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ArgumentError(f"start: {name!r} must be a number, got {value!r}", element=name)
-    axes = read_axes(system, None, {name: [value] for name, value in values.items()})
-    for axis in axes.axes:
+    given_axes = {name: [value] for name, value in values.items()}
+    for axis in read_axes(system, None, given_axes).axes if values else ():
         if axis.kind == "p":
             system.parameters[axis.name] = values[axis.name]
         else:
             {"q": q, "v": v, "u": u}[axis.kind][axis.index] = values[axis.name]
-    return {"q": q, "v": v, **({"u": u} if any(axis.kind == "u" for axis in axes.axes) else {})}
+    return {"q": q} | {name: x for name, x in (("v", v), ("u", u)) if x.any()}
 
 
 def _values(name: str, value: Any) -> Any:

@@ -86,9 +86,10 @@ class Drawing:
             for (body, role, colour, opacity), alike in looks.items()
         )
 
-    def poses(self, q: Array) -> Poses:
-        """Return where everything is at q."""
-        positions, rotations = (array[0] for array in placements(self.system, np.atleast_2d(q)))
+    def poses(self, q: Array, t: float = 0.0) -> Poses:
+        """Return where everything is at q and, where bodies are driven, at the time t."""
+        placed = placements(self.system, np.atleast_2d(q), np.array([t]))
+        positions, rotations = (array[0] for array in placed)
         rods = []
         for rod in self.parts.rods:
             start, end = (

@@ -130,10 +130,10 @@ class Studio:
         subject, canvas = self.subject, self._still.copy()
         q = at(subject.runs[0], time) if subject.runs else subject.q
         tint = rgb(colour(0)) if len(subject.runs) > 1 else None
-        poses = self.drawing.poses(q)
+        poses = self.drawing.poses(q, time if subject.runs else 0.0)
         solids = solids_of(self.drawing, poses, tint)
         for k, (run, drawing) in enumerate(zip(subject.runs[1:], self.ghosts), start=1):
-            solids += solids_of(drawing, drawing.poses(at(run, time)), rgb(colour(k)), _GHOST)
+            solids += solids_of(drawing, drawing.poses(at(run, time), time), rgb(colour(k)), _GHOST)
         if self.scale:
             shown = forces_of_run(self.drawing, subject.runs[0], sample(subject.runs[0], time), q)
             solids += arrow_solids(shown, self.scale, self.drawing.parts.radius)

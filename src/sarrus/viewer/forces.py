@@ -88,7 +88,8 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
         own = as_in_run(system, run, k)
         jacobian = own.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k])
         sure = determined_rows(jacobian, min(int(run.rank[k]), numerical_rank(jacobian)))
-    return forces_of(drawing.mechanism, drawing.poses(run.q[k] if q is None else q), run.multipliers[k], sure)
+    poses = drawing.poses(run.q[k] if q is None else q, float(run.t[k]))
+    return forces_of(drawing.mechanism, poses, run.multipliers[k], sure)
 
 
 def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:

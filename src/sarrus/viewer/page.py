@@ -47,7 +47,7 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
             shown = Arrows(server.scene, drawing.parts.radius)
             for time in film_times(subject, speed / fps):
                 for puppet, run in zip(puppets, subject.runs):
-                    puppet.move(drawing.poses(at(run, time)))
+                    puppet.move(drawing.poses(at(run, time), time))
                 if scale:
                     first = subject.runs[0]
                     shown.show(forces_of_run(drawing, first, sample(first, time), at(first, time)), scale)

@@ -219,9 +219,9 @@ class Viewer:
         q = at(self.runs[0], time)
         self.q = q
         with self.server.atomic():
-            self.puppets[0].move(self.drawing.poses(q))
+            self.puppets[0].move(self.drawing.poses(q, time))
             for puppet, run in zip(self.puppets[1:], self.runs[1:]):
-                puppet.move(puppet.drawing.poses(at(run, time)))
+                puppet.move(puppet.drawing.poses(at(run, time), time))
             self.forces.show_run(self.runs[0], time, q)
         self._since += 0.025
         if not self.timeline.playing or self._since > _RARELY:

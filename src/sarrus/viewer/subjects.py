@@ -68,7 +68,7 @@ def _start(system: System, q: ArrayLike | None) -> Array:
     """Return a closed configuration at q, at the first keyframe, or at the reference pose."""
     if q is None:
         keyframes = drawn_mechanism(system).keyframes
-        q = next(iter(keyframes.values())) if keyframes else system.neutral()
+        q = next(iter(keyframes.values())).q if keyframes else system.neutral()
     start = system.normalized(np.asarray(q, dtype=float))
     if np.abs(system.constraint_residual(start)).max(initial=0.0) <= _OPEN:
         return start

@@ -1,0 +1,313 @@
+"""What the sensors of a mechanism measure, as expressions of its state, accelerations and multipliers.
+
+The reaction at the joint of a body follows from a cut there. With a virtual twist ξ of all that hangs on the body, the
+power of each force across the cut is linear in ξ, and its derivative is the wrench that the force exerts on the cut-off
+part. What that part's motion needs, less gravity and these wrenches, comes through the joint.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from sarrus.equations import Equations
+from sarrus.mechanism import sensor as kinds
+from sarrus.mechanism.elements import Contact, Coupling
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Array, Pose, quaternion_of_rotation
+from sarrus.mechanism.sensor import Sensor
+from sarrus.multibody import actuators, forces
+from sarrus.multibody.closures import closure_residual, contact_residual
+from sarrus.multibody.jet import Jet
+from sarrus.multibody.kinematics import Frames, Motion, accelerated, cross, forward_kinematics
+from sarrus.multibody.numbers import Numbers, as_casadi, varies
+from sarrus.multibody.tree import GROUND, Node, Tree
+from sarrus.symbolic import stacked
+
+
+def sensor_values(mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+    """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p in its numbers."""
+    measuring = _Measuring(mechanism, e, a, multipliers)
+    return {name: _clipped(s, measuring.value(s)) for name, s in mechanism.sensors.items()}
+
+
+def _clipped(sensor: Sensor, value: ca.SX) -> ca.SX:
+    if not sensor.cutoff or sensor.kind in kinds.DIRECTION_KINDS:
+        return value
+    return ca.fmax(-sensor.cutoff, ca.fmin(sensor.cutoff, value))
+
+
+class _CutFrames(Frames):
+    """Frames in which the bodies below a cut have a virtual twist more: (angular, linear at a point), world axes."""
+
+    def __init__(
+        self, tree: Tree, motions: list[Motion], below: set[str], origin: ca.SX, twist: ca.SX
+    ) -> None:
+        super().__init__(tree, motions)
+        self._below, self._origin, self._twist = below, origin, twist
+
+    def point(self, body: str, point: Numbers) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+        jet = super().point(body, point)
+        if body not in self._below:
+            return jet
+        more = self._twist[3:] + cross(self._twist[:3], jet.value - self._origin)
+        return Jet(jet.value, jet.rate + more, jet.bias)
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
+        jet = super().direction(body, direction)
+        if body not in self._below:
+            return jet
+        return Jet(jet.value, jet.rate + cross(self._twist[:3], jet.value), jet.bias)
+
+
+class _Measuring:
+    """The quantities of one mechanism that sensors share."""
+
+    def __init__(self, mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> None:
+        assert e.tree is not None
+        self.mechanism, self.e, self.tree, self.multipliers = mechanism, e, e.tree, multipliers
+        self.motions = forward_kinematics(e.tree, e.q, e.v)
+        self.frames = Frames(e.tree, self.motions)
+        self.moved = Frames(e.tree, accelerated(e.tree, self.motions, a))
+        self.coordinates = dict(zip(e.coordinate_names, ca.vertsplit(e.q)))
+        self.velocities = dict(zip(e.velocity_names, ca.vertsplit(e.v)))
+        self.gravity = as_casadi(mechanism.gravity)
+        self._cuts: dict[str, tuple[ca.SX, ca.SX]] = {}
+
+    def value(self, s: Sensor) -> ca.SX:
+        """Return the entries of a sensor, not clipped."""
+        if s.kind in kinds.REACTION_KINDS:
+            return self._reaction(s)
+        if s.kind in kinds.FRAME_KINDS:
+            return self._of_frame(s)
+        if s.kind in kinds.SUBTREE_KINDS:
+            return self._of_subtree(s)
+        if s.kind in kinds.ACTUATOR_KINDS:
+            return self._of_actuator(s)
+        if s.kind in kinds.LENGTH_KINDS:
+            return self._length(s)
+        match s.kind:
+            case "jointpos":
+                return self.coordinates[s.target]
+            case "jointvel":
+                return self.velocities[s.target]
+            case "jointactuatorfrc":
+                return self._actuation()[self.e.velocity_names.index(s.target)]
+            case "ballquat":
+                q = ca.vertcat(*(self.coordinates[s.target + x] for x in (".qw", ".qx", ".qy", ".qz")))
+                return q / ca.norm_2(q)
+            case "ballangvel":
+                return ca.vertcat(*(self.velocities[s.target + x] for x in (".wx", ".wy", ".wz")))
+            case "clock":
+                return self.e.t
+            case "e_kinetic":
+                return self.e.kinetic_energy
+            case _:
+                return self._potential()
+
+    # --- joints, actuators, energies ---------------------------------------------------------------
+
+    def _actuation(self) -> ca.SX:
+        """Return the generalized force of all actuators."""
+        e = self.e
+        start = actuators.bias_force(self.mechanism, self.coordinates, self.velocities, e.v)
+        return start + e.input_force
+
+    def _of_actuator(self, s: Sensor) -> ca.SX:
+        actuator = self.mechanism.actuators[s.target]
+        if s.kind == "actuatorfrc":
+            control = self.e.u[list(self.mechanism.actuators).index(s.target)]
+            return actuators.force(actuator, control, self.coordinates, self.velocities)
+        values = self.coordinates if s.kind == "actuatorpos" else self.velocities
+        return sum((gear * values[name] for name, gear in actuator.transmission), ca.SX(0))
+
+    def _length(self, s: Sensor) -> ca.SX:
+        """Return the length of a spring or of a combination of coordinates, or its rate."""
+        spring = self.mechanism.springs.get(s.target)
+        if spring is not None:
+            d = self.frames.point(spring.body2, spring.point2) - self.frames.point(
+                spring.body1, spring.point1
+            )
+            length = ca.norm_2(d.value)
+            return length if s.kind == "tendonpos" else ca.dot(d.value, d.rate) / length
+        terms = s.terms or self.mechanism.coordinate_springs[s.target].terms
+        values = self.coordinates if s.kind == "tendonpos" else self.velocities
+        return sum((weight * values[name] for name, weight in terms), ca.SX(0))
+
+    def _potential(self) -> ca.SX:
+        """Return the potential energy, that of bodies on the ground included."""
+        energy = self.e.potential_energy
+        for name, body in self.mechanism.bodies.items():
+            if self.tree.location[name][0] < 0 and varies(body.mass):
+                energy = energy - body.mass * ca.dot(self.gravity, self.frames.point(name, body.com).value)
+        return energy
+
+    # --- frames ------------------------------------------------------------------------------------
+
+    def _of_frame(self, s: Sensor) -> ca.SX:
+        rotation = self._rotation(s.target, s.pose)
+        point = self.frames.point(s.target, s.pose.position)
+        spin = self.frames.angular_velocity(s.target)
+        match s.kind:
+            case "velocimeter":
+                return rotation.T @ point.rate
+            case "gyro":
+                return rotation.T @ spin
+            case "accelerometer":
+                return rotation.T @ self._acceleration(s)
+            case "magnetometer":
+                return rotation.T @ ca.DM(self.mechanism.magnetic_field)
+            case "framelinacc":
+                return self._acceleration(s)
+            case "frameangacc":
+                return self.moved.angular_acceleration(s.target)
+            case "framequat":
+                return self._quaternion(s)
+        axes, origin, turning = ca.SX(ca.DM.eye(3)), None, ca.SX.zeros(3)
+        if s.reference is not None:
+            axes = self._rotation(s.reference, s.reference_pose)
+            origin = self.frames.point(s.reference, s.reference_pose.position)
+            turning = self.frames.angular_velocity(s.reference)
+        match s.kind:
+            case "framepos":
+                return point.value if origin is None else axes.T @ (point.value - origin.value)
+            case "framelinvel":
+                if origin is None:
+                    return point.rate
+                return axes.T @ (point.rate - origin.rate - cross(turning, point.value - origin.value))
+            case "frameangvel":
+                return axes.T @ (spin - turning)
+        return axes.T @ rotation[:, ("framexaxis", "frameyaxis", "framezaxis").index(s.kind)]
+
+    def _rotation(self, body: str, pose: Pose) -> ca.SX:
+        """Return the axes of a frame on a body in the world."""
+        return self.frames.placement(body)[1] @ ca.DM(pose.rotation)
+
+    def _acceleration(self, s: Sensor) -> ca.SX:
+        """Return the acceleration of a frame's origin minus that of free fall, world axes."""
+        return self.moved.point(s.target, s.pose.position).bias - self.gravity
+
+    def _quaternion(self, s: Sensor) -> ca.SX:
+        """Return the orientation of a frame as the product of the quaternions on the way, which makes no jumps."""
+        own = self._turn(s.target, s.pose)
+        if s.reference is None:
+            return own
+        w, x, y, z = ca.vertsplit(self._turn(s.reference, s.reference_pose))
+        return _product(ca.vertcat(w, -x, -y, -z), own)
+
+    def _turn(self, body: str, pose: Pose) -> ca.SX:
+        index, place = self.tree.location[body]
+        own = _product(ca.SX(ca.DM(quaternion_of_rotation(place.rotation))), ca.SX(ca.DM(pose.quaternion)))
+        while index >= 0:
+            node = self.tree.nodes[index]
+            own = _product(_joint_quaternion(node, self.e.q), own)
+            own = _product(ca.SX(ca.DM(quaternion_of_rotation(node.placement.rotation))), own)
+            index = node.parent
+        return own if index == GROUND else _product(self.tree.driven[GROUND - 1 - index].quaternion, own)
+
+    # --- subtrees and cuts -------------------------------------------------------------------------
+
+    def _below(self, body: str) -> list[str]:
+        """Return a body and all that hang on it."""
+        found = {body}
+        for name, other in self.mechanism.bodies.items():  # parents come first
+            if other.parent in found:
+                found.add(name)
+        return [name for name in self.mechanism.bodies if name in found]
+
+    def _of_subtree(self, s: Sensor) -> ca.SX:
+        bodies = [self.mechanism.bodies[name] for name in self._below(s.target)]
+        total = sum((body.mass for body in bodies), 0.0)
+        points = [self.frames.point(body.name, body.com) for body in bodies]
+        if not varies(total):  # nothing to weigh: the frame of the body itself
+            here = self.frames.point(s.target, np.zeros(3))
+            centre, velocity = here.value, ca.SX.zeros(3)
+        else:
+            centre = sum((b.mass * p.value for b, p in zip(bodies, points)), ca.SX.zeros(3)) / total
+            velocity = sum((b.mass * p.rate for b, p in zip(bodies, points)), ca.SX.zeros(3)) / total
+        if s.kind == "subtreecom":
+            return centre
+        if s.kind == "subtreelinvel":
+            return velocity
+        momentum = ca.SX.zeros(3)
+        for body, point in zip(bodies, points):
+            rotation = self.frames.placement(body.name)[1]
+            spin = rotation.T @ self.frames.angular_velocity(body.name)
+            momentum += rotation @ (as_casadi(body.inertia) @ spin)
+            momentum += body.mass * cross(point.value - centre, point.rate - velocity)
+        return momentum
+
+    def _reaction(self, s: Sensor) -> ca.SX:
+        """Return the force or torque that the parent of a body exerts on it, in axes of the sensor."""
+        if s.target not in self._cuts:
+            self._cuts[s.target] = self._through_joint(s.target)
+        torque, force = self._cuts[s.target]
+        rotation = self._rotation(s.target, s.pose)
+        if s.kind == "force":
+            return rotation.T @ force
+        body = self.frames.placement(s.target)[0]
+        return rotation.T @ (torque - cross(self.frames.point(s.target, s.pose.position).value - body, force))
+
+    def _through_joint(self, body: str) -> tuple[ca.SX, ca.SX]:
+        """Return torque about the origin of a body and force that it gets from its parent, world axes."""
+        origin, below = self.frames.placement(body)[0], self._below(body)
+        torque, force = ca.SX.zeros(3), ca.SX.zeros(3)
+        for name in below:
+            part = self.mechanism.bodies[name]
+            rotation = self.frames.placement(name)[1]
+            spin = rotation.T @ self.frames.angular_velocity(name)
+            inertia = as_casadi(part.inertia)
+            turning = inertia @ (rotation.T @ self.moved.angular_acceleration(name))
+            push = part.mass * (self.moved.point(name, part.com).bias - self.gravity)
+            torque += rotation @ (turning + cross(spin, inertia @ spin))
+            torque += cross(self.frames.point(name, part.com).value - origin, push)
+            force += push
+        outside = self._from_outside(origin, set(below))
+        return torque - outside[:3], force - outside[3:]
+
+    def _from_outside(self, origin: ca.SX, below: set[str]) -> ca.SX:
+        """Return the wrench (torque about a point, force) on some bodies of all but gravity and their joints."""
+        twist = ca.SX.sym("twist", 6)
+        frames = _CutFrames(self.tree, self.motions, below, origin, twist)
+        wrench, row = ca.SX.zeros(6), 0
+        for constraint in self.mechanism.constraints():
+            rows = slice(row, row := row + len(constraint.row_names))
+            if isinstance(constraint, Coupling):
+                continue
+            if isinstance(constraint, Contact):
+                if _crosses(below, constraint.body, constraint.ground):
+                    rate = contact_residual(constraint, frames).rate
+                    wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
+            elif _crosses(below, constraint.body1, constraint.body2):
+                rate = closure_residual(constraint, frames).rate
+                wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
+        for spring in self.mechanism.springs.values():
+            if _crosses(below, spring.body1, spring.body2):
+                wrench += forces.spring_damper(spring, frames, twist)[0]
+        for user in self.mechanism.forces.values():
+            if user.body in below and not user.through_joints:
+                value = ca.vec(ca.SX(stacked(user.function(self.e.q, self.e.v, self.e.t))))
+                rate = frames.point(user.body, user.point).rate
+                wrench += forces.power_conjugate(rate, twist, value)
+        return ca.substitute(wrench, twist, ca.SX.zeros(6))
+
+
+def _crosses(below: set[str], one: str, other: str) -> bool:
+    return (one in below) != (other in below)
+
+
+def _product(a: ca.SX, b: ca.SX) -> ca.SX:
+    """Return the product of two quaternions."""
+    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + cross(a[1:], b[1:]))
+
+
+def _joint_quaternion(node: Node, q: ca.SX) -> ca.SX:
+    """Return the rotation of an elementary joint as a quaternion."""
+    if node.kind in ("spherical", "free"):
+        return q[node.iq + node.nq - 4 : node.iq + node.nq]
+    if node.kind == "prismatic":
+        return ca.SX([1.0, 0.0, 0.0, 0.0])
+    half = 0.5 * (q[node.iq] - node.reference)
+    return ca.vertcat(ca.cos(half), ca.sin(half) * ca.DM(node.axis))
