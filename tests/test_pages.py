@@ -87,7 +87,11 @@ def test_commands_exist(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
             if program == "sarrus":
                 assert main(shlex.split(re.sub(r"--duration \S+", "--duration 0.5", command))[1:]) == 0, place
             elif program == "make":
-                assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in words[1:]), place
+                assert all(
+                    re.search(rf"^{target}:", makefile, re.MULTILINE)
+                    for target in words[1:]
+                    if "=" not in target
+                ), place
             elif program.startswith("python") and words[1] != "-m":
                 assert (ROOT / words[1]).exists(), place
             elif "pip" in words:
