@@ -82,10 +82,6 @@ OTHERS: list[tuple[Callable[[Mechanism], object], str]] = [
         lambda m: m.add_actuator("a", "shoulder", limits=(2, 1)),
         "actuator 'a': limits has lower 2.0 above upper 1.0",
     ),
-    (
-        lambda m: m.add_actuator("a", "elbow.wx", bias=(0, 1, 0)),
-        "actuator 'a': unknown scalar coordinate 'elbow.wx'",
-    ),
     (lambda m: m.add_force("f", 3), "force 'f': function must be callable as function(q, v, t)"),
     (lambda m: m.add_force("f", lambda q, v, t: q, body="hand"), "force 'f': unknown body 'hand'"),
     (lambda m: Mechanism("m", gravity=(0, 0)), "m: gravity must be 3 numbers"),

@@ -156,13 +156,23 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "idle-tendon": (on_pair(SPATIAL.format("")), "spatial tendon", "t"),
     "wrapped-tendon": (
-        on_pair(
-            '<tendon><spatial name="t" damping="1"><site site="s"/><site site="m"/><site site="r"/></spatial>'
-            "</tendon>"
+        world(
+            PAIR + '<geom name="ball" size="0.1"/>',
+            '<tendon><spatial name="t" damping="1"><site site="s"/><geom geom="ball" sidesite="m"/>'
+            '<site site="r"/></spatial></tendon>',
         ),
         "spatial tendon",
         "t",
     ),
+    "pulley-tendon": (
+        on_pair(
+            '<tendon><spatial name="t" stiffness="1"><site site="s"/><site site="m"/><pulley divisor="2"/>'
+            '<site site="m"/><site site="s"/></spatial></tendon>'
+        ),
+        "spatial tendon",
+        "t",
+    ),
+    "tendon-armature": (on_pair(SPATIAL.format('armature="3"')), "spatial tendon", "t"),
     "tendon-limit": (on_pair(SPATIAL.format('stiffness="3" range="0 5"')), "spatial tendon", "t"),
     "motor": (on_pair('<actuator><motor name="u" joint="j" gear="3"/></actuator>'), "actuator", "u"),
     "motor-ball": (
@@ -218,6 +228,16 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "motor-site": (
         on_pair('<actuator><motor name="u" site="s" gear="0 0 1 0 0 0"/></actuator>'),
+        "actuator",
+        "u",
+    ),
+    "slider-crank": (
+        on_pair('<actuator><motor name="u" cranksite="s" slidersite="r" cranklength="9"/></actuator>'),
+        "actuator",
+        "u",
+    ),
+    "adhesion": (
+        on_pair('<actuator><adhesion name="u" body="a" ctrlrange="0 1"/></actuator>'),
         "actuator",
         "u",
     ),

@@ -339,7 +339,7 @@ def test_sensors_in_c_read_what_python_reads(arm: Path, tmp_path: Path) -> None:
         (("s", "gyro", "nothing"), "sensor 's': unknown body 'nothing'"),
         (("s", "force", "world"), "sensor 's': the world hangs on nothing"),
         (("s", "actuatorfrc", "motor"), "sensor 's': unknown actuator 'motor'"),
-        (("s", "tendonpos", "robe"), "sensor 's': unknown spring 'robe'. Did you mean 'rope'"),
+        (("s", "tendonpos", "robe"), "sensor 's': unknown spring or tendon 'robe'. Did you mean 'rope'"),
         (("s", "tendonpos", {"hinje": 1.0}), "sensor 's': unknown scalar coordinate 'hinje'"),
         (("s", "gyro", {"hinge": 1.0}), "sensor 's': a gyro has one target"),
         (("imu", "clock"), "sensor 'imu': the name is already taken"),

@@ -16,6 +16,7 @@ import numpy as np
 from sarrus import dense
 from sarrus.mechanism.elements import WORLD, Closure
 from sarrus.mechanism.pose import Array
+from sarrus.mechanism.tendons import TendonPoint
 from sarrus.units import constraint_units, coordinate_units, velocity_units
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _row_factors(system: Evaluations, mechanism: Mechanism, length: float) -> Ar
     }
     for coupling in mechanism.couplings.values():
         terms = [
-            abs(c) * size[term.coordinate] ** k
+            abs(c) * size.get(term.coordinate, length) ** k  # lengths of tendons are no coordinates
             for term in coupling.terms
             for k, c in enumerate(term.coefficients)
             if k > 0
@@ -135,3 +136,7 @@ def _distances(mechanism: Mechanism) -> Iterator[tuple[str, float]]:
     for spring in mechanism.springs.values():
         yield spring.body1, dense.norm(spring.point1)
         yield spring.body2, dense.norm(spring.point2)
+    for tendon in mechanism.tendons.values():
+        for item in tendon.path:
+            if isinstance(item, TendonPoint):
+                yield item.body, dense.norm(item.point)

@@ -58,7 +58,8 @@ class Equations:
     rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.activity`. ``contacts`` are
     those of them that only push.
 
-    ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none.
+    ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none; ``rotors`` whether M
+    and h have more than it: the armature of tendons.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Equations:
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
     tree: Tree | None = None
+    rotors: bool = False
 
     @property
     def input_jacobian(self) -> ca.SX:

@@ -120,9 +120,12 @@ class Evaluations:
         """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0 without limits, user forces."""
         return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
 
-    def actuation_matrix(self, q: ArrayLike) -> Array:
-        """Return S (nv × nu), the generalized force per unit of control where no limit acts."""
-        return self.evaluate("actuation", q)["actuation"]
+    def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
+        """Return S (nv × nu), the generalized force per unit of control where no limit acts.
+
+        v matters only where the gain of an actuator depends on its rate; by default it is zero.
+        """
+        return self.evaluate("actuation", q, v)["actuation"]
 
     def input_force(self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Array:
         """Return what the actuators add to k (nv,): S u within the limits of controls, actuators and joints."""
@@ -134,7 +137,7 @@ class Evaluations:
         """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says."""
         if self.mechanism is None or not self.mechanism.has_limits:
             return ()
-        lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q)
+        lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q, v)
         return tuple(name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held)
 
     def constraint_residual(self, q: ArrayLike, t: float = 0.0) -> Array:

@@ -20,6 +20,8 @@ from sarrus.numbers import real_array
 from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
+    from sarrus.mechanism.elements import Actuator
+    from sarrus.mechanism.mechanism import Mechanism
     from sarrus.system import System
 
 InputFunction = Callable[[Any, Any, Any], Any]
@@ -101,13 +103,13 @@ def control_bounds(system: System) -> Array:
         return bounds
     mechanism = system.current_mechanism()
     joints = {joint.name: joint.actuator_force_limits for joint in mechanism.joints()}
-    driven = [name for actuator in mechanism.actuators.values() for name, _ in actuator.transmission]
+    alone = _driven_alone(mechanism)
     for k, actuator in enumerate(mechanism.actuators.values()):
         found = [actuator.limits] if actuator.limits else []
-        if actuator.gain and not any(actuator.bias):
-            (name, gear), *more = actuator.transmission
+        if actuator.gain and not _varies(actuator):
             found += _scaled(actuator.force_limits, actuator.gain)
-            if not more and driven.count(name) == 1:
+            if actuator.name in alone:
+                name, gear = alone[actuator.name]
                 found += _scaled(joints.get(name), actuator.gain * gear)
         for lower, upper in found:
             bounds[:, k] = np.clip((lower, upper), *bounds[:, k])
@@ -120,17 +122,34 @@ def limited_by_state(system: System) -> tuple[str, ...]:
         return ()
     mechanism = system.current_mechanism()
     joints = {joint.name for joint in mechanism.joints() if joint.actuator_force_limits}
-    driven = [name for actuator in mechanism.actuators.values() for name, _ in actuator.transmission]
+    alone = _driven_alone(mechanism)
     return tuple(
         actuator.name
         for actuator in mechanism.actuators.values()
-        if (any(actuator.bias) and actuator.force_limits)
-        or any(
-            name in joints
-            and (any(actuator.bias) or driven.count(name) > 1 or len(actuator.transmission) > 1)
-            for name, _ in actuator.transmission
-        )
+        if (_varies(actuator) and actuator.force_limits)
+        or (_reaches(actuator, joints) and (_varies(actuator) or actuator.name not in alone))
     )
+
+
+def _varies(actuator: Actuator) -> bool:
+    """Tell whether the force at a control depends on place or speed."""
+    return any(actuator.bias) or any(actuator.gain_slopes)
+
+
+def _reaches(actuator: Actuator, joints: set[str]) -> bool:
+    """Tell whether an actuator may act on one of some joints."""
+    gears = actuator.transmission
+    return any(name in joints for name, _ in gears) if isinstance(gears, tuple) else bool(joints)
+
+
+def _driven_alone(mechanism: Mechanism) -> dict[str, tuple[str, float]]:
+    """Return velocity and gear of the actuators that have one, and it for themselves; none where some act elsewhere."""
+    gears = {a.name: a.transmission for a in mechanism.actuators.values()}
+    on_joints = {name: g for name, g in gears.items() if isinstance(g, tuple)}
+    driven = [velocity for g in on_joints.values() for velocity, _ in g]
+    if len(on_joints) < len(gears):
+        return {}
+    return {name: g[0] for name, g in on_joints.items() if len(g) == 1 and driven.count(g[0][0]) == 1}
 
 
 def _scaled(limits: tuple[float, float] | None, factor: float) -> list[tuple[float, float]]:

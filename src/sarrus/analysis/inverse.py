@@ -58,7 +58,7 @@ def inverse_dynamics(
     size = system.characteristic
     _, _, right = np.linalg.svd(size.even(jacobian)) if system.nc else (None, None, np.eye(system.nv))
     free = right[rank:] / size.columns
-    actuation = system.actuation_matrix(q)
+    actuation = system.actuation_matrix(q, v)
     root = _root_weights(system, weights)
     reachable = free @ actuation / root
     u = np.linalg.pinv(reachable, rcond=_TOLERANCE) @ (free @ needed) / root if system.nu else np.zeros(0)

@@ -67,7 +67,8 @@ class ComputedTorque(Law):
 def _acting_on(system: System, names: Sequence[str]) -> list[str]:
     """Return the actuators whose generalized force has entries for these coordinates only."""
     own = [i for name in names for i in system.velocity_indices(name)]
-    share = np.abs(system.actuation_matrix(system.neutral()))
+    actuation = system.equations.actuation
+    share = np.array([[not actuation[i, k].is_zero() for k in range(system.nu)] for i in range(system.nv)])
     return [
         actuator
         for k, actuator in enumerate(system.actuator_names)

@@ -57,7 +57,7 @@ def controllability(
     jacobian = system.constraint_jacobian(q, t, velocity)
     rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = np.linalg.svd(jacobian)[2][rank:].T if system.nc else np.eye(system.nv)
-    actuation = system.actuation_matrix(q)
+    actuation = system.actuation_matrix(q, velocity)
     left, sigma, _ = np.linalg.svd(basis.T @ actuation)
     found = int((sigma > _CUT * np.linalg.norm(actuation)).sum())
     lost = basis @ left[:, found:]

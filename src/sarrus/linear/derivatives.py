@@ -117,7 +117,7 @@ def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
 def _inertial_force(system: System, a: ca.SX) -> ca.SX:
     """Return M a + h: of a mechanism by the recursion with its accelerations, which is cheaper to differentiate."""
     e = system.equations
-    if e.tree is None:
+    if e.tree is None or e.rotors:
         return e.mass_matrix @ a + e.bias_force
     return inverse_dynamics_force(e.tree, e.q, e.v, a)
 

@@ -99,11 +99,12 @@ class ClosureBuilder(Description):
         *,
         active: bool | None = None,
     ) -> Coupling:
-        """Couple joint coordinates: Σ over ``terms`` of polynomial(coordinate − reference) = 0.
+        """Couple joint coordinates and lengths of tendons: Σ over ``terms`` of polynomial(coordinate − reference) = 0.
 
-        ``terms`` maps a coordinate name to its polynomial coefficients, constant first, or to one number,
-        the factor of a linear term. A gear with q1 = n q2: ``{"joint1": 1.0, "joint2": -n}``. A rack:
-        ``{"slide": 1.0, "pinion": -radius}``. A cam: ``{"follower": 1.0, "cam": (-c0, -c1, -c2)}``.
+        ``terms`` maps a coordinate name, or "tendon:NAME" for the length of a tendon, to its polynomial coefficients,
+        constant first, or to one number, the factor of a linear term. A gear with q1 = n q2:
+        ``{"joint1": 1.0, "joint2": -n}``. A rack: ``{"slide": 1.0, "pinion": -radius}``. A cam:
+        ``{"follower": 1.0, "cam": (-c0, -c1, -c2)}``.
 
         ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
         brake, on or off at the start; see `sarrus.activity`.
@@ -115,7 +116,7 @@ class ClosureBuilder(Description):
             raise ModelError(f"{label}: references: " + unknown_name("term", coordinate, terms), element=name)
         built = []
         for coordinate, given in terms.items():
-            self._scalar_coordinate(coordinate, label)
+            self._scalar_coordinate_or_tendon(coordinate, label)
             coefficients = (
                 tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (0.0, given)
             )

@@ -31,6 +31,7 @@ from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Array, Pose, vector
 from sarrus.mechanism.report import ImportReport
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
+from sarrus.mechanism.tendons import Tendon
 
 
 class Description:
@@ -54,6 +55,7 @@ class Description:
         self.patches: dict[str, ContactPatch] = {}
         self.springs: dict[str, SpringDamper] = {}
         self.coordinate_springs: dict[str, CoordinateSpring] = {}
+        self.tendons: dict[str, Tendon] = {}
         self.actuators: dict[str, Actuator] = {}
         self.forces: dict[str, UserForce] = {}
         self.world_shapes: tuple[Shape, ...] = ()
@@ -201,6 +203,18 @@ class Description:
                 f"{label}: " + unknown_name("joint velocity", name, valid), element=str(name), valid=valid
             )
         return joint
+
+    def _scalar_coordinate_or_tendon(self, name: str, label: str) -> None:
+        kind, _, tendon = name.partition(":") if isinstance(name, str) else ("", "", "")
+        if kind == "tendon":
+            self._tendon(tendon, label)
+        else:
+            self._scalar_coordinate(name, label)
+
+    def _tendon(self, name: str, label: str) -> None:
+        if name not in self.tendons:
+            valid = tuple(self.tendons)
+            raise ModelError(f"{label}: " + unknown_name("tendon", name, valid), element=name, valid=valid)
 
     def _scalar_coordinate(self, name: str, label: str) -> str:
         joint = self._joint_of(name) if isinstance(name, str) else None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ArgumentError, SarrusError
-from sarrus.mechanism import elements
+from sarrus.mechanism import elements, tendons, transmissions
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
@@ -26,9 +26,13 @@ from sarrus.mechanism.validation import check_description, check_fields
 
 FORMAT = "sarrus mechanism 1"
 
+_MODULES = (elements, tendons, transmissions)
 _CLASSES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (*vars(elements).values(), DrivenBody, Keyframe, Sensor, Pose, ImportReport, Entry)
+    for kind in (
+        *(c for module in _MODULES for c in vars(module).values()),
+        *(DrivenBody, Keyframe, Sensor, Pose, ImportReport, Entry),
+    )
     if isinstance(kind, type) and is_dataclass(kind)
 }
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.mechanism.pose import Array, Pose, rotation_of_quaternion
+from sarrus.mechanism.transmissions import JointGears, Transmission
 
 WORLD = "world"
 
@@ -271,7 +272,7 @@ class ContactPatch:
 
 @dataclass(frozen=True)
 class CouplingTerm:
-    """The polynomial Σ_k coefficients[k] (q − reference)^k of the coordinate named ``coordinate``."""
+    """The polynomial Σ_k coefficients[k] (q − reference)^k of a coordinate, or of a tendon's length "tendon:NAME"."""
 
     coordinate: str
     coefficients: tuple[float, ...]
@@ -340,21 +341,25 @@ class Activation:
 
 @dataclass(frozen=True)
 class Actuator:
-    """An actuator on joints: the generalized force on velocity j is gear_j × (gain × u + bias).
+    """An actuator: the scalar force (gain × u + bias), which its transmission makes a generalized force.
 
-    bias = bias[0] + bias[1] × length + bias[2] × rate, with length = Σ gear × coordinate and rate its
-    derivative. ``transmission`` pairs velocity names with gears. ``limits`` bound the control u,
+    bias = bias[0] + bias[1] × length + bias[2] × rate. ``transmission`` pairs velocity names with gears: the
+    generalized force on velocity j is gear_j × the scalar one, and the length Σ gear × coordinate, with the entries of
+    the rotation vector as coordinates of a spherical joint and zero for a free one; or it is one of
+    `sarrus.mechanism.transmissions`. The rate is what the force works on. With ``gain_slopes`` the gain is
+    gain + gain_slopes[0] × length + gain_slopes[1] × rate. ``limits`` bound the control u,
     ``force_limits`` the force gain × u + bias; both act wherever u enters the equations. With an ``activation`` its
     state w takes the place of u in the force; it is the coordinate ``activation_name``, after those of the joints.
     """
 
     name: str
-    transmission: tuple[tuple[str, float], ...]
+    transmission: JointGears | Transmission
     gain: float = 1.0
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     limits: tuple[float, float] | None = None
     force_limits: tuple[float, float] | None = None
     activation: Activation | None = None
+    gain_slopes: tuple[float, float] = (0.0, 0.0)
 
     @property
     def activation_name(self) -> str:

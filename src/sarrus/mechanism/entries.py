@@ -12,7 +12,8 @@ a coupling   COORDINATE.k, the coefficient of (q − reference)^k, as in gear.mo
 a contact    point.x y z, origin.x y z
 a spring     stiffness, damping; rest_length where it is one number, else rest_length.lower and rest_length.upper;
              point1.x y z, point2.x y z where it is between points
-an actuator  gain; gear, or gear.VELOCITY where it has several; bias.constant, bias.length, bias.rate
+a tendon     stiffness, damping, armature; rest_length as of a spring
+an actuator  gain; gear, or gear.VELOCITY where it has several, on joints; bias.constant, bias.length, bias.rate
 a force      point.x y z where it acts on a body
 gravity      x y z
 ===========  ====================================================================================================
@@ -38,11 +39,23 @@ from sarrus.mechanism.elements import (
     SpringDamper,
 )
 from sarrus.mechanism.pose import Array
+from sarrus.mechanism.tendons import Tendon
 
 # Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.
 Place = None | int | tuple[int, int]
 
-KINDS = ("body", "joint", "closure", "coupling", "contact", "spring", "actuator", "force", "gravity")
+KINDS = (
+    "body",
+    "joint",
+    "closure",
+    "coupling",
+    "contact",
+    "spring",
+    "tendon",
+    "actuator",
+    "force",
+    "gravity",
+)
 _INERTIA = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
@@ -128,9 +141,11 @@ def _entries(d: Description) -> Iterator[Entry]:
         yield from _point("spring", spring.name, "point2", spring.point2)
     for combined in d.coordinate_springs.values():
         yield from _of_spring(combined, least=None)
-    scalar = {*d.coordinate_names()} & {*d.velocity_names()}
+    for tendon in d.tendons.values():
+        yield from _of_spring(tendon, least=0.0 if tendon.spatial else None)
+        yield Entry("tendon", tendon.name, "armature", "armature", (None,), tendon.armature, 0.0)
     for actuator in d.actuators.values():
-        yield from _of_actuator(actuator, scalar)
+        yield from _of_actuator(actuator)
     for force in d.forces.values():
         if force.body is not None:
             yield from _point("force", force.name, "point", force.point)
@@ -173,23 +188,24 @@ def _of_joint(joint: Joint) -> Iterator[Entry]:
             )
 
 
-def _of_spring(spring: SpringDamper | CoordinateSpring, least: float | None) -> Iterator[Entry]:
+def _of_spring(spring: SpringDamper | CoordinateSpring | Tendon, least: float | None) -> Iterator[Entry]:
+    kind = "tendon" if isinstance(spring, Tendon) else "spring"
     for attribute in ("stiffness", "damping"):
-        yield Entry("spring", spring.name, attribute, attribute, (None,), getattr(spring, attribute), 0.0)
+        yield Entry(kind, spring.name, attribute, attribute, (None,), getattr(spring, attribute), 0.0)
     lower, upper = spring.rest_length
     if lower == upper:
-        yield Entry("spring", spring.name, "rest_length", "rest_length", (0, 1), lower, least)
+        yield Entry(kind, spring.name, "rest_length", "rest_length", (0, 1), lower, least)
         return
-    yield Entry("spring", spring.name, "rest_length.lower", "rest_length", (0,), lower, least)
-    yield Entry("spring", spring.name, "rest_length.upper", "rest_length", (1,), upper, least)
+    yield Entry(kind, spring.name, "rest_length.lower", "rest_length", (0,), lower, least)
+    yield Entry(kind, spring.name, "rest_length.upper", "rest_length", (1,), upper, least)
 
 
-def _of_actuator(actuator: Actuator, scalar: set[str]) -> Iterator[Entry]:
-    name = actuator.name
+def _of_actuator(actuator: Actuator) -> Iterator[Entry]:
+    name, along = actuator.name, actuator.transmission
+    gears = along if isinstance(along, tuple) else ()
     yield Entry("actuator", name, "gain", "gain", (None,), actuator.gain)
-    several = len(actuator.transmission) > 1
-    for i, (velocity, gear) in enumerate(actuator.transmission):
-        yield Entry("actuator", name, f"gear.{velocity}" if several else "gear", "transmission", (i,), gear)
-    measured = all(velocity in scalar for velocity, _ in actuator.transmission)
-    for i, label in enumerate(("constant", "length", "rate")[: 3 if measured else 1]):
+    for i, (velocity, gear) in enumerate(gears):
+        label = f"gear.{velocity}" if len(gears) > 1 else "gear"
+        yield Entry("actuator", name, label, "transmission", (i,), gear)
+    for i, label in enumerate(("constant", "length", "rate")):
         yield Entry("actuator", name, f"bias.{label}", "bias", (i,), actuator.bias[i])

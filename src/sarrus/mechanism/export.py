@@ -1,7 +1,7 @@
 """Write a mechanism as MJCF, so that a model built here opens in MuJoCo with the same coordinates.
 
 Bodies and shapes are written here, joints by `export_joints`, closures and couplings by
-`export_equalities`, springs and actuators by `export_forces`, contacts by `export_contacts`.
+`export_equalities`, springs, tendons and actuators by `export_forces`, contacts by `export_contacts`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.export_contacts import CHOICES, add_contacts, refuse_contacts
 from sarrus.mechanism.export_document import Document, numbers, place
 from sarrus.mechanism.export_equalities import add_closures, add_couplings
-from sarrus.mechanism.export_forces import add_actuators, add_springs
+from sarrus.mechanism.export_forces import add_actuators, add_springs, add_tendons
 from sarrus.mechanism.export_joints import exported_joints
 from sarrus.mechanism.export_keyframes import add_keyframes
 from sarrus.mechanism.export_sensors import add_sensors
@@ -89,8 +89,9 @@ def write_mjcf(
         _check_weight(mechanism, body)
         _add_body(document, body, moving[body.name])
     add_closures(document)
-    add_couplings(document)
     add_springs(document)
+    add_tendons(document)
+    add_couplings(document)
     add_actuators(document)
     if contacts == "geoms":
         add_contacts(document, moving, radius)

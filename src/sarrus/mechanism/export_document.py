@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement
 from sarrus.mechanism.importing import unique
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array, Pose
+from sarrus.mechanism.tendons import Wrap
 
 if TYPE_CHECKING:
     from sarrus.mechanism.export_joints import ExportedJoint
@@ -42,6 +43,7 @@ class Document:
     coordinates: dict[str, float] = field(default_factory=dict)
     velocities: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     _sites: set[str] = field(default_factory=set)
+    _geoms: set[str] = field(default_factory=set)
     _tendons: set[str] = field(default_factory=set)
     _meshes: dict[tuple[str, tuple[float, ...]], str] = field(default_factory=dict)
 
@@ -66,9 +68,22 @@ class Document:
 
     def tendon(self, tag: str, name: str, **attributes: str) -> Element:
         """Add a ``fixed`` or ``spatial`` tendon; a number makes its name unique."""
-        name = unique(name, (*self._tendons, *self.mechanism.springs, *self.mechanism.coordinate_springs))
+        mechanism = self.mechanism
+        name = unique(
+            name, (*self._tendons, *mechanism.springs, *mechanism.coordinate_springs, *mechanism.tendons)
+        )
         self._tendons.add(name)
         return SubElement(self.section("tendon"), tag, {"name": name, **attributes})
+
+    def wrap(self, name: str, wrap: Wrap) -> str:
+        """Add the geom that a tendon bends around, which is not drawn and touches nothing, and return its name."""
+        name = unique(name, self._geoms)
+        self._geoms.add(name)
+        size = [wrap.radius] if wrap.kind == "sphere" else [wrap.radius, wrap.radius]
+        look = {"mass": "0", "contype": "0", "conaffinity": "0", "group": "3"}
+        geom = {"name": name, "type": wrap.kind, "size": numbers(size), **look}
+        place(SubElement(self.bodies[wrap.body], "geom", geom), wrap.pose)
+        return name
 
     def inline_mesh(self, points: Array, faces: Array) -> str:
         """Return the name of a new mesh asset with vertices (n, 3) and faces (m, 3) of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.etree.ElementTree import SubElement
+from xml.etree.ElementTree import SubElement, tostring
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -13,6 +13,7 @@ from sarrus.mechanism.export_document import Document, numbers
 from sarrus.mechanism.importing import unique
 from sarrus.mechanism.pose import Pose
 
+_TENDON = "tendon:"
 WRITABLE = ("point", "weld", "revolute", "distance")
 
 
@@ -77,6 +78,9 @@ def add_couplings(document: Document) -> None:
     """Write every coupling as a joint equality, y − y₀ = Σ aₖ (x − x₀)ᵏ with y₀, x₀ those of ``qpos0``."""
     for coupling in document.mechanism.couplings.values():
         dependent, other = _split(coupling)
+        if any(term.coordinate.startswith(_TENDON) for term in coupling.terms):
+            _couple_tendons(document, coupling, dependent, other)
+            continue
         constant, slope = _about(dependent, document.coordinates[dependent.coordinate])[:2]
         polynomial = np.zeros(5)
         polynomial[0] = -constant / slope
@@ -86,6 +90,33 @@ def add_couplings(document: Document) -> None:
             polynomial[: len(coefficients)] -= coefficients / slope
             attributes["joint2"] = other.coordinate
         SubElement(document.section("equality"), "joint", attributes | {"polycoef": numbers(polynomial)})
+
+
+def _couple_tendons(
+    document: Document, coupling: Coupling, dependent: CouplingTerm, other: CouplingTerm | None
+) -> None:
+    """Write a tendon equality, L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ with lengths in ``qpos0``; a coordinate gets a tendon."""
+    import mujoco
+
+    names = []
+    for term in (dependent, other) if other is not None else (dependent,):
+        if term.coordinate.startswith(_TENDON):
+            names.append(term.coordinate.removeprefix(_TENDON))
+        else:
+            tendon = document.tendon("fixed", f"{coupling.name}.{term.coordinate}")
+            SubElement(tendon, "joint", {"joint": term.coordinate, "coef": "1"})
+            names.append(tendon.get("name", ""))
+    model = mujoco.MjModel.from_xml_string(tostring(document.root, encoding="unicode"))
+    lengths = [float(model.tendon_length0[model.tendon(name).id]) for name in names]
+    constant, slope = _about(dependent, lengths[0])[:2]
+    polynomial = np.zeros(5)
+    polynomial[0] = -constant / slope
+    attributes = {"name": coupling.name, "tendon1": names[0], **_activity(coupling)}
+    if other is not None:
+        coefficients = _about(other, lengths[1])
+        polynomial[: len(coefficients)] -= coefficients / slope
+        attributes["tendon2"] = names[1]
+    SubElement(document.section("equality"), "tendon", attributes | {"polycoef": numbers(polynomial)})
 
 
 def _split(coupling: Coupling) -> tuple[CouplingTerm, CouplingTerm | None]:

@@ -8,11 +8,19 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError
+from sarrus.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
-from sarrus.mechanism.pose import scalar, vector
+from sarrus.mechanism.pose import as_pose, scalar, vector
+from sarrus.mechanism.transmissions import (
+    JointGears,
+    ParentTransmission,
+    SiteTransmission,
+    SliderCrank,
+    TendonTransmission,
+    Transmission,
+)
 
 
 class ForceBuilder(Description):
@@ -35,7 +43,7 @@ class ForceBuilder(Description):
         ``rest_length`` [m], ≥ 0, is one number, or (lower, upper) between which the spring is slack: (0, L)
         is a rope. The bodies are different; one of them may be "world".
         """
-        self._fresh(name, "spring", self.springs, self.coordinate_springs)
+        self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         label = f"spring {name!r}"
         self._body_or_world(body1, label)
         self._body_or_world(body2, label)
@@ -70,7 +78,7 @@ class ForceBuilder(Description):
         rest_length: float | tuple[float, float] = 0.0,
     ) -> CoordinateSpring:
         """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
-        self._fresh(name, "spring", self.springs, self.coordinate_springs)
+        self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         label = f"spring {name!r}"
         checks.mapping(terms, "terms", label)
         weights = tuple(
@@ -90,7 +98,7 @@ class ForceBuilder(Description):
     def add_actuator(
         self,
         name: str,
-        target: str | Mapping[str, float],
+        target: str | Mapping[str, float] | Transmission,
         *,
         gear: float = 1.0,
         gain: float = 1.0,
@@ -98,10 +106,13 @@ class ForceBuilder(Description):
         limits: tuple[float, float] | None = None,
         force_limits: tuple[float, float] | None = None,
         activation: Activation | None = None,
+        gain_slopes: tuple[float, float] = (0.0, 0.0),
     ) -> Actuator:
-        """Add an actuator on a velocity by name (a scalar joint's own name), or on several with gears.
+        """Add an actuator on a velocity by name (a scalar joint's own name), on several with gears, or elsewhere.
 
-        The generalized force is gear × (gain × u + bias[0] + bias[1] length + bias[2] rate). A position
+        ``target`` may be one of `sarrus.mechanism.transmissions`, which has a gear of its own: along a tendon, at a
+        frame, on a slider-crank. The generalized force is gear × (gain × u + bias[0] + bias[1] length + bias[2] rate);
+        see `sarrus.mechanism.elements.Actuator` for what the length of a transmission is. A position
         servo has gain kp and bias (0, −kp, −kd). Wherever u enters the equations it is held within ``limits``
         [unit of u], and then the force gain × u + bias within ``force_limits`` [N, N m]; both as (lower, upper).
         With an ``activation`` its state w takes the place of u in the force: a coordinate of its own, after those of
@@ -109,25 +120,59 @@ class ForceBuilder(Description):
         """
         self._fresh(name, "actuator", self.actuators)
         label = f"actuator {name!r}"
-        gears = {target: gear} if isinstance(target, str) else target
-        checks.mapping(gears, "target", label)
-        for velocity in gears:
-            self._velocity(velocity, label)
-        b = vector(bias, 3, "bias", label)
-        if b[1] != 0.0 or b[2] != 0.0:
-            for velocity in gears:
-                self._scalar_coordinate(velocity, label)
+        b, slopes = vector(bias, 3, "bias", label), vector(gain_slopes, 2, "gain_slopes", label)
         actuator = Actuator(
             name,
-            tuple((velocity, scalar(g, "gear", label)) for velocity, g in gears.items()),
+            self._transmission(target, gear, name),
             scalar(gain, "gain", label),
             (float(b[0]), float(b[1]), float(b[2])),
             None if limits is None else checks.interval(limits, "limits", label),
             None if force_limits is None else checks.interval(force_limits, "force_limits", label),
             None if activation is None else checks.activation(activation, label),
+            (float(slopes[0]), float(slopes[1])),
         )
         self.actuators[name] = actuator
         return actuator
+
+    def _transmission(self, target: Any, gear: float, name: str) -> JointGears | Transmission:
+        label = f"actuator {name!r}"
+        if isinstance(target, Transmission):
+            return self._elsewhere(target, name)
+        gears = {target: gear} if isinstance(target, str) else target
+        checks.mapping(gears, "target", label)
+        for velocity in gears:
+            self._velocity(velocity, label)
+        return tuple((velocity, scalar(g, "gear", label)) for velocity, g in gears.items())
+
+    def _elsewhere(self, target: Transmission, name: str) -> Transmission:
+        """Return a transmission that is no constant map to joint forces, checked."""
+        label = f"actuator {name!r}"
+        if isinstance(target, TendonTransmission):
+            self._tendon(target.tendon, label)
+            return TendonTransmission(target.tendon, scalar(target.gear, "gear", label))
+        if isinstance(target, ParentTransmission):
+            sizes = {joint.name: {"spherical": 3, "free": 6}.get(joint.kind, 0) for joint in self.joints()}
+            valid = tuple(name for name, size in sizes.items() if size)
+            if target.joint not in valid:
+                reason = unknown_name("spherical or free joint", target.joint, valid)
+                raise ModelError(f"{label}: {reason}", element=name, valid=valid)
+            gear = vector(target.gear, sizes[target.joint], "gear", label)
+            return ParentTransmission(target.joint, tuple(map(float, gear)))
+        if isinstance(target, SiteTransmission):
+            self._body_or_world(target.body, label)
+            reference = None
+            if target.reference is not None:
+                self._body_or_world(target.reference[0], label)
+                reference = target.reference[0], as_pose(target.reference[1], "reference", label)
+            pose, gears = as_pose(target.pose, "pose", label), vector(target.gear, 6, "gear", label)
+            return SiteTransmission(target.body, pose, tuple(map(float, gears)), reference)
+        self._body_or_world(target.body, label)
+        self._body_or_world(target.slider, label)
+        pin, pose = vector(target.pin, 3, "pin", label), as_pose(target.pose, "pose", label)
+        rod, gear_ratio = scalar(target.rod, "rod", label), scalar(target.gear, "gear", label)
+        if rod <= 0.0:
+            raise ModelError(f"{label}: the rod of a slider-crank must be positive, got {rod}", element=name)
+        return SliderCrank(target.body, pin, target.slider, pose, rod, gear_ratio)
 
     def without_activation(self) -> Self:
         """Return a copy whose actuators act at once: a filter's control is its state, an integrator's control too.

@@ -27,9 +27,10 @@ from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector, vector
 from sarrus.mechanism.sensor_builder import SensorBuilder
+from sarrus.mechanism.tendon_builder import TendonBuilder
 
 
-class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder):
+class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, TendonBuilder):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
@@ -44,7 +45,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder):
     MuJoCo's order; so are the coordinates.
 
     Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``ContactBuilder`` unilateral contacts,
-    ``ForceBuilder`` forces, ``SensorBuilder`` sensors, and ``Description`` holds the data and reads it.
+    ``ForceBuilder`` forces, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds the data
+    and reads it.
     """
 
     def add_body(

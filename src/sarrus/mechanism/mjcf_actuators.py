@@ -1,4 +1,4 @@
-"""Actuators of a compiled MuJoCo model: affine ones on joints and fixed tendons; others are listed."""
+"""Actuators of a compiled MuJoCo model: those that are affine in the control; others are listed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.mechanism.elements import VELOCITY_LABELS, Activation
+from sarrus.mechanism.elements import Activation
 from sarrus.mechanism.importing import Import, unique
-from sarrus.mechanism.mjcf_names import Names, actuator_count, enum_name
+from sarrus.mechanism.mjcf_names import Names, actuator_count, address, enum_name
 from sarrus.mechanism.mjcf_survey import disabled
-from sarrus.mechanism.mjcf_tendons import coordinate_weights
-
-_KINDS = {0: "free", 1: "spherical", 2: "prismatic", 3: "revolute"}
+from sarrus.mechanism.mjcf_transmissions import JOINT_KINDS, transmission
+from sarrus.mechanism.transmissions import Transmission
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,7 @@ class _Law:
     limits: tuple[float, float] | None
     activation: Activation | None = None
     note: str = ""
+    gain_slopes: tuple[float, float] = (0.0, 0.0)
 
 
 def add_actuators(load: Import, model: Any, names: Names) -> None:
@@ -37,15 +37,10 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
             where = "<option><flag actuation>" if off else "<option actuatorgroupdisable>"
             load.report.set_aside("actuator", name, f"disabled by {where}")
             continue
-        target = _transmission(model, names, i)
+        target = transmission(model, names, i)
         law = _law(model, i)
         if isinstance(target, str) or isinstance(law, str):
             load.report.leave_out("actuator", name, f"left out: {target if isinstance(target, str) else law}")
-            continue
-        if any(law.bias[1:]) and not _scalar(load, target):
-            load.report.leave_out(
-                "actuator", name, "left out: a servo on a ball or free joint has no scalar length here"
-            )
             continue
         load.mechanism.add_actuator(
             name,
@@ -55,48 +50,13 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
             limits=law.limits,
             force_limits=_force_limits(model, i),
             activation=law.activation,
+            gain_slopes=law.gain_slopes,
         )
         if law.note:
             load.report.leave_out("actuator", name, law.note)
         else:
             load.report.act("actuator", name)
         _reflected_damping(load, model, name, target, i)
-
-
-def _scalar(load: Import, target: dict[str, float]) -> bool:
-    joints = [load.mechanism._joint_of(name) for name in target]
-    return all(joint is not None and joint.kind not in ("spherical", "free") for joint in joints)
-
-
-def _address(model: Any, table: str, i: int) -> int:
-    """Return the row of actuator ``i`` in arrays per control or per output (MuJoCo ≥ 4 counts them apart)."""
-    addresses = getattr(model, f"actuator_{table}adr", None)
-    return i if addresses is None else int(addresses[i])
-
-
-def _transmission(model: Any, names: Names, i: int) -> dict[str, float] | str:
-    """Return velocity name → gear, or the reason why there is no such map."""
-    import mujoco
-
-    trn, kind = mujoco.mjtTrn, int(model.actuator_trntype[i])
-    gear, target = model.actuator_gear[_address(model, "out", i)], int(model.actuator_trnid[i][0])
-    if kind == int(trn.mjTRN_TENDON):
-        weights = coordinate_weights(model, names, target)
-        if weights is None:
-            return "it pulls on a spatial tendon; model the cylinder as a prismatic joint with an actuator"
-        return {joint: weight * float(gear[0]) for joint, weight in weights.items()}
-    if kind not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
-        return f"a transmission of kind {enum_name(trn, kind)!r} is not a constant map to joint forces"
-    joint = _KINDS[int(model.jnt_type[target])]
-    labels = VELOCITY_LABELS[joint]
-    turning = gear[3:6] if joint == "free" else gear[:3]
-    in_parent = kind == int(trn.mjTRN_JOINTINPARENT)
-    if in_parent and joint in ("free", "spherical") and np.any(turning):
-        return (
-            "its torque keeps its direction in the parent while the joint turns, which is not a constant map"
-        )
-    entries = zip(labels, gear[: len(labels)], strict=True)
-    return {names.joints[target] + label: float(g) for label, g in entries if g != 0.0 or len(labels) == 1}
 
 
 def _law(model: Any, i: int) -> _Law | str:
@@ -106,14 +66,14 @@ def _law(model: Any, i: int) -> _Law | str:
     gains, biases, dynamics = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
     gain_kind, bias_kind = int(model.actuator_gaintype[i]), int(model.actuator_biastype[i])
     gain = model.actuator_gainprm[i][:3]
-    if gain_kind == int(gains.mjGAIN_AFFINE) and np.any(gain[1:]):
-        return "its gain varies with length or rate"
     if gain_kind not in (int(gains.mjGAIN_FIXED), int(gains.mjGAIN_AFFINE)):
         return f"its law ({enum_name(gains, gain_kind)}) is not affine in the control"
     if bias_kind not in (int(biases.mjBIAS_NONE), int(biases.mjBIAS_AFFINE)):
         return f"its bias ({enum_name(biases, bias_kind)}) is not affine in length and rate"
     bias = model.actuator_biasprm[i][:3] if bias_kind == int(biases.mjBIAS_AFFINE) else np.zeros(3)
     law = _Law(float(gain[0]), (float(bias[0]), float(bias[1]), float(bias[2])), _control_range(model, i))
+    if gain_kind == int(gains.mjGAIN_AFFINE):
+        law = replace(law, gain_slopes=(float(gain[1]), float(gain[2])))
     kind = int(model.actuator_dyntype[i])
     limits = _range(model.actuator_actrange[i]) if model.actuator_actlimited[i] else None
     if kind == int(dynamics.mjDYN_INTEGRATOR):
@@ -129,7 +89,7 @@ def _law(model: Any, i: int) -> _Law | str:
 
 
 def _control_range(model: Any, i: int) -> tuple[float, float] | None:
-    control = _address(model, "ctrl", i)
+    control = address(model, "ctrl", i)
     if not model.actuator_ctrllimited[control] or disabled(model, "CLAMPCTRL"):
         return None
     return _range(model.actuator_ctrlrange[control])
@@ -150,21 +110,27 @@ def _target_joint(model: Any, i: int) -> int:
     trn = mujoco.mjtTrn
     direct = int(model.actuator_trntype[i]) in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
     joint = int(model.actuator_trnid[i][0]) if direct else -1
-    return joint if joint >= 0 and _KINDS[int(model.jnt_type[joint])] in ("revolute", "prismatic") else -1
+    return (
+        joint if joint >= 0 and JOINT_KINDS[int(model.jnt_type[joint])] in ("revolute", "prismatic") else -1
+    )
 
 
-def _reflected_damping(load: Import, model: Any, name: str, target: dict[str, float], i: int) -> None:
-    """Add the damping that an actuator reflects on its joint or tendon: damping × gear² (MuJoCo ≥ 4)."""
+def _reflected_damping(
+    load: Import, model: Any, name: str, target: dict[str, float] | Transmission, i: int
+) -> None:
+    """Add the damping that an actuator reflects on its joint: damping × gear² (MuJoCo ≥ 4); tendons have their own."""
+    import mujoco
+
     damping = float(model.actuator_damping[i]) if hasattr(model, "actuator_damping") else 0.0
-    if damping and not disabled(model, "DAMPER"):
-        taken = (*load.mechanism.springs, *load.mechanism.coordinate_springs)
-        load.mechanism.add_coordinate_spring(unique(f"{name}_damping", taken), target, damping=damping)
-        load.report.act("actuator damping", name)
+    on_tendon = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
     lost = []
-    if hasattr(model, "actuator_dampingpoly") and np.any(model.actuator_dampingpoly[i]):
+    if damping and not disabled(model, "DAMPER"):
+        if isinstance(target, dict) and not on_tendon:
+            mechanism = load.mechanism
+            taken = (*mechanism.springs, *mechanism.coordinate_springs, *mechanism.tendons)
+            mechanism.add_coordinate_spring(unique(f"{name}_damping", taken), target, damping=damping)
+        load.report.act("actuator damping", name)
+    if not on_tendon and hasattr(model, "actuator_dampingpoly") and np.any(model.actuator_dampingpoly[i]):
         lost.append("damping above first order")
-    armature = float(model.actuator_armature[i]) if hasattr(model, "actuator_armature") else 0.0
-    if armature and _target_joint(model, i) < 0:
-        lost.append("armature on a tendon")
     if lost:
         load.report.leave_out("actuator", name, f"left out: {' and '.join(lost)}")

@@ -102,7 +102,10 @@ def _joint(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
 
 
 def _tendon(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
-    """Tendon: L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ. Fixed tendons: a coupling; one two-site tendon: a distance."""
+    """Tendon: L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ. One two-site tendon is a distance, the others are couplings.
+
+    Fixed tendons become terms of their coordinates where the sum allows that, so that gears stay gears.
+    """
     one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
     name, coefficients = names.equalities[i], [float(c) for c in model.eq_data[i][:5]]
     sites = two_sites(model, one)
@@ -117,31 +120,27 @@ def _tendon(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
             return True
     weights1 = coordinate_weights(model, names, one)
     weights2 = coordinate_weights(model, names, two) if two >= 0 else {}
-    if weights1 is None or weights2 is None:
-        load.refuse(
-            label,
-            name,
-            "the length of a spatial tendon is not a sum of coordinates",
-            "use fixed tendons, or one tendon between two sites and no tendon2 (a rod of constant length)",
-        )
-        return False
-    if len(weights2) > 1 and any(coefficients[2:]):
-        load.refuse(
-            label,
-            name,
-            "a nonlinear polynomial of a tendon over several joints is not a sum of one-joint terms",
-            "use a linear polycoef, or a tendon2 over one joint",
-        )
-        return False
-    terms: dict[str, list[float]] = {joint: [0.0, weight] for joint, weight in weights1.items()}
-    terms[next(iter(terms))][0] -= coefficients[0]
-    for joint, weight in weights2.items():
-        term = terms.setdefault(joint, [])
-        term.extend([0.0] * (5 - len(term)))
-        for k in range(1, 5):
-            term[k] -= coefficients[k] * weight**k
-    references = {joint: float(model.qpos0[model.jnt_qposadr[names.joints.index(joint)]]) for joint in terms}
-    load.mechanism.add_coupling(name, {joint: _trimmed(c) for joint, c in terms.items()}, references)
+    terms: dict[str, list[float]] = {}
+    if weights1 is None or weights2 is None or (len(weights2) > 1 and any(coefficients[2:])):
+        terms[f"tendon:{names.tendons[one]}"] = [-coefficients[0], 1.0, 0.0, 0.0, 0.0]
+        if two >= 0:
+            term = terms.setdefault(f"tendon:{names.tendons[two]}", [0.0] * 5)
+            term[1:] = [before - c for before, c in zip(term[1:], coefficients[1:])]
+        references = {
+            f"tendon:{names.tendons[t]}": float(model.tendon_length0[t]) for t in (one, two) if t >= 0
+        }
+    else:
+        terms = {joint: [0.0, weight] for joint, weight in weights1.items()}
+        terms[next(iter(terms))][0] -= coefficients[0]
+        for joint, weight in weights2.items():
+            term = terms.setdefault(joint, [])
+            term.extend([0.0] * (5 - len(term)))
+            for k in range(1, 5):
+                term[k] -= coefficients[k] * weight**k
+        references = {
+            joint: float(model.qpos0[model.jnt_qposadr[names.joints.index(joint)]]) for joint in terms
+        }
+    load.mechanism.add_coupling(name, {term: _trimmed(c) for term, c in terms.items()}, references)
     return True
 
 

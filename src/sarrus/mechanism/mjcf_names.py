@@ -81,6 +81,12 @@ def equality_kind(kind: int) -> str:
     return enum_name(mujoco.mjtEq, kind)
 
 
+def address(model: Any, table: str, i: int) -> int:
+    """Return the row of actuator ``i`` in arrays per control or per output (MuJoCo ≥ 4 counts them apart)."""
+    addresses = getattr(model, f"actuator_{table}adr", None)
+    return i if addresses is None else int(addresses[i])
+
+
 def enum_name(enum: Any, value: int) -> str:
     """Return the name of a MuJoCo enum's value in lower case, without its prefix: mjEQ_WELD is weld."""
     return str(enum(int(value)).name).split("_", 1)[1].lower()

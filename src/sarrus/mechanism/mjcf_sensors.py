@@ -12,6 +12,7 @@ from sarrus.mechanism.importing import Import
 from sarrus.mechanism.mjcf_names import Names, enum_name
 from sarrus.mechanism.mjcf_tendons import coordinate_weights
 from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank
 
 _TAGS = {"jointactfrc": "jointactuatorfrc", "tendonactfrc": "tendonactuatorfrc"}
 _CONTACTS = ("touch", "contact", "tactile", "rangefinder", "geomdist", "geomnormal", "geomfromto")
@@ -71,10 +72,11 @@ def _missing(kind: str) -> str:
 
 
 def _note(load: Import, kind: str) -> str:
-    if kind in kinds.REACTION_KINDS and load.mechanism.springs:
-        return (
-            "without the pull of spatial tendons, which act from outside of the joint; MuJoCo counts them in"
-        )
+    pulled = any(tendon.spatial for tendon in load.mechanism.tendons.values())
+    elsewhere = (SiteTransmission, SliderCrank)
+    pushed = any(isinstance(a.transmission, elsewhere) for a in load.mechanism.actuators.values())
+    if kind in kinds.REACTION_KINDS and (pulled or pushed):
+        return "without what spatial tendons and actuators on sites exert, outside of the joint; MuJoCo counts it in"
     return ""
 
 
@@ -94,8 +96,6 @@ def _arguments(load: Import, model: Any, names: Names, i: int, kind: str) -> dic
         tendon = names.tendons[target]
         if weights is not None:
             return {"target": weights}
-        if tendon not in load.mechanism.springs:
-            return f"spatial tendon {tendon!r} has no length here"
         return {"target": tendon}
     frame = _frame(model, names, int(model.sensor_objtype[i]), target)
     if isinstance(frame, str):

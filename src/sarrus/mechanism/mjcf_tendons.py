@@ -1,4 +1,4 @@
-"""Tendons of a compiled MuJoCo model as springs on coordinates and between points."""
+"""Tendons of a compiled MuJoCo model: fixed and spatial ones, with what the actuators on them reflect."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from sarrus.mechanism.importing import Import
-from sarrus.mechanism.mjcf_names import Names
+from sarrus.mechanism.mjcf_names import Names, actuator_count, address
 from sarrus.mechanism.mjcf_survey import disabled
-from sarrus.mechanism.pose import Array
+from sarrus.mechanism.pose import Array, Pose
+from sarrus.mechanism.tendon_builder import Item
+from sarrus.mechanism.tendons import Pulley, TendonJoint, TendonPoint, Wrap
 
 
 def tendon_path(model: Any, tendon: int) -> list[tuple[int, int, float]]:
@@ -42,72 +44,121 @@ def coordinate_weights(model: Any, names: Names, tendon: int) -> dict[str, float
 
 
 def add_tendons(load: Import, model: Any, names: Names) -> None:
-    """Add the stiffness and damping of every tendon; what is lost is warned by name."""
-    no_springs, no_dampers = disabled(model, "SPRING"), disabled(model, "DAMPER")
+    """Add every tendon with its spring, damper and inertia; what does not act is listed by name."""
+    springs, dampers = (0.0 if disabled(model, flag) else 1.0 for flag in ("SPRING", "DAMPER"))
     for i in range(model.ntendon):
-        name = names.tendons[i]
-        stiffness = 0.0 if no_springs else float(model.tendon_stiffness[i])
-        damping = 0.0 if no_dampers else float(model.tendon_damping[i])
-        acts = stiffness != 0.0 or damping != 0.0
-        rest = (float(model.tendon_lengthspring[i][0]), float(model.tendon_lengthspring[i][1]))
-        weights, sites = coordinate_weights(model, names, i), two_sites(model, i)
+        name, weights = names.tendons[i], coordinate_weights(model, names, i)
         label = "spatial tendon" if weights is None else "fixed tendon"
-        if not acts:
+        reflected = _reflected(model, i)
+        damping = dampers * (_higher(model, "tendon_damping", i) + reflected[:-1])
+        stiffness = springs * _higher(model, "tendon_stiffness", i)
+        armature = float(_row(model, "tendon_armature", i)[0] + reflected[-1])
+        limited = bool(model.tendon_limited[i]) and not disabled(model, "LIMIT")
+        bounded = bool(getattr(model, "tendon_actfrclimited", np.zeros(model.ntendon))[i])
+        load.mechanism.add_tendon(
+            name,
+            _path(model, names, i) if weights is None else weights,
+            stiffness=float(stiffness[0]),
+            damping=float(damping[0]),
+            rest_length=_pair(model.tendon_lengthspring[i]),
+            armature=armature,
+            stiffness_higher=_trimmed(stiffness[1:]),
+            damping_higher=_trimmed(damping[1:]),
+            limits=_pair(model.tendon_range[i]) if limited else None,
+            friction=float(model.tendon_frictionloss[i]),
+            force_limits=_pair(model.tendon_actfrcrange[i]) if bounded else None,
+        )
+        if not (np.any(stiffness) or np.any(damping) or armature):
             load.report.set_aside(
-                label, name, "no stiffness or damping; it acts only through actuators and equalities"
-            )
-        elif weights is not None:
-            load.mechanism.add_coordinate_spring(
-                name, weights, stiffness=stiffness, damping=damping, rest_length=rest
-            )
-            load.report.act(label, name)
-        elif sites is not None:
-            body1, body2 = (names.bodies[model.site_bodyid[s]] for s in sites)
-            if body1 == body2:
-                load.report.set_aside(label, name, f"both ends are on {body1!r}; its length is constant")
-                continue
-            point1, point2 = (model.site_pos[s] for s in sites)
-            load.mechanism.add_spring_damper(
-                name,
-                body1,
-                body2,
-                point1=point1,
-                point2=point2,
-                stiffness=stiffness,
-                damping=damping,
-                rest_length=rest,
-            )
-            load.report.act(label, name)
-        else:
-            load.report.leave_out(
                 label,
                 name,
-                "its spring and damper force is left out: a spring here is a straight tendon between two "
-                "sites, without pulleys, wrapping geometry or further sites",
+                "no stiffness, damping or armature; it acts only through actuators and equalities",
             )
-        _note_losses(load, model, i, label, name)
+        elif weights is None and _is_rigid(load, name):
+            load.report.set_aside(label, name, "it is all on one body; its length is constant")
+        else:
+            load.report.act(label, name)
+        _note_rest(load, model, i, label, name)
 
 
-def _note_losses(load: Import, model: Any, i: int, label: str, name: str) -> None:
-    """Warn of what a tendon has besides stiffness and damping."""
-    lost = []
-    if model.tendon_limited[i]:
-        lower, upper = model.tendon_range[i]
-        lost.append(f"length limits ({lower:g}, {upper:g}) are not enforced")
-    if model.tendon_frictionloss[i]:
-        lost.append("dry friction is left out")
-    if _nonzero(model, "tendon_armature", i):
-        lost.append("armature is left out")
-    if _nonzero(model, "tendon_stiffnesspoly", i) or _nonzero(model, "tendon_dampingpoly", i):
-        lost.append("stiffness and damping above first order are left out")
-    if _nonzero(model, "tendon_springyield", i):
-        lost.append("the yield of its spring is left out")
-    if bool(getattr(model, "tendon_actfrclimited", np.zeros(model.ntendon))[i]):
-        lost.append("the limit of the total actuator force (actuatorfrcrange) is left out")
-    if lost:
-        load.report.leave_out(label, name, "; ".join(lost))
+def _path(model: Any, names: Names, tendon: int) -> list[Item]:
+    """Return the path of a spatial tendon."""
+    import mujoco
+
+    kinds = mujoco.mjtWrap
+    out: list[Item] = []
+    for kind, index, parameter in tendon_path(model, tendon):
+        if kind == int(kinds.mjWRAP_SITE):
+            out.append(TendonPoint(names.bodies[model.site_bodyid[index]], model.site_pos[index]))
+        elif kind == int(kinds.mjWRAP_PULLEY):
+            out.append(Pulley(parameter))
+        else:
+            side, site = None, round(parameter)
+            if site >= 0:
+                side = names.bodies[model.site_bodyid[site]], model.site_pos[site].copy()
+            shape = "sphere" if kind == int(kinds.mjWRAP_SPHERE) else "cylinder"
+            pose = Pose.of(model.geom_pos[index], quaternion=model.geom_quat[index])
+            body = names.bodies[model.geom_bodyid[index]]
+            out.append(Wrap(body, shape, float(model.geom_size[index][0]), pose, side))
+    return out
 
 
-def _nonzero(model: Any, attribute: str, index: int) -> bool:
-    values: Array | None = getattr(model, attribute, None)
-    return values is not None and bool(np.any(values[index]))
+def _is_rigid(load: Import, name: str) -> bool:
+    """Tell whether all of a spatial tendon is on one body."""
+    places = [
+        item.body for item in load.mechanism.tendons[name].path if not isinstance(item, (Pulley, TendonJoint))
+    ]
+    return len(set(places)) == 1
+
+
+def _reflected(model: Any, tendon: int) -> Array:
+    """Return damping of all orders and armature of the actuators on a tendon, times gear² (MuJoCo ≥ 4)."""
+    import mujoco
+
+    total = np.zeros(2 + np.shape(getattr(model, "actuator_dampingpoly", np.zeros((1, 0))))[1])
+    if not hasattr(model, "actuator_damping") or int(model.tendon_actuatorid[tendon]) == -1:
+        return total
+    for i in range(actuator_count(model)):
+        on_tendon = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
+        if on_tendon and int(model.actuator_trnid[i][0]) == tendon:
+            gear = float(model.actuator_gear[address(model, "out", i)][0])
+            own = [*_higher(model, "actuator_damping", i), model.actuator_armature[i]]
+            total += gear**2 * np.array(own)
+    return total
+
+
+def _pair(values: Array) -> tuple[float, float]:
+    return float(values[0]), float(values[1])
+
+
+def _row(model: Any, attribute: str, index: int) -> Array:
+    """Return the numbers of one element, zero where this MuJoCo has no such number."""
+    values = getattr(model, attribute, None)
+    return np.zeros(1) if values is None else np.atleast_1d(values[index])
+
+
+def _higher(model: Any, attribute: str, index: int) -> Array:
+    """Return a coefficient with those above first order behind it, where this MuJoCo has any."""
+    linear, higher = _row(model, attribute, index), getattr(model, f"{attribute}poly", None)
+    return linear if higher is None else np.concatenate([linear, higher[index]])
+
+
+def _trimmed(coefficients: Array) -> tuple[float, ...]:
+    """Return the coefficients without trailing zeros."""
+    count = max((k + 1 for k, c in enumerate(coefficients) if c != 0.0), default=0)
+    return tuple(map(float, coefficients[:count]))
+
+
+def _note_rest(load: Import, model: Any, i: int, label: str, name: str) -> None:
+    """List what a tendon has and does not act here."""
+    tendon, kept = load.mechanism.tendons[name], []
+    if tendon.limits is not None:
+        kept.append("length limits ({:g}, {:g})".format(*tendon.limits))
+    if tendon.friction:
+        kept.append(f"dry friction {tendon.friction:g}")
+    if tendon.force_limits is not None:
+        kept.append("the limit of the total actuator force (actuatorfrcrange)")
+    if kept:
+        load.report.keep(label, name, "recorded, does not act: " + "; ".join(kept))
+    if np.any(_row(model, "tendon_springyield", i)):
+        load.report.leave_out(label, name, "the yield of its spring is left out: it stays elastic")

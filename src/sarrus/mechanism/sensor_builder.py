@@ -36,8 +36,8 @@ class SensorBuilder(Description):
         jointpos, jointvel                 a scalar coordinate or velocity by name
         jointactuatorfrc                   the force of all actuators on a scalar velocity, limits included
         ballquat, ballangvel               the unit quaternion of a spherical joint; its angular velocity, body axes
-        tendonpos, tendonvel               length and rate of a spring by name, or Σ weight × coordinate
-        actuatorpos, actuatorvel           Σ gear × coordinate of an actuator, and its rate
+        tendonpos, tendonvel               length and rate of a spring or tendon by name, or Σ weight × coordinate
+        actuatorpos, actuatorvel           length and rate of an actuator (of its transmission)
         actuatorfrc                        the force of an actuator, before its gears, limits included
         framepos, framequat                where a frame is
         framexaxis, frameyaxis, framezaxis an axis of a frame
@@ -131,13 +131,10 @@ class SensorBuilder(Description):
         if kind in kinds.BALL_KINDS:
             what, valid = "spherical joint", tuple(j.name for j in self.joints() if j.kind == "spherical")
         elif kind in kinds.LENGTH_KINDS:
-            what, valid = "spring", (*self.springs, *self.coordinate_springs)
+            what, valid = "spring or tendon", (*self.springs, *self.coordinate_springs, *self.tendons)
         elif kind in kinds.ACTUATOR_KINDS:
             what, valid = "actuator", tuple(self.actuators)
         if target not in valid:
             raise ModelError(
                 f"{label}: " + unknown_name(what, target, valid), element=label, valid=tuple(valid)
             )
-        if kind == "actuatorpos":
-            for velocity, _ in self.actuators[target].transmission:
-                self._scalar_coordinate(velocity, label)

@@ -40,8 +40,8 @@ def check_description(mechanism: Mechanism) -> None:
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
     for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
-                  mechanism.springs, mechanism.coordinate_springs, mechanism.actuators, mechanism.geoms,
-                  mechanism.keyframes, mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
+                  mechanism.springs, mechanism.coordinate_springs, mechanism.tendons, mechanism.actuators,
+                  mechanism.geoms, mechanism.keyframes, mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
         _check_names(table)
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
@@ -58,6 +58,12 @@ def check_description(mechanism: Mechanism) -> None:
         twin.add_closure(
             c.name, c.kind, c.body1, c.body2, pose1=c.pose1, pose2=c.pose2, axis=axis, axis2=axis2, pitch=c.pitch,
             length=c.length, active=c.active,
+        )  # fmt: skip
+    for t in mechanism.tendons.values():
+        twin.add_tendon(
+            t.name, t.path, stiffness=t.stiffness, damping=t.damping, rest_length=t.rest_length, armature=t.armature,
+            stiffness_higher=t.stiffness_higher, damping_higher=t.damping_higher, limits=t.limits,
+            friction=t.friction, force_limits=t.force_limits,
         )  # fmt: skip
     for coupling in mechanism.couplings.values():
         terms = {term.coordinate: term.coefficients for term in coupling.terms}
@@ -92,12 +98,13 @@ def check_description(mechanism: Mechanism) -> None:
     for a in mechanism.actuators.values():
         twin.add_actuator(
             a.name,
-            dict(a.transmission),
+            dict(a.transmission) if isinstance(a.transmission, tuple) else a.transmission,
             gain=a.gain,
             bias=a.bias,
             limits=a.limits,
             force_limits=a.force_limits,
             activation=a.activation,
+            gain_slopes=a.gain_slopes,
         )
     for sensor in mechanism.sensors.values():
         pose = sensor.pose if sensor.kind in FRAME_KINDS else None

@@ -14,56 +14,55 @@ import casadi as ca
 
 from sarrus.mechanism.elements import Actuator
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.multibody.forces import power_conjugate
+from sarrus.multibody.lengths import Length, Lengths
 from sarrus.multibody.numbers import varies
 
-# Values or rates of scalar coordinates by name.
+# Values of scalar coordinates by name.
 Named = Mapping[str, ca.SX]
 
 
-def actuation_matrix(mechanism: Mechanism) -> ca.SX:
+def actuation_matrix(mechanism: Mechanism, lengths: Lengths) -> ca.SX:
     """Return S (nv × nu): generalized force per unit of control, where nothing is limited.
 
     Controls that act through an activation have no part in the force at the same time: their columns are zero.
     """
-    names, actuators = mechanism.velocity_names(), mechanism.actuators.values()
-    matrix = ca.SX.zeros(len(names), len(actuators))
-    for k, actuator in enumerate(actuators):
+    matrix = ca.SX.zeros(len(mechanism.velocity_names()), len(mechanism.actuators))
+    for k, actuator in enumerate(mechanism.actuators.values()):
         if actuator.activation is None:
-            for name, gear in actuator.transmission:
-                matrix[names.index(name), k] += gear * actuator.gain
+            along = lengths.of(actuator)
+            matrix[:, k] = along.moment * _gain(actuator, along)
     return matrix
 
 
-def bias_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: ca.SX) -> ca.SX:
+def bias_force(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> ca.SX:
     """Return the generalized force of all actuators at u = 0 and w = 0, where nothing is limited."""
     total = ca.SX.zeros(v.shape[0])
     for actuator in mechanism.actuators.values():
         if any(map(varies, actuator.bias)):
-            offset = _bias(actuator, coordinates, velocities)
-            total += power_conjugate(_speed(actuator, velocities), v, offset)
+            along = lengths.of(actuator)
+            total += along.moment * _bias(actuator, along)
     return total
 
 
-def force(actuator: Actuator, control: ca.SX, coordinates: Named, velocities: Named) -> ca.SX:
+def force(actuator: Actuator, control: ca.SX, along: Length, coordinates: Named) -> ca.SX:
     """Return the scalar force of an actuator, before its gears, within its limits."""
-    offset = _bias(actuator, coordinates, velocities)
-    return clamp(actuator.gain * _drive(actuator, control, coordinates) + offset, actuator.force_limits)
+    push = _gain(actuator, along) * _drive(actuator, control, coordinates)
+    return clamp(push + _bias(actuator, along), actuator.force_limits)
 
 
-def input_force(mechanism: Mechanism, coordinates: Named, velocities: Named, v: ca.SX, u: ca.SX) -> ca.SX:
+def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: ca.SX, u: ca.SX) -> ca.SX:
     """Return what controls and activations add to the bias (nv,): S u without limits and activations."""
     joints = {j.name: j.actuator_force_limits for j in mechanism.joints() if j.actuator_force_limits}
     added, total = ca.SX.zeros(v.shape[0]), ca.SX.zeros(v.shape[0])
     for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
-        moment = power_conjugate(_speed(actuator, velocities), v, ca.SX(1))
-        push = actuator.gain * _drive(actuator, control, coordinates)
+        along = lengths.of(actuator)
+        push = _gain(actuator, along) * _drive(actuator, control, coordinates)
         if actuator.force_limits or joints:
-            offset = _bias(actuator, coordinates, velocities)
+            offset = _bias(actuator, along)
             limited = clamp(push + offset, actuator.force_limits)
-            total += moment * limited
+            total += along.moment * limited
             push = limited - offset if actuator.force_limits else push
-        added += moment * push
+        added += along.moment * push
     names = mechanism.velocity_names()
     for name, limits in joints.items():
         k = names.index(name)
@@ -103,18 +102,21 @@ def _drive(actuator: Actuator, control: ca.SX, coordinates: Named) -> ca.SX:
     return clamp(coordinates[actuator.activation_name], actuator.activation.limits)
 
 
-def _bias(actuator: Actuator, coordinates: Named, velocities: Named) -> ca.SX:
+def _gain(actuator: Actuator, along: Length) -> ca.SX:
+    """Return the scalar force of an actuator per unit of control, which may depend on its length and rate."""
+    per_length, per_rate = actuator.gain_slopes
+    total = ca.SX(actuator.gain)
+    if varies(per_length) or varies(per_rate):
+        total += per_length * along.value + per_rate * along.rate
+    return total
+
+
+def _bias(actuator: Actuator, along: Length) -> ca.SX:
     """Return the scalar force of an actuator at u = 0, where nothing is limited."""
     constant, per_length, per_rate = actuator.bias
     total = ca.SX(constant)
     if varies(per_rate):
-        total += per_rate * _speed(actuator, velocities)
+        total += per_rate * along.rate
     if varies(per_length):
-        total += per_length * sum(
-            (gear * coordinates[name] for name, gear in actuator.transmission), ca.SX(0)
-        )
+        total += per_length * along.value
     return total
-
-
-def _speed(actuator: Actuator, velocities: Named) -> ca.SX:
-    return sum((gear * velocities[name] for name, gear in actuator.transmission), ca.SX(0))

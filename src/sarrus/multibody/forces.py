@@ -5,19 +5,17 @@ A force F that works on a rate ẋ(q, v), linear in v, gives the generalized for
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import casadi as ca
 
 from sarrus.errors import ModelError
 from sarrus.mechanism.elements import CoordinateSpring, Joint, SpringDamper, UserForce
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.tendons import Tendon
+from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import Frames
 from sarrus.multibody.numbers import stacked_numbers, varies
+from sarrus.multibody.rotations import rotation_vector
 from sarrus.symbolic import holds_nan, stacked
-
-# Keeps the direction of a spring of zero length finite [m²]; far below any length that matters.
-_ZERO_LENGTH = 1e-30
 
 
 def power_conjugate(rate: ca.SX, v: ca.SX, force: ca.SX) -> ca.SX:
@@ -33,25 +31,27 @@ def stretch(length: ca.SX, rest: tuple[float | ca.SX, float | ca.SX]) -> ca.SX:
     return ca.fmax(length - upper, 0) + ca.fmin(length - lower, 0)
 
 
-def spring_damper(spring: SpringDamper, frames: Frames, v: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the generalized force and the potential energy of a spring-damper between two points."""
-    d = frames.point(spring.body2, spring.point2) - frames.point(spring.body1, spring.point1)
-    length = ca.sqrt(ca.dot(d.value, d.value) + _ZERO_LENGTH)
-    rate = ca.dot(d.value, d.rate) / length
-    extension = stretch(length, spring.rest_length)
-    force = power_conjugate(rate, v, -(spring.stiffness * extension + spring.damping * rate))
-    return force, 0.5 * spring.stiffness * extension**2
-
-
-def coordinate_spring(
-    spring: CoordinateSpring, value: Callable[[str], ca.SX], rate: Callable[[str], ca.SX], v: ca.SX
+def elastic_force(
+    spring: SpringDamper | CoordinateSpring | Tendon, length: Jet, v: ca.SX
 ) -> tuple[ca.SX, ca.SX]:
-    """Return the generalized force and the potential energy of a spring on a combination of coordinates."""
-    length = sum((w * value(name) for name, w in spring.terms), ca.SX(0))
-    speed = sum((w * rate(name) for name, w in spring.terms), ca.SX(0))
-    extension = stretch(length, spring.rest_length)
-    force = power_conjugate(speed, v, -(spring.stiffness * extension + spring.damping * speed))
-    return force, 0.5 * spring.stiffness * extension**2
+    """Return the generalized force and the potential energy of a spring and damper along a length."""
+    rate, extension = length.rate, stretch(length.value, spring.rest_length)
+    tension = spring.stiffness * extension + spring.damping * rate
+    energy = 0.5 * spring.stiffness * extension**2
+    if isinstance(spring, Tendon):
+        for k, c in enumerate(spring.stiffness_higher):
+            tension += c * extension ** (k + 2)
+            energy += c * extension ** (k + 3) / (k + 3)
+        for k, c in enumerate(spring.damping_higher):
+            tension += c * rate * ca.fabs(rate) ** (k + 1)
+    return power_conjugate(rate, v, -tension), energy
+
+
+def coordinate_length(spring: CoordinateSpring, coordinates: dict[str, Jet]) -> Jet:
+    """Return the combination of coordinates that a spring is on."""
+    value = sum((w * coordinates[name].value for name, w in spring.terms), ca.SX(0))
+    rate = sum((w * coordinates[name].rate for name, w in spring.terms), ca.SX(0))
+    return Jet(value, rate, ca.SX(0))
 
 
 def joint_spring(joint: Joint, q: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -73,18 +73,25 @@ def joint_spring(joint: Joint, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         rw * y + rx * z - ry * w - rz * x,
         rw * z - rx * y + ry * x - rz * w,
     )
-    sine = ca.sqrt(ca.dot(vector_part, vector_part) + _ZERO_LENGTH)
-    side = ca.if_else(scalar_part < 0, -1, 1)
-    angle = 2 * ca.atan2(sine, side * scalar_part)
-    turn = side * angle / sine * vector_part
+    turn = rotation_vector(ca.vertcat(scalar_part, vector_part))
     force = -joint.stiffness * ca.vertcat(translation, turn)
-    return force, 0.5 * joint.stiffness * (ca.dot(translation, translation) + angle**2)
+    return force, 0.5 * joint.stiffness * (ca.dot(translation, translation) + ca.dot(turn, turn))
 
 
 def damping_force(mechanism: Mechanism, v: ca.SX) -> ca.SX:
     """Return −damping × velocity of all joints."""
     coefficients = [d for joint in mechanism.joints() for d in joint.damping]
     return -stacked_numbers(coefficients) * v if any(map(varies, coefficients)) else ca.SX.zeros(v.shape[0])
+
+
+def rotor_inertia(tendon: Tendon, length: Jet, v: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return what the armature α of a tendon adds to M, h and the kinetic energy: α JᵀJ, α Jᵀ J̇v and ½ α (J v)²."""
+    moment = ca.jacobian(length.rate, v)
+    return (
+        tendon.armature * (moment.T @ moment),
+        tendon.armature * length.bias * moment.T,
+        0.5 * tendon.armature * length.rate**2,
+    )
 
 
 def user_force(force: UserForce, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:

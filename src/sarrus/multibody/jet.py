@@ -6,9 +6,13 @@ acceleration bias along (second derivative at zero joint acceleration), which ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
+
+# Keeps the direction of a length of zero finite [m²]; far below any length that matters.
+ZERO_LENGTH = 1e-30
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,24 @@ def dot(a: Jet, b: Jet) -> Jet:
         ca.dot(a.rate, b.value) + ca.dot(a.value, b.rate),
         ca.dot(a.bias, b.value) + 2 * ca.dot(a.rate, b.rate) + ca.dot(a.value, b.bias),
     )
+
+
+def norm(d: Jet) -> Jet:
+    """Return the length of a vector jet; where it is zero its direction, and so its rate, counts as zero."""
+    length = ca.sqrt(ca.dot(d.value, d.value) + ZERO_LENGTH)
+    rate = ca.dot(d.value, d.rate) / length
+    return Jet(length, rate, (ca.dot(d.rate, d.rate) + ca.dot(d.value, d.bias) - rate * rate) / length)
+
+
+def through(function: Callable[..., ca.SX], *jets: Jet) -> Jet:
+    """Return the jet of a function of vectors at the jets of these vectors, by automatic differentiation."""
+    x, rate, bias = ([ca.SX.sym(part, *j.value.shape) for j in jets] for part in ("x", "rate", "bias"))
+    place, speed, second = ca.vertcat(*x), ca.vertcat(*rate), ca.vertcat(*bias)
+    value = function(*x)
+    first = ca.jtimes(value, place, speed)
+    turning = ca.jtimes(first, place, speed) + ca.jtimes(value, place, second)
+    inputs = [ca.vertcat(*(getattr(j, part) for j in jets)) for part in ("value", "rate", "bias")]
+    return Jet(*ca.Function("through", [place, speed, second], [value, first, turning]).call(inputs, True))
 
 
 def constant(value: ca.SX) -> Jet:

@@ -245,12 +245,13 @@ class Frames:
 
     def angular_velocity(self, body: str) -> ca.SX:
         """Return the angular velocity of a body in world axes."""
-        index, _ = self._tree.location[body]
-        return (
-            ca.SX.zeros(3)
-            if index == GROUND
-            else self._motions[index].world_rotation @ self._motions[index].angular
-        )
+        return self.spin(self._tree.location[body][0])
+
+    def spin(self, node: int) -> ca.SX:
+        """Return the angular velocity of a node, or of the ground, in world axes."""
+        if node == GROUND:
+            return ca.SX.zeros(3)
+        return self._motions[node].world_rotation @ self._motions[node].angular
 
     def angular_acceleration(self, body: str) -> ca.SX:
         """Return the angular acceleration of a body in world axes, without accelerations of joints or with them."""

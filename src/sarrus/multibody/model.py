@@ -9,6 +9,7 @@ import casadi as ca
 from sarrus.equations import ContactRows, Equations
 from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import (
     closure_residual,
@@ -19,6 +20,7 @@ from sarrus.multibody.closures import (
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
+from sarrus.multibody.lengths import Lengths, coupled_lengths, spring_length
 from sarrus.multibody.numbers import varies
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.switches import Switches
@@ -40,9 +42,11 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
+    lengths = Lengths(mechanism, tree, frames, jets, q, v)
     residual = constraint_rows(mechanism, frames, jets, switches, (q, *start))
-    values, rates = dict(zip(coordinates, ca.vertsplit(q))), dict(zip(velocities, ca.vertsplit(v)))
-    passive, potential = _passive(mechanism, frames, values, rates, q, v, t)
+    values = dict(zip(coordinates, ca.vertsplit(q)))
+    passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
+    rotors = _rotors(mechanism, lengths, v)
     return Equations(
         name=mechanism.name,
         q=q,
@@ -50,17 +54,17 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         u=u,
         t=t,
         p=ca.vertcat(start[0], switches.symbols),
-        mass_matrix=mass_matrix(tree, motions),
-        bias_force=bias_force(tree, motions),
+        mass_matrix=_sum(mass_matrix(tree, motions), [m for m, _, _ in rotors]),
+        bias_force=_sum(bias_force(tree, motions), [h for _, h, _ in rotors]),
         passive_force=passive,
-        actuation=actuators.actuation_matrix(mechanism),
-        input_force=actuators.input_force(mechanism, values, rates, v, u),
+        actuation=actuators.actuation_matrix(mechanism, lengths),
+        input_force=actuators.input_force(mechanism, lengths, values, v, u),
         rate=ca.vertcat(coordinate_rate(tree, q, v), ca.SX(len(coordinates) - tree.nq, 1)),
         position_residual=residual.value,
         velocity_residual=residual.rate,
         jacobian=ca.jacobian(residual.rate, v),
         constraint_bias=residual.bias,
-        kinetic_energy=kinetic_energy(tree, motions, v),
+        kinetic_energy=_sum(kinetic_energy(tree, motions, v), [energy for _, _, energy in rotors]),
         potential_energy=potential + gravity_potential(tree, motions),
         non_ideal=ca.SX.zeros(tree.nv),
         coordinate_names=coordinates,
@@ -74,6 +78,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
         tree=tree,
+        rotors=bool(rotors),
     )
 
 
@@ -92,7 +97,9 @@ def constraint_rows(
     return vertcat(
         [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
         + [
-            switches.apply(c, coupling_residual(c, coordinates), {0: 0.0})
+            switches.apply(
+                c, coupling_residual(c, coupled_lengths(c, mechanism, frames, coordinates)), {0: 0.0}
+            )
             for c in mechanism.couplings.values()
         ]
         + _contacts(mechanism, frames, switches, start)
@@ -146,8 +153,8 @@ def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
 def _passive(
     mechanism: Mechanism,
     frames: Frames,
-    coordinates: dict[str, ca.SX],
-    velocities: dict[str, ca.SX],
+    coordinates: dict[str, Jet],
+    lengths: Lengths,
     q: ca.SX,
     v: ca.SX,
     t: ca.SX,
@@ -161,13 +168,15 @@ def _passive(
             total[iv : iv + joint.nv] += force
             potential += energy
         iq, iv = iq + joint.nq, iv + joint.nv
-    for spring in mechanism.springs.values():
-        force, energy = forces.spring_damper(spring, frames, v)
+    springs: list[tuple[SpringDamper | CoordinateSpring | Tendon, Jet]] = [
+        *((s, spring_length(s, frames)) for s in mechanism.springs.values()),
+        *((s, forces.coordinate_length(s, coordinates)) for s in mechanism.coordinate_springs.values()),
+        *((t, lengths.tendon(t.name)) for t in mechanism.tendons.values() if _elastic(t) or _damped(t)),
+    ]
+    for spring, length in springs:
+        force, energy = forces.elastic_force(spring, length, v)
         total, potential = total + force, potential + energy
-    for combined in mechanism.coordinate_springs.values():
-        force, energy = forces.coordinate_spring(combined, coordinates.__getitem__, velocities.__getitem__, v)
-        total, potential = total + force, potential + energy
-    total += actuators.bias_force(mechanism, coordinates, velocities, v)
+    total += actuators.bias_force(mechanism, lengths, v)
     for user in mechanism.forces.values():
         total += forces.user_force(user, frames, q, v, t)
     return total, potential
@@ -179,6 +188,27 @@ def _drift(mechanism: Mechanism, tree: Tree, values: dict[str, ca.SX], u: ca.SX)
     return ca.vertcat(ca.SX(tree.nq, 1), rates) if rates.numel() else None
 
 
+def _rotors(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+    """Return what the armatures of tendons add to M, h and the kinetic energy."""
+    return [
+        forces.rotor_inertia(tendon, lengths.tendon(tendon.name), v)
+        for tendon in mechanism.tendons.values()
+        if varies(tendon.armature)
+    ]
+
+
+def _sum(total: ca.SX, more: list[ca.SX]) -> ca.SX:
+    return sum(more, total)
+
+
+def _elastic(tendon: Tendon) -> bool:
+    return any(map(varies, (tendon.stiffness, *tendon.stiffness_higher)))
+
+
+def _damped(tendon: Tendon) -> bool:
+    return any(map(varies, (tendon.damping, *tendon.damping_higher)))
+
+
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
     damped = any(varies(d) for joint in mechanism.joints() for d in joint.damping)
@@ -188,5 +218,7 @@ def _conservative(mechanism: Mechanism) -> bool:
     ]
     activated = any(actuator.activation for actuator in mechanism.actuators.values())
     servos = activated or any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
+    tendons = any(map(_damped, mechanism.tendons.values()))
     driven = any(body.function is not None for body in mechanism.driven_bodies.values())
-    return not (damped or servos or driven or mechanism.forces or any(varies(s.damping) for s in springs))
+    dampers = damped or tendons or any(varies(s.damping) for s in springs)
+    return not (dampers or servos or driven or mechanism.forces)

@@ -147,6 +147,7 @@ def _change(twin: Mechanism, kind: str, name: str, attributes: Mapping[str, dict
         "coupling": twin.couplings,
         "contact": twin.contacts,
         "spring": twin.springs if name in twin.springs else twin.coordinate_springs,
+        "tendon": twin.tendons,
         "actuator": twin.actuators,
         "force": twin.forces,
     }

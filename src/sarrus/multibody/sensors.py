@@ -12,16 +12,19 @@ import numpy as np
 
 from sarrus.equations import Equations
 from sarrus.mechanism import sensor as kinds
-from sarrus.mechanism.elements import Contact, Coupling
+from sarrus.mechanism.elements import WORLD, Actuator, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose, quaternion_of_rotation
+from sarrus.mechanism.pose import Array, Pose
 from sarrus.mechanism.sensor import Sensor
+from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
 from sarrus.multibody import actuators, forces
-from sarrus.multibody.closures import closure_residual, contact_residual
+from sarrus.multibody.closures import closure_residual, contact_residual, coordinate_jets, coupling_residual
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import Frames, Motion, accelerated, cross, forward_kinematics
+from sarrus.multibody.lengths import Lengths, coupled_lengths, spring_length
 from sarrus.multibody.numbers import Numbers, as_casadi, varies
-from sarrus.multibody.tree import GROUND, Node, Tree
+from sarrus.multibody.rotations import conjugate, product, world_quaternion
+from sarrus.multibody.tree import Tree
 from sarrus.symbolic import stacked
 
 
@@ -45,6 +48,10 @@ class _CutFrames(Frames):
     ) -> None:
         super().__init__(tree, motions)
         self._below, self._origin, self._twist = below, origin, twist
+
+    def angular_velocity(self, body: str) -> ca.SX:
+        """Return the angular velocity of a body in world axes."""
+        return super().angular_velocity(body) + (self._twist[:3] if body in self._below else 0)
 
     def point(self, body: str, point: Numbers) -> Jet:
         """Return the jet of a point given in body axes [m]."""
@@ -73,6 +80,8 @@ class _Measuring:
         self.moved = Frames(e.tree, accelerated(e.tree, self.motions, a))
         self.coordinates = dict(zip(e.coordinate_names, ca.vertsplit(e.q)))
         self.velocities = dict(zip(e.velocity_names, ca.vertsplit(e.v)))
+        self.jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
+        self.lengths = Lengths(mechanism, self.tree, self.frames, self.jets, e.q, e.v)
         self.gravity = as_casadi(mechanism.gravity)
         self._cuts: dict[str, tuple[ca.SX, ca.SX]] = {}
 
@@ -112,29 +121,31 @@ class _Measuring:
     def _actuation(self) -> ca.SX:
         """Return the generalized force of all actuators."""
         e = self.e
-        start = actuators.bias_force(self.mechanism, self.coordinates, self.velocities, e.v)
-        return start + e.input_force
+        return actuators.bias_force(self.mechanism, self.lengths, e.v) + e.input_force
 
     def _of_actuator(self, s: Sensor) -> ca.SX:
         actuator = self.mechanism.actuators[s.target]
         if s.kind == "actuatorfrc":
-            control = self.e.u[list(self.mechanism.actuators).index(s.target)]
-            return actuators.force(actuator, control, self.coordinates, self.velocities)
-        values = self.coordinates if s.kind == "actuatorpos" else self.velocities
-        return sum((gear * values[name] for name, gear in actuator.transmission), ca.SX(0))
+            return self._force(actuator)
+        along = self.lengths.of(actuator)
+        return along.value if s.kind == "actuatorpos" else along.rate
+
+    def _force(self, actuator: Actuator) -> ca.SX:
+        """Return the scalar force of an actuator."""
+        control = self.e.u[list(self.mechanism.actuators).index(actuator.name)]
+        return actuators.force(actuator, control, self.lengths.of(actuator), self.coordinates)
 
     def _length(self, s: Sensor) -> ca.SX:
-        """Return the length of a spring or of a combination of coordinates, or its rate."""
-        spring = self.mechanism.springs.get(s.target)
-        if spring is not None:
-            d = self.frames.point(spring.body2, spring.point2) - self.frames.point(
-                spring.body1, spring.point1
-            )
-            length = ca.norm_2(d.value)
-            return length if s.kind == "tendonpos" else ca.dot(d.value, d.rate) / length
-        terms = s.terms or self.mechanism.coordinate_springs[s.target].terms
-        values = self.coordinates if s.kind == "tendonpos" else self.velocities
-        return sum((weight * values[name] for name, weight in terms), ca.SX(0))
+        """Return the length of a spring, a tendon or a combination of coordinates, or its rate."""
+        if s.target in self.mechanism.tendons:
+            jet = self.lengths.tendon(s.target)
+        elif s.target in self.mechanism.springs:
+            jet = spring_length(self.mechanism.springs[s.target], self.frames)
+        else:
+            terms = s.terms or self.mechanism.coordinate_springs[s.target].terms
+            values = self.coordinates if s.kind == "tendonpos" else self.velocities
+            return sum((weight * values[name] for name, weight in terms), ca.SX(0))
+        return jet.value if s.kind == "tendonpos" else jet.rate
 
     def _potential(self) -> ca.SX:
         """Return the potential energy, that of bodies on the ground included."""
@@ -194,18 +205,10 @@ class _Measuring:
         own = self._turn(s.target, s.pose)
         if s.reference is None:
             return own
-        w, x, y, z = ca.vertsplit(self._turn(s.reference, s.reference_pose))
-        return _product(ca.vertcat(w, -x, -y, -z), own)
+        return product(conjugate(self._turn(s.reference, s.reference_pose)), own)
 
     def _turn(self, body: str, pose: Pose) -> ca.SX:
-        index, place = self.tree.location[body]
-        own = _product(ca.SX(ca.DM(quaternion_of_rotation(place.rotation))), ca.SX(ca.DM(pose.quaternion)))
-        while index >= 0:
-            node = self.tree.nodes[index]
-            own = _product(_joint_quaternion(node, self.e.q), own)
-            own = _product(ca.SX(ca.DM(quaternion_of_rotation(node.placement.rotation))), own)
-            index = node.parent
-        return own if index == GROUND else _product(self.tree.driven[GROUND - 1 - index].quaternion, own)
+        return product(world_quaternion(self.tree, body, self.e.q), ca.DM(pose.quaternion))
 
     # --- subtrees and cuts -------------------------------------------------------------------------
 
@@ -275,6 +278,10 @@ class _Measuring:
         for constraint in self.mechanism.constraints():
             rows = slice(row, row := row + len(constraint.row_names))
             if isinstance(constraint, Coupling):
+                if any(term.coordinate.startswith("tendon:") for term in constraint.terms):
+                    named = coupled_lengths(constraint, self.mechanism, frames, self.jets)
+                    rate = coupling_residual(constraint, named).rate
+                    wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
                 continue
             if isinstance(constraint, Contact):
                 if _crosses(below, constraint.body, constraint.ground):
@@ -285,7 +292,14 @@ class _Measuring:
                 wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
         for spring in self.mechanism.springs.values():
             if _crosses(below, spring.body1, spring.body2):
-                wrench += forces.spring_damper(spring, frames, twist)[0]
+                wrench += forces.elastic_force(spring, spring_length(spring, frames), twist)[0]
+        lengths = Lengths(self.mechanism, self.tree, frames, self.jets, self.e.q, self.e.v)
+        for tendon in self.mechanism.tendons.values():
+            if tendon.spatial:
+                wrench += forces.elastic_force(tendon, lengths.tendon(tendon.name), twist)[0]
+        for actuator in self.mechanism.actuators.values():
+            if _pulls_across(self.mechanism, actuator, below):
+                wrench += forces.power_conjugate(lengths.of(actuator).rate, twist, self._force(actuator))
         for user in self.mechanism.forces.values():
             if user.body in below and not user.through_joints:
                 value = ca.vec(ca.SX(stacked(user.function(self.e.q, self.e.v, self.e.t))))
@@ -294,20 +308,17 @@ class _Measuring:
         return ca.substitute(wrench, twist, ca.SX.zeros(6))
 
 
+def _pulls_across(mechanism: Mechanism, actuator: Actuator, below: set[str]) -> bool:
+    """Tell whether an actuator pulls on some bodies from outside, past the joints."""
+    along = actuator.transmission
+    if isinstance(along, TendonTransmission):
+        return mechanism.tendons[along.tendon].spatial
+    if isinstance(along, SliderCrank):
+        return _crosses(below, along.body, along.slider)
+    if isinstance(along, SiteTransmission):
+        return _crosses(below, along.body, along.reference[0] if along.reference else WORLD)
+    return False
+
+
 def _crosses(below: set[str], one: str, other: str) -> bool:
     return (one in below) != (other in below)
-
-
-def _product(a: ca.SX, b: ca.SX) -> ca.SX:
-    """Return the product of two quaternions."""
-    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + cross(a[1:], b[1:]))
-
-
-def _joint_quaternion(node: Node, q: ca.SX) -> ca.SX:
-    """Return the rotation of an elementary joint as a quaternion."""
-    if node.kind in ("spherical", "free"):
-        return q[node.iq + node.nq - 4 : node.iq + node.nq]
-    if node.kind == "prismatic":
-        return ca.SX([1.0, 0.0, 0.0, 0.0])
-    half = 0.5 * (q[node.iq] - node.reference)
-    return ca.vertcat(ca.cos(half), ca.sin(half) * ca.DM(node.axis))

@@ -12,6 +12,7 @@ from sarrus.errors import ArgumentError
 from sarrus.mechanism.elements import WORLD, Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
+from sarrus.mechanism.tendons import segments
 
 if TYPE_CHECKING:
     from sarrus.system import System
@@ -144,6 +145,10 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
         if closure.kind == "distance":
             rods.append(ends)
     rods += [(build.add(s.body1, s.point1), build.add(s.body2, s.point2)) for s in mechanism.springs.values()]
+    for tendon in mechanism.tendons.values():
+        for stretch in segments(tendon.path) if tendon.spatial else ():
+            start, end = stretch.start, stretch.end
+            rods.append((build.add(start.body, start.point), build.add(end.body, end.point)))
     for contact in mechanism.contacts.values():
         if contact.body != WORLD:
             build.add(contact.body, contact.point)

@@ -1,0 +1,129 @@
+"""Adding tendons to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.mechanism import checks
+from sarrus.mechanism.description import Description
+from sarrus.mechanism.pose import as_pose, scalar, vector
+from sarrus.mechanism.tendons import WRAP_KINDS, Pulley, Tendon, TendonJoint, TendonPoint, Wrap, segments
+
+Item = TendonPoint | Pulley | Wrap | TendonJoint
+# One item of a path: a point as (body, point), a body for its origin, or one of the classes.
+Given = Item | str | tuple[str, ArrayLike]
+
+
+class TendonBuilder(Description):
+    """The methods of a mechanism that add tendons."""
+
+    def add_tendon(
+        self,
+        name: str,
+        path: Sequence[Given] | Mapping[str, float],
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        rest_length: float | tuple[float, float] = 0.0,
+        armature: float = 0.0,
+        stiffness_higher: Sequence[float] = (),
+        damping_higher: Sequence[float] = (),
+        limits: tuple[float, float] | None = None,
+        friction: float = 0.0,
+        force_limits: tuple[float, float] | None = None,
+    ) -> Tendon:
+        """Add a tendon: a string along a path over the bodies, or a weighted sum of joint coordinates.
+
+        ``path`` lists points as (body, point in body axes [m]), and between them `Pulley` and `Wrap` of
+        `sarrus.mechanism.tendons`; or it maps scalar coordinates to weights. One of the bodies may be "world". The
+        numbers are those of `sarrus.mechanism.tendons.Tendon`; ``rest_length`` [m] is one number, or (lower, upper)
+        between which the spring is slack. Actuators pull on it through a `TendonTransmission`, and couplings name its
+        length "tendon:NAME".
+        """
+        self._fresh(name, "tendon", self.springs, self.coordinate_springs, self.tendons)
+        label = f"tendon {name!r}"
+        tendon = Tendon(
+            name,
+            self._path(path, name),
+            checks.nonnegative(stiffness, "stiffness", label),
+            checks.nonnegative(damping, "damping", label),
+            checks.rest_length(rest_length, label),
+            checks.nonnegative(armature, "armature", label),
+            tuple(scalar(c, "stiffness_higher", label) for c in stiffness_higher),
+            tuple(scalar(c, "damping_higher", label) for c in damping_higher),
+            None if limits is None else checks.interval(limits, "limits", label),
+            checks.nonnegative(friction, "friction", label),
+            None if force_limits is None else checks.interval(force_limits, "force_limits", label),
+        )
+        self.tendons[name] = tendon
+        return tendon
+
+    def _path(self, path: Any, name: str) -> tuple[Item, ...]:
+        label = f"tendon {name!r}"
+        if isinstance(path, Mapping):
+            checks.mapping(path, "path", label)
+            path = [TendonJoint(coordinate, weight) for coordinate, weight in path.items()]
+        elif isinstance(path, str) or not np.iterable(path):
+            raise ModelError(
+                f"{label}: path must be a list of points and what is between them, or map coordinates to weights, "
+                f"got {path!r}",
+                element=name,
+            )
+        items = tuple(self._item(item, name) for item in path)
+        if items and all(isinstance(item, TendonJoint) for item in items):
+            return items
+        try:
+            segments(items)
+        except ValueError as error:
+            raise ModelError(f"{label}: its path is none: {error}", element=name) from None
+        return items
+
+    def _item(self, item: Any, name: str) -> Item:
+        """Return one item of a path, checked."""
+        label = f"tendon {name!r}"
+        if isinstance(item, TendonJoint):
+            coordinate = self._scalar_coordinate(item.coordinate, label)
+            return TendonJoint(coordinate, scalar(item.weight, f"weight of {coordinate!r}", label))
+        if isinstance(item, Pulley):
+            divisor = scalar(item.divisor, "divisor", label)
+            if divisor <= 0.0:
+                raise ModelError(
+                    f"{label}: the divisor of a pulley must be positive, got {divisor}", element=name
+                )
+            return Pulley(divisor)
+        if isinstance(item, Wrap):
+            return self._wrap(item, name)
+        if isinstance(item, TendonPoint):
+            body, point = item.body, item.point
+        elif isinstance(item, str):
+            body, point = item, np.zeros(3)
+        elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], str):
+            body, point = item[0], item[1]
+        else:
+            raise ModelError(
+                f"{label}: an item of a path is (body, point), a Pulley or a Wrap, got {item!r}", element=name
+            )
+        self._body_or_world(body, label)
+        return TendonPoint(body, vector(point, 3, "point", label))
+
+    def _wrap(self, item: Wrap, name: str) -> Wrap:
+        label = f"tendon {name!r}"
+        self._body_or_world(item.body, label)
+        if item.kind not in WRAP_KINDS:
+            raise ModelError(
+                f"{label}: " + unknown_name("wrap", item.kind, WRAP_KINDS), element=name, valid=WRAP_KINDS
+            )
+        radius = scalar(item.radius, "radius", label)
+        if radius <= 0.0:
+            raise ModelError(f"{label}: the radius of a wrap must be positive, got {radius}", element=name)
+        side = None
+        if item.side is not None:
+            body, point = item.side
+            self._body_or_world(body, label)
+            side = body, vector(point, 3, "side", label)
+        return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side)

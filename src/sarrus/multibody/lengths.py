@@ -1,0 +1,218 @@
+"""Lengths of tendons and of the transmissions of actuators, with their rates.
+
+A tendon's length is a function L(q), and its jet has L̇ and what of L̈ is no acceleration. A transmission has a length,
+which servos measure, and a moment, the generalized force per unit of force; moment · v is its rate. The moment is the
+gradient of the length but for rotations and frames, where the length is a label and the moment what acts (as MuJoCo's
+``actuator_length`` and ``actuator_moment``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from sarrus.mechanism.elements import Actuator, Coupling, SpringDamper
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.tendons import Segment, Tendon, TendonJoint, segments
+from sarrus.mechanism.transmissions import (
+    ParentTransmission,
+    SiteTransmission,
+    SliderCrank,
+    TendonTransmission,
+)
+from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
+from sarrus.multibody.kinematics import Frames, JetFrames, cross, quaternion_matrix
+from sarrus.multibody.rotations import conjugate, last_shared, product, relative_quaternion, rotation_vector
+from sarrus.multibody.tree import Tree
+from sarrus.multibody.wrapping import wrapped_length
+
+
+@dataclass(frozen=True)
+class Length:
+    """A length, its rate, which is linear in v, and the moment ∂rate/∂v (nv)."""
+
+    value: ca.SX
+    rate: ca.SX
+    moment: ca.SX
+
+
+def spring_length(spring: SpringDamper, frames: JetFrames) -> Jet:
+    """Return the distance between the two points of a spring."""
+    return norm(frames.point(spring.body2, spring.point2) - frames.point(spring.body1, spring.point1))
+
+
+def tendon_length(tendon: Tendon, frames: JetFrames, coordinates: dict[str, Jet]) -> Jet:
+    """Return the length of a tendon; ``coordinates`` are the jets of the scalar coordinates by name."""
+    if tendon.spatial:
+        parts = [_stretch(segment, frames).scaled(1 / segment.divisor) for segment in segments(tendon.path)]
+    else:
+        joints = [item for item in tendon.path if isinstance(item, TendonJoint)]
+        parts = [coordinates[joint.coordinate].scaled(joint.weight) for joint in joints]
+    return sum(parts[1:], parts[0])
+
+
+def _stretch(segment: Segment, frames: JetFrames) -> Jet:
+    one, two, wrap = segment.start, segment.end, segment.wrap
+    if wrap is None and one.body == two.body:
+        return constant(ca.SX(float(np.linalg.norm(two.point - one.point))))
+    start, end = frames.point(one.body, one.point), frames.point(two.body, two.point)
+    if wrap is None:
+        return norm(end - start)
+    centre = frames.point(wrap.body, wrap.pose.position)
+    vectors = [start - centre, end - centre]
+    if wrap.kind == "cylinder":
+        vectors.append(frames.direction(wrap.body, wrap.pose.rotation[:, 2]))
+    inside: bool | None = False
+    if wrap.side is not None:
+        body, point = wrap.side
+        vectors.append(frames.point(body, point) - centre)
+        distance = float(np.linalg.norm(point - wrap.pose.position))
+        inside = distance < wrap.radius if body == wrap.body else None
+
+    def length(start: ca.SX, end: ca.SX, *more: ca.SX) -> ca.SX:
+        axis = more[0] if wrap.kind == "cylinder" else None
+        side = None if wrap.side is None else more[-1]
+        return wrapped_length(start, end, axis, wrap.radius, side, inside)
+
+    return through(length, *vectors)
+
+
+def coupled_lengths(
+    coupling: Coupling, mechanism: Mechanism, frames: JetFrames, coordinates: dict[str, Jet]
+) -> dict[str, Jet]:
+    """Return the coordinates, and the lengths of tendons, that a coupling names."""
+    out = {}
+    for name in (term.coordinate for term in coupling.terms):
+        kind, _, tendon = name.partition(":")
+        out[name] = (
+            tendon_length(mechanism.tendons[tendon], frames, coordinates)
+            if kind == "tendon"
+            else coordinates[name]
+        )
+    return out
+
+
+class Lengths:
+    """The lengths of one mechanism in world axes, each traced when it is asked for and then kept."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        tree: Tree,
+        frames: Frames,
+        coordinates: dict[str, Jet],
+        q: ca.SX,
+        v: ca.SX,
+    ) -> None:
+        self._mechanism, self._tree, self._frames, self._coordinates = mechanism, tree, frames, coordinates
+        self._q, self._v = q, v
+        self._places = {name: k for k, name in enumerate(mechanism.velocity_names())}
+        self._starts = dict[str, tuple[str, int, int]]()
+        iq = iv = 0
+        for joint in mechanism.joints():
+            self._starts[joint.name] = joint.kind, iq, iv
+            iq, iv = iq + joint.nq, iv + joint.nv
+        self._tendons: dict[str, Jet] = {}
+        self._of: dict[str, Length] = {}
+
+    def tendon(self, name: str) -> Jet:
+        """Return the jet of the length of a tendon."""
+        if name not in self._tendons:
+            tendon = self._mechanism.tendons[name]
+            self._tendons[name] = tendon_length(tendon, self._frames, self._coordinates)
+        return self._tendons[name]
+
+    def of(self, actuator: Actuator) -> Length:
+        """Return length, rate and moment of the transmission of an actuator."""
+        if actuator.name not in self._of:
+            self._of[actuator.name] = self._traced(actuator)
+        return self._of[actuator.name]
+
+    def _traced(self, actuator: Actuator) -> Length:
+        along = actuator.transmission
+        if isinstance(along, tuple):
+            moment = ca.SX(self._v.shape[0], 1)
+            for name, gear in along:
+                moment[self._places[name]] += gear
+            value = sum((gear * self._velocity_length(name) for name, gear in along), ca.SX(0))
+            rate = sum((gear * self._v[self._places[name]] for name, gear in along), ca.SX(0))
+            return Length(value, rate, moment)
+        value, rate = self._measured(along)
+        return Length(value, rate, ca.jacobian(rate, self._v).T)
+
+    def _measured(
+        self, along: TendonTransmission | ParentTransmission | SiteTransmission | SliderCrank
+    ) -> tuple[ca.SX, ca.SX]:
+        """Return length and rate of a transmission that is not constant."""
+        if isinstance(along, TendonTransmission):
+            jet = self.tendon(along.tendon).scaled(along.gear)
+            return jet.value, jet.rate
+        if isinstance(along, ParentTransmission):
+            return self._in_parent(along)
+        if isinstance(along, SliderCrank):
+            jet = through(_slider(along.rod), *self._crank(along)).scaled(along.gear)
+            return jet.value, jet.rate
+        return self._at_site(along)
+
+    def _velocity_length(self, name: str) -> ca.SX:
+        """Return the coordinate of a velocity: part of the rotation vector for a spherical joint, 0 for a free one."""
+        if name in self._coordinates:
+            return self._coordinates[name].value
+        joint, label = name.rpartition(".")[::2]
+        kind, iq, _ = self._starts[joint]
+        if kind == "free":
+            return ca.SX(0)
+        return rotation_vector(self._q[iq : iq + 4])["xyz".index(label[1])]
+
+    def _in_parent(self, along: ParentTransmission) -> tuple[ca.SX, ca.SX]:
+        """Torque in parent axes: ω in them is R ω, and the rotation vector is the same in both."""
+        kind, iq, iv = self._starts[along.joint]
+        gear = ca.DM(along.gear)
+        if kind == "spherical":
+            quaternion = self._q[iq : iq + 4]
+            turned = quaternion_matrix(quaternion).T @ gear
+            return ca.dot(turned, rotation_vector(quaternion)), ca.dot(turned, self._v[iv : iv + 3])
+        turned = quaternion_matrix(self._q[iq + 3 : iq + 7]).T @ gear[3:]
+        linear, angular = self._v[iv : iv + 3], self._v[iv + 3 : iv + 6]
+        return ca.SX(0), ca.dot(gear[:3], linear) + ca.dot(turned, angular)
+
+    def _crank(self, along: SliderCrank) -> tuple[Jet, Jet]:
+        """Return the jets of the pin from the slider, and of the slider's axis."""
+        pin = self._frames.point(along.body, along.pin)
+        slider = self._frames.point(along.slider, along.pose.position)
+        return pin - slider, self._frames.direction(along.slider, along.pose.rotation[:, 2])
+
+    def _at_site(self, along: SiteTransmission) -> tuple[ca.SX, ca.SX]:
+        frames, tree = self._frames, self._tree
+        site, gear = frames.point(along.body, along.pose.position), ca.DM(along.gear)
+        spin = frames.angular_velocity(along.body)
+        if along.reference is None:
+            turn = ca.horzcat(*(frames.direction(along.body, axis).value for axis in along.pose.rotation.T))
+            return ca.SX(0), ca.dot(turn @ gear[:3], site.rate) + ca.dot(turn @ gear[3:], spin)
+        body, pose = along.reference
+        reference = frames.point(body, pose.position)
+        turn = ca.horzcat(*(frames.direction(body, axis).value for axis in pose.rotation.T))
+        apart = site.value - reference.value
+        if tree.location[body][0] == tree.location[along.body][0]:
+            approach = turning = ca.SX(3, 1)
+        else:
+            carried = cross(frames.spin(last_shared(tree, along.body, body)), apart)
+            approach, turning = site.rate - reference.rate - carried, spin - frames.angular_velocity(body)
+        relative = relative_quaternion(tree, body, along.body, self._q)
+        relative = product(conjugate(ca.DM(pose.quaternion)), product(relative, ca.DM(along.pose.quaternion)))
+        value = ca.dot(gear[:3], turn.T @ apart) + ca.dot(gear[3:], rotation_vector(relative))
+        return value, ca.dot(turn @ gear[:3], approach) + ca.dot(turn @ gear[3:], turning)
+
+
+def _slider(rod: float) -> Callable[[ca.SX, ca.SX], ca.SX]:
+    """Return where the slider is on its axis: a·d − √((a·d)² + rod² − d·d)."""
+
+    def position(d: ca.SX, axis: ca.SX) -> ca.SX:
+        along = ca.dot(axis, d)
+        room = along**2 + rod**2 - ca.dot(d, d)
+        return along - ca.if_else(room > 0, ca.sqrt(ca.fmax(room, ZERO_LENGTH)), 0)
+
+    return position
