@@ -174,6 +174,7 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
     ),
     "tendon-armature": (on_pair(SPATIAL.format('armature="3"')), "spatial tendon", "t"),
     "tendon-limit": (on_pair(SPATIAL.format('stiffness="3" range="0 5"')), "spatial tendon", "t"),
+    "tendon-force": (on_pair(SPATIAL.format('stiffness="3" actuatorfrcrange="-2 5"')), "spatial tendon", "t"),
     "motor": (on_pair('<actuator><motor name="u" joint="j" gear="3"/></actuator>'), "actuator", "u"),
     "motor-ball": (
         world(BALL, '<actuator><motor name="u" joint="bl" gear="1 2 3"/></actuator>'),

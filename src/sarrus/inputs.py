@@ -16,6 +16,7 @@ import numpy as np
 from sarrus.codegen import NativeFunction
 from sarrus.errors import ArgumentError
 from sarrus.mechanism.pose import Array
+from sarrus.mechanism.transmissions import TendonTransmission
 from sarrus.numbers import real_array
 from sarrus.symbolic import traced
 
@@ -127,6 +128,10 @@ def limited_by_state(system: System) -> tuple[str, ...]:
         actuator.name
         for actuator in mechanism.actuators.values()
         if (_varies(actuator) and actuator.force_limits)
+        or (
+            isinstance(actuator.transmission, TendonTransmission)
+            and mechanism.tendons[actuator.transmission.tendon].force_limits
+        )
         or (_reaches(actuator, joints) and (_varies(actuator) or actuator.name not in alone))
     )
 

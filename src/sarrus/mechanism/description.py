@@ -104,9 +104,13 @@ class Description:
 
     @property
     def has_limits(self) -> bool:
-        """Whether a control, an actuator or the actuators of a joint are limited."""
+        """Whether a control, an actuator or the actuators of a joint or tendon are limited."""
         return any(a.limits or a.force_limits for a in self.actuators.values()) or any(
-            joint.actuator_force_limits for joint in self.joints()
+            limits is not None
+            for limits in (
+                *(joint.actuator_force_limits for joint in self.joints()),
+                *(tendon.force_limits for tendon in self.tendons.values()),
+            )
         )
 
     def _activated(self) -> list[Actuator]:

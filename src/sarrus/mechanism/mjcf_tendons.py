@@ -156,8 +156,6 @@ def _note_rest(load: Import, model: Any, i: int, label: str, name: str) -> None:
         kept.append("length limits ({:g}, {:g})".format(*tendon.limits))
     if tendon.friction:
         kept.append(f"dry friction {tendon.friction:g}")
-    if tendon.force_limits is not None:
-        kept.append("the limit of the total actuator force (actuatorfrcrange)")
     if kept:
         load.report.keep(label, name, "recorded, does not act: " + "; ".join(kept))
     if np.any(_row(model, "tendon_springyield", i)):

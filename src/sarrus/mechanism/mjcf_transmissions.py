@@ -32,7 +32,7 @@ def transmission(model: Any, names: Names, i: int) -> dict[str, float] | Transmi
         return _joint(model, names.joints[target], target, gear, kind == int(trn.mjTRN_JOINTINPARENT))
     if kind == int(trn.mjTRN_TENDON):
         weights = coordinate_weights(model, names, target)
-        if weights is None:
+        if weights is None or getattr(model, "tendon_actfrclimited", {target: False})[target]:
             return TendonTransmission(names.tendons[target], gear[0])
         return {joint: weight * gear[0] for joint, weight in weights.items()}
     if kind == int(trn.mjTRN_SITE):

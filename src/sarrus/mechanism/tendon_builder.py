@@ -60,6 +60,8 @@ class TendonBuilder(Description):
             checks.nonnegative(friction, "friction", label),
             None if force_limits is None else checks.interval(force_limits, "force_limits", label),
         )
+        if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
+            raise ModelError(f"{label}: force_limits must contain zero, got {force_limits}", element=name)
         self.tendons[name] = tendon
         return tendon
 

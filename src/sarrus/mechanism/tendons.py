@@ -64,8 +64,8 @@ class Tendon:
     ``path`` has points, pulleys and wraps (a spatial tendon), or joints alone (a fixed one). The tension is
     stiffness × x + Σ stiffness_higher[k] x^(k+2) + damping × L̇ + Σ damping_higher[k] |L̇|^(k+1) L̇ [N], with x by
     how much L is outside ``rest_length`` = (lower, upper), zero inside: (0, L) is a rope. ``armature`` [kg] adds
-    ½ armature L̇² to the kinetic energy. ``limits`` [m], ``friction`` (dry, [N]) and ``force_limits`` (of all its
-    actuators together, [N]) are recorded and do not act.
+    ½ armature L̇² to the kinetic energy. ``force_limits`` [N], which contain zero, bound what all its actuators do
+    together; ``limits`` [m] and ``friction`` (dry, [N]) are recorded and do not act.
     """
 
     name: str

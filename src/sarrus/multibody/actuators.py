@@ -2,8 +2,8 @@
 
 The force of an actuator is clamp(gain × clamp(u) + bias), with its activation w in the place of clamp(u) where it has
 one; its generalized force is that times the gears. Where a joint has limits of the actuators' total force, the sum is
-held within these (MuJoCo's ctrlrange, actrange, forcerange, actuatorfrcrange). The equations have the bias in k, S
-without limits, and all the rest in the input force.
+held within these, and so are the forces of all actuators on a tendon (MuJoCo's ctrlrange, actrange, forcerange,
+actuatorfrcrange). The equations have the bias in k, S without limits, and all the rest in the input force.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import casadi as ca
+import numpy as np
 
 from sarrus.mechanism.elements import Actuator
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.transmissions import TendonTransmission
 from sarrus.multibody.lengths import Length, Lengths
 from sarrus.multibody.numbers import varies
 
@@ -44,25 +46,40 @@ def bias_force(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> ca.SX:
     return total
 
 
-def force(actuator: Actuator, control: ca.SX, along: Length, coordinates: Named) -> ca.SX:
-    """Return the scalar force of an actuator, before its gears, within its limits."""
-    push = _gain(actuator, along) * _drive(actuator, control, coordinates)
-    return clamp(push + _bias(actuator, along), actuator.force_limits)
+def forces(mechanism: Mechanism, lengths: Lengths, coordinates: Named, u: ca.SX) -> dict[str, ca.SX]:
+    """Return the scalar forces of the actuators, before their gears, within their limits.
+
+    Where a tendon has limits of the total force of its actuators, all of these are scaled alike before their own limits
+    act, as in MuJoCo.
+    """
+    whole = {}
+    for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
+        along = lengths.of(actuator)
+        whole[actuator.name] = _gain(actuator, along) * _drive(actuator, control, coordinates) + _bias(
+            actuator, along
+        )
+    for tendon in mechanism.tendons.values():
+        members = [a.name for a in mechanism.actuators.values() if _pulled(a) == tendon.name]
+        if tendon.force_limits is not None and members:
+            share = _share(sum((whole[name] for name in members), ca.SX(0)), tendon.force_limits)
+            whole |= {name: share * whole[name] for name in members}
+    return {name: clamp(force, mechanism.actuators[name].force_limits) for name, force in whole.items()}
 
 
 def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: ca.SX, u: ca.SX) -> ca.SX:
     """Return what controls and activations add to the bias (nv,): S u without limits and activations."""
     joints = {j.name: j.actuator_force_limits for j in mechanism.joints() if j.actuator_force_limits}
+    tendons = {tendon.name for tendon in mechanism.tendons.values() if tendon.force_limits}
+    limited = forces(mechanism, lengths, coordinates, u)
     added, total = ca.SX.zeros(v.shape[0]), ca.SX.zeros(v.shape[0])
     for actuator, control in zip(mechanism.actuators.values(), ca.vertsplit(u)):
         along = lengths.of(actuator)
-        push = _gain(actuator, along) * _drive(actuator, control, coordinates)
-        if actuator.force_limits or joints:
-            offset = _bias(actuator, along)
-            limited = clamp(push + offset, actuator.force_limits)
-            total += along.moment * limited
-            push = limited - offset if actuator.force_limits else push
+        if actuator.force_limits or _pulled(actuator) in tendons:
+            push = limited[actuator.name] - _bias(actuator, along)
+        else:  # without the bias, which would come and go
+            push = _gain(actuator, along) * _drive(actuator, control, coordinates)
         added += along.moment * push
+        total += along.moment * limited[actuator.name]
     names = mechanism.velocity_names()
     for name, limits in joints.items():
         k = names.index(name)
@@ -93,6 +110,19 @@ def activation_rate(mechanism: Mechanism, coordinates: Named, u: ca.SX) -> ca.SX
 def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
     """Return the nearest value within limits; at a limit the derivative is that inside."""
     return value if limits is None else ca.fmin(ca.fmax(value, limits[0]), limits[1])
+
+
+def _pulled(actuator: Actuator) -> str | None:
+    """Return the tendon that an actuator pulls on."""
+    return actuator.transmission.tendon if isinstance(actuator.transmission, TendonTransmission) else None
+
+
+def _share(total: ca.SX, limits: tuple[float, float]) -> ca.SX:
+    """Return the factor that brings a total force within limits that contain zero; one inside."""
+    lower, upper = limits
+    above = upper / ca.fmax(total, upper) if upper > 0.0 else ca.if_else(total > 0.0, 0.0, 1.0)
+    below = lower / ca.fmin(total, lower) if lower < 0.0 else ca.if_else(total < 0.0, 0.0, 1.0)
+    return ca.SX(1.0 if np.isinf(upper) else above) * (1.0 if np.isinf(lower) else below)
 
 
 def _drive(actuator: Actuator, control: ca.SX, coordinates: Named) -> ca.SX:

@@ -132,8 +132,7 @@ class _Measuring:
 
     def _force(self, actuator: Actuator) -> ca.SX:
         """Return the scalar force of an actuator."""
-        control = self.e.u[list(self.mechanism.actuators).index(actuator.name)]
-        return actuators.force(actuator, control, self.lengths.of(actuator), self.coordinates)
+        return actuators.forces(self.mechanism, self.lengths, self.coordinates, self.e.u)[actuator.name]
 
     def _length(self, s: Sensor) -> ca.SX:
         """Return the length of a spring, a tendon or a combination of coordinates, or its rate."""
