@@ -15,6 +15,7 @@ from sarrus.chattering import jump
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError
+from sarrus.inertia import is_weak_at
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 START_TOLERANCE = 1e-5
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
+# Ends of a run that M may cause where it is singular at one configuration.
+_LOST_BY_INERTIA = (run.ILL_POSED, run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of an adaptive run that the other of two methods may prevent.
 _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
@@ -361,6 +364,8 @@ class Integration:
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
                     self.state[[run.HINTS, run.DOUBTS]] = 0.0
+            elif code in _LOST_BY_INERTIA and self._turn_to_null_space():
+                continue
             elif self.chart is not None and (
                 code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
             ):
@@ -371,12 +376,24 @@ class Integration:
                     self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
             elif not (code in _LOST_BY_METHOD and self._take_turns()):
                 self.status = Status(code)
+                weak = self.status is Status.NOT_FINITE and np.isfinite(self.x).all()
+                if weak and is_weak_at(self.system, self.x[: self.system.nq], self.time):
+                    self.status = Status.ILL_POSED
                 if self.status is Status.ILL_POSED:
                     finite = np.isfinite(self.x).all()
                     self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
                 if self.status in _LOST and has_left(self.system, self.x):
                     self.status = Status.RIGID
         return None
+
+    def _turn_to_null_space(self) -> bool:
+        """Have the kernel solve in the null space of A from now on where M is nearly singular, as it is here."""
+        s, x = self.system, self.x
+        if not np.isfinite(x).all() or not is_weak_at(s, x[: s.nq], self.time) or not s.expect_singular_mass():
+            return False
+        self.table[[la.WHOLE, la.NULL_SPACE_SOLVE]] = s.table[[la.WHOLE, la.NULL_SPACE_SOLVE]]
+        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        return True
 
     def _look_for_creep(self, end: float) -> None:
         """End an adaptive run whose last steps, a thousand or more, came to next to nothing, if its cause is known.

@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.control.law import Law
 from sarrus.errors import SarrusError
+from sarrus.inertia import ill_posed
 from sarrus.integration import Integration
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
@@ -86,7 +87,11 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
             status,
             f"the event {names} is not a number in the step after t = {loop.time:.6g} s: mend its function",
         )
-    return status, f"{status.diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
+    diagnosis = status.diagnosis
+    if status is Status.ILL_POSED:
+        s = loop.system
+        diagnosis = ill_posed(s, loop.x[: s.nq], loop.x[s.nq : s.nq + s.nv], loop.time)
+    return status, f"{diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
 
 
 def _undefined(loop: Integration) -> str:

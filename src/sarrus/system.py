@@ -16,6 +16,7 @@ from sarrus.analysis import assembly
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
+from sarrus.inertia import ill_posed, is_weak_at, may_lose_inertia
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
 from sarrus.mechanism.mechanism import Mechanism
@@ -212,6 +213,8 @@ class System(Evaluations):
                 self._scales = near.scale, near.weighted_scale, near.even_scale, near.measured_scale
                 self.motions_left = near.motions
                 self.typical_pivot = near.smallest
+                if not self.compiled.mass_is_singular and is_weak_at(self, q, t):
+                    self.expect_singular_mass()
                 self._renew_settings()
                 self._generic_known, self._switched = True, self.parameters.switched
                 self._ready = self._plain_ready = False
@@ -333,6 +336,11 @@ class System(Evaluations):
             code = self._forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
+        if outcome in (la.NO_ANSWER, la.ILL_CONDITIONED_ANSWER) and is_weak_at(self, q, t):
+            if self.expect_singular_mass():
+                code = self._forward(self.table, q, v, tau, t, out)
+                outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+                self._prepare(q, v, t)
         if outcome == la.INCONSISTENT_ANSWER:
             code = self._with_more_rows(q, v, tau, t, out, code)
             outcome, rank = divmod(code, la.STRIDE)
@@ -354,7 +362,8 @@ class System(Evaluations):
         if outcome < 0:
             status = self.diagnose(x)
             if throw:
-                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
+                what = ill_posed(self, q, v, t) if status is Status.ILL_POSED else status.diagnosis
+                raise SolveError(f"{self.name}: {what}. {status.remedy}")
             return ForwardDynamics(self, out, rank, status, t)
         if outcome == la.INCONSISTENT_ANSWER and only_rounding(self, x, out[: self.nv], rank):
             outcome = la.SINGULAR_ANSWER if rank < self.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
@@ -439,8 +448,19 @@ class System(Evaluations):
         for name in names:
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
+            if may_lose_inertia(self.mechanism):
+                self.expect_singular_mass()
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
             self.table[la.ACCELERATION] = solve.address
+
+    def expect_singular_mass(self) -> bool:
+        """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
+        if self.compiled.mass_is_singular or self.table[la.WHOLE] != 0:
+            return False
+        self.table[la.WHOLE] = self.compiled.function("whole").address
+        self.table[la.NULL_SPACE_SOLVE] = null_space_acceleration.address
+        self._ready = self._plain_ready = False
+        return True
 
     @staticmethod
     def point_table(table: np.ndarray, settings: Array, work: Array) -> None:

@@ -13,6 +13,7 @@ from sarrus.analysis.closing import NEWTON, flow, turned_over
 from sarrus.analysis.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
+from sarrus.inertia import is_singular_at
 from sarrus.errors import ArgumentError, SolveError, unknown_name
 from sarrus.mechanism.pose import Array
 from sarrus.solves import Assembly, read_only
@@ -323,7 +324,7 @@ def _largest(matrix: Array) -> float:
 
 def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
-    if system.compiled.mass_is_singular:
+    if is_singular_at(system, q):
         return jacobian
     return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
 

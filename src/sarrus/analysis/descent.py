@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from sarrus import dense
+from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _along(basis: Array | None, matrix: Array) -> Array:
 def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
     """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
 
-    M is that of `CompiledEquations.metric`; where it is not definite, or no number, it is the characteristic metric.
+    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the characteristic
+    metric.
     """
     size = system.characteristic
     name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
@@ -66,9 +68,11 @@ def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = 
         part = metric if basis is None else dense.product(basis.T, metric, basis)
         if np.isfinite(part).all():
             try:
-                return dense.cholesky(part)
+                root = dense.cholesky(part)
             except np.linalg.LinAlgError:
                 continue
+            if (np.diag(part) <= la.NO_METRIC * np.diag(root) ** 2).all():
+                return root
     raise AssertionError("the characteristic metric is definite")
 
 

@@ -84,7 +84,11 @@ class SystemPlan:
             la.GENERIC_RANK: Term("W->rank", INT, counts=True),
             la.HOLONOMIC_RANK: Term("W->holonomic_rank", INT, counts=True),
         }
-        for name in ("dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"):
+        names = ["dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"]
+        if table[la.WHOLE] != 0:
+            names.append("whole")
+            entries[la.NULL_SPACE_SOLVE] = Address(KernelCode(null_space_acceleration))
+        for name in names:
             self._native(natives, name)
         if system.compiled.direct is not None:  # one function serves steps and single answers
             self._native(natives, "checked")

@@ -17,6 +17,7 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.checking import weakest
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
 from sarrus.kernels.native_call import call_native
 
@@ -102,10 +103,18 @@ def load_metric(table, settings, x, s, ws):
 
 @internal
 def is_factor(s, factor, n):
-    """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either."""
+    """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either.
+
+    Where M is singular but for rounding, it is not.
+    """
     good = True
+    least, most = np.inf, 0.0
     for i in range(n):
-        good = good and 0.0 < s[factor + i * (n + 1)] < np.inf
+        entry = s[factor + i * (n + 1)]
+        good = good and 0.0 < entry < np.inf
+        least, most = min(least, entry), max(most, entry)
+    if good and least < 1e-5 * most:
+        good = weakest(s, factor, n) <= la.NO_METRIC
     return good
 
 
