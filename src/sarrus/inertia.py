@@ -31,11 +31,6 @@ def is_singular_at(system: System, q: Array, t: float = 0.0) -> bool:
     return system.compiled.mass_is_singular or not is_definite(system.mass_matrix(q, t))
 
 
-def is_weak_at(system: System, q: Array, t: float = 0.0) -> bool:
-    """Tell whether M is so nearly singular at q that the null space of A is the better way to the acceleration."""
-    return not is_definite(system.mass_matrix(q, t), 1.0 / la.HEAVY)
-
-
 def is_definite(mass: Array, least: float = _NONE) -> bool:
     """Tell whether M, with ones on its diagonal, has eigenvalues above ``least`` only; also where it is no number."""
     scale = np.sqrt(np.maximum(np.diag(mass), 0.0))

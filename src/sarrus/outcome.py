@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus import jamming
 from sarrus.control.law import Law
 from sarrus.errors import SarrusError
 from sarrus.inertia import ill_posed
@@ -72,7 +73,8 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
         return status, f"{type(failure).__name__} at t = {loop.time:.6g} s: {failure}"
     if status in (Status.OK, Status.EVENT):
         doubt = loop.solver.verdict(loop.project != la.NOTHING) if loop.solver is not None else None
-        return doubt or (status, status.diagnosis)
+        jammed = jamming.note(loop)
+        return doubt or ((Status.INACCURATE, jammed) if jammed else (status, status.diagnosis))
     if status is Status.UNSTABLE_STEP:
         since, size = loop.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
         limit = run.LIMIT_OF_RK4

@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis import assembly
+from sarrus.analysis.data_tolerance import EXACT, ROUGH, DataTolerance, data_tolerance
+from sarrus.analysis.descent import descend, gap
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
-from sarrus.inertia import ill_posed, is_weak_at, may_lose_inertia
+from sarrus.inertia import ill_posed, is_singular_at, may_lose_inertia
+from sarrus.jamming import SHORTEST
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
 from sarrus.mechanism.mechanism import Mechanism
@@ -100,6 +103,7 @@ class System(Evaluations):
         self._generic_known, self._switched = self.nc == 0, 0
         self.motions_left: Array | None = None
         self._surveyed: tuple[Any, assembly.Neighbourhood] | None = None
+        self._data: tuple[tuple[float, ...], DataTolerance] | None = None
         self._non_ideal = not e.non_ideal.is_zero()
         rows = self.closure_rows.values()
         self._first_rows = [row.start for row in rows for _ in range(row.start, row.stop)]
@@ -172,7 +176,7 @@ class System(Evaluations):
             generic = self.ensure_generic_rank(q, t, v)
             rank = self.project(x, positions=False)
             left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
-            if rank < generic or left > assembly.DATA_TOLERANCE * (1.0 + np.abs(v).max(initial=0.0)):
+            if rank < generic or left > self.data.rank_cut(assembly.DATA_TOLERANCE) * (1.0 + np.abs(v).max(initial=0.0)):
                 x[:] = given  # the rank nearby may differ from where it was found: look again, here
                 self.ensure_generic_rank(q, t, v, renew=True)
                 self.project(x, positions=False)
@@ -213,12 +217,31 @@ class System(Evaluations):
                 self._scales = near.scale, near.weighted_scale, near.even_scale, near.measured_scale
                 self.motions_left = near.motions
                 self.typical_pivot = near.smallest
-                if not self.compiled.mass_is_singular and is_weak_at(self, q, t):
+                if not self.compiled.mass_is_singular and is_singular_at(self, q, t):
                     self.expect_singular_mass()
                 self._renew_settings()
                 self._generic_known, self._switched = True, self.parameters.switched
                 self._ready = self._plain_ready = False
             return int(self.table[la.GENERIC_RANK])
+
+    @property
+    def data(self) -> DataTolerance:
+        """What the digits of the model leave open of its loops, found once at or near its neutral configuration."""
+        values = tuple(self.parameters.values())
+        with self.lock:
+            if self._data is None or self._data[0] != values:
+                self._data = values, EXACT  # while it is looked for
+                if self.nh > 1:
+                    self._data = values, self._judge_data()
+        return self._data[1]
+
+    def _judge_data(self) -> DataTolerance:
+        """Find the tolerance of the data where the neutral configuration is closed, or can be."""
+        q = self.neutral()
+        with np.errstate(all="ignore"):
+            if not gap(self, q) <= ROUGH:
+                q, _ = descend(self, q, 0.0, np.ones(self.nv))
+            return data_tolerance(self, q) if gap(self, q) <= ROUGH else EXACT
 
     def _survey(self, q: Array, t: float, v: Array | None) -> assembly.Neighbourhood:
         """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
@@ -336,7 +359,7 @@ class System(Evaluations):
             code = self._forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
-        if outcome in (la.NO_ANSWER, la.ILL_CONDITIONED_ANSWER) and is_weak_at(self, q, t):
+        if outcome == la.NO_ANSWER and is_singular_at(self, q, t):
             if self.expect_singular_mass():
                 code = self._forward(self.table, q, v, tau, t, out)
                 outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
@@ -481,7 +504,15 @@ class System(Evaluations):
         settings[la.SCALE_OF_EVEN_ROWS], settings[la.SCALE_OF_MEASURED_ROWS] = self._scales[2:]
         settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
         settings[la.EVENT_TOLERANCE] = 1e-10
-        settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
+        data = EXACT if self._data is None else self._data[1]  # known before anything is solved
+        settings[la.ACCEPTED_RESIDUAL] = data.accepted(assembly.DATA_TOLERANCE)
+        if not data.exact:
+            settings[la.SHORTEST_CLOSING] = SHORTEST
+            if self._scales[2] > 0.0:
+                beside = self.typical_pivot / self._scales[2]
+                settings[la.SINGULAR_CUT] = max(settings[la.SINGULAR_CUT], data.passing_cut * beside)
+            # γ of such rows may differ by any part of it where little is left; holonomic rows are judged by where they are.
+            settings[la.INCONSISTENT] = 1.0 if self.nc == self.nh else max(self.options.inconsistent, 0.1)
         return settings
 
     def _renew_settings(self) -> None:
@@ -495,7 +526,7 @@ class System(Evaluations):
         self.characteristic, self._first_rows = other.characteristic, other._first_rows
         self.compiled.ridge, self.compiled.stiff = other.compiled.ridge, other.compiled.stiff
         self.compiled.even = other.compiled.even
-        self.driven, self.parameters = other.driven, other.parameters
+        self.driven, self.parameters, self._data = other.driven, other.parameters, other._data
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()
 

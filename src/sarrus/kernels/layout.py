@@ -116,7 +116,8 @@ SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)
 SCALE_OF_MEASURED_ROWS = (
     14  # largest singular value nearby of A with rows and velocities in characteristic units
 )
-N_SETTINGS = 15
+SHORTEST_CLOSING = 15  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
+N_SETTINGS = 16
 # Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; for every row
 # the first one of its closure; and the factors of coordinates (nq).
 FACTORS = N_SETTINGS

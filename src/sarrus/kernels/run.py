@@ -230,7 +230,7 @@ def _advance(table, x, state, room):
             new[time] = target if whole and not adaptive else t + h
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
         if not finish(table, new, what):
-            if adaptive and h > 2 * h_min:
+            if adaptive and h > max(2.0 * h_min, settings[la.SHORTEST_CLOSING]):
                 state[REJECTED] += 1.0
                 state[STEP] = 0.25 * h
                 continue
