@@ -17,6 +17,7 @@ import numpy as np
 from sarrus.analysis.assembly import numerical_rank
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
+from sarrus.kernels.c_function import projection
 from sarrus.records import EventRecord
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ def jam(loop: Integration) -> bool:
     rank, known = numerical_rank(rows, s.data.rank_cut(0.0)), int(loop.table[la.GENERIC_RANK])
     if rank <= known:
         return False
-    with s.lock:
-        s.table[la.GENERIC_RANK] = loop.table[la.GENERIC_RANK] = rank
-        s.project(x, positions=False)
+    loop.table[la.GENERIC_RANK] = known + 1  # one at a time: what the motion ran into
+    loop.settings[la.SINGULAR_CUT] = s.options.singular_cut  # the new rows are weak, and count
     loop.settings[la.ACCEPTED_RESIDUAL] *= 2.0  # the place is where it was just too much
+    projection(loop.table, x, la.VELOCITIES)
+    if loop.adaptive:
+        loop.state[run.STEP] = max(loop.state[run.STEP], 1e3 * SHORTEST)
     loop.renew(survey=False)
     loop.state[run.LARGEST_PIVOT] = 0.0  # the new rows are what they are from here on
     loop.records.append(EventRecord(JAM, loop.time))

@@ -57,7 +57,7 @@ def acceleration(table_pointer, x_pointer, want):
                 if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
                     s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
             return table[la.GENERIC_RANK]
-    load_dynamics(table, table[la.DYNAMICS], settings, x, s, ws)
+    load_dynamics(table, settings, x, s, ws)
     good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.mass, nv)
     if table[la.WHOLE] != 0:
         if not (good and ch.weakest(s, ws.mass, nv) <= la.HEAVY):
@@ -86,9 +86,15 @@ def _has_inertia(table, checked, size, scale, s, ws):
 
 
 @inlined
-def load_dynamics(table, native, settings, x, s, ws):
+def load_dynamics(table, settings, x, s, ws):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
-    call_native(native, x, 0, s, ws.native)
+    call_native(table[la.DYNAMICS], x, 0, s, ws.native)
+    complete_dynamics(table, settings, x, s, ws)
+
+
+@inlined
+def complete_dynamics(table, settings, x, s, ws):
+    """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
     if table[la.BAUMGARTE] == 1:
         _baumgarte(table, settings, x, s, ws)
     for i in range(table[la.NQ]):

@@ -198,7 +198,7 @@ def _row_of_whole(s, ws, nv, j):
 def weakest(s, factor, n):
     """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal.
 
-    NaN where L is no number.
+    NaN where L is no number or has a zero on its diagonal.
     """
     largest, wrong = 1.0, 0.0
     for k in range(n):
@@ -206,8 +206,9 @@ def weakest(s, factor, n):
         for i in range(k, n):
             total += s[factor + i * n + k] ** 2
         pivot = s[factor + k * n + k] ** 2
-        wrong += 0.0 * pivot
-        if total > largest * pivot:
+        if not pivot > 0.0:
+            wrong = np.nan
+        elif total > largest * pivot:
             largest = total / pivot
     return largest + wrong
 
