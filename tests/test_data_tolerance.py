@@ -40,7 +40,9 @@ def test_rounding_moves_nothing_and_contradicts_nothing(kind: str, digits: int) 
 @pytest.mark.parametrize("options", [{}, {"dt": 1e-3}], ids=["adaptive", "fixed"])
 @pytest.mark.parametrize("digits", [4, 6, 8])
 @pytest.mark.parametrize("kind", KINDS)
-def test_motion_is_that_of_the_model_that_was_meant(kind: str, digits: int, options: dict[str, float]) -> None:
+def test_motion_is_that_of_the_model_that_was_meant(
+    kind: str, digits: int, options: dict[str, float]
+) -> None:
     """Through the flat parallelogram too, at 0.3 s, where links that differ by 1e-8 turn away by themselves."""
     start, motions = np.zeros(KINDS[kind]), []
     for system in (linkage(kind, None), linkage(kind, digits)):

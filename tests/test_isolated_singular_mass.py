@@ -108,7 +108,9 @@ def test_a_gear_makes_it_well_posed(axes: str, bar: bool, distance: float) -> No
     np.testing.assert_allclose(balance, 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}, {"method": "rodas5p"}], ids=["adaptive", "fixed", "implicit"])
+@pytest.mark.parametrize(
+    "options", [{}, {"dt": 1e-3}, {"method": "rodas5p"}], ids=["adaptive", "fixed", "implicit"]
+)
 def test_motion_through_the_lock_keeps_its_energy(options: dict[str, object]) -> None:
     system = ball("zyz", geared=True)
     q = np.array([0.2, 0.3, 0.2])

@@ -369,9 +369,9 @@ class Integration:
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
                     self.state[[run.HINTS, run.DOUBTS]] = 0.0
-            elif code in _LOST_BY_INERTIA and self._turn_to_null_space():
-                continue
-            elif code in _LOST_BY_JAM and jam(self):
+            elif (code in _LOST_BY_INERTIA and self._turn_to_null_space()) or (
+                code in _LOST_BY_JAM and jam(self)
+            ):
                 continue
             elif self.chart is not None and (
                 code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
@@ -396,7 +396,11 @@ class Integration:
     def _turn_to_null_space(self) -> bool:
         """Have the kernel solve in the null space of A from now on where M is nearly singular, as it is here."""
         s, x = self.system, self.x
-        if not np.isfinite(x).all() or not is_singular_at(s, x[: s.nq], self.time) or not s.expect_singular_mass():
+        if (
+            not np.isfinite(x).all()
+            or not is_singular_at(s, x[: s.nq], self.time)
+            or not s.expect_singular_mass()
+        ):
             return False
         self.table[[la.WHOLE, la.NULL_SPACE_SOLVE]] = s.table[[la.WHOLE, la.NULL_SPACE_SOLVE]]
         self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])

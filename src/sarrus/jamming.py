@@ -3,8 +3,8 @@
 Redundant rows that contradict each other by the digits of their data are met in the sense of least squares, and the
 residual that is left changes along the motion (`sarrus.analysis.data_tolerance`). Where it grows past what the data
 explain, the combinations of rows that were dependent are constraints after all: the links would have to stretch. A run
-goes on with these rows at the velocity level: what remains of the motion ends in an ideal plastic stop, and what the rows
-leave free goes on. The rows hold both ways from then on, and where points are apart by the residual their forces
+goes on with the first of these at the velocity level: the motion ends in an ideal plastic stop, and what the rows leave
+free goes on. The rows hold both ways from then on, and where points are apart by the residual their forces
 have a moment: so such a run is INACCURATE.
 """
 
@@ -55,7 +55,7 @@ def note(loop: Integration) -> str:
     if not times:
         return ""
     return (
-        f"at t = {times[0]:.6g} s the loops jam: on the way further redundant rows would contradict each other by more than "
-        f"{loop.system.data.accepted(0.0):.2g} characteristic lengths, which the digits of the model do not explain. What "
-        "follows takes that for a stop without rebound, and is accurate no further than this"
+        f"at t = {times[0]:.6g} s the loops jam: on the way further redundant rows would contradict each other by more "
+        f"than {loop.system.data.accepted(0.0):.2g} characteristic lengths, which the digits of the model do not "
+        "explain. What follows takes that for a stop without rebound, and is accurate no further than this"
     )

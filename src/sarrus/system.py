@@ -176,7 +176,9 @@ class System(Evaluations):
             generic = self.ensure_generic_rank(q, t, v)
             rank = self.project(x, positions=False)
             left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
-            if rank < generic or left > self.data.rank_cut(assembly.DATA_TOLERANCE) * (1.0 + np.abs(v).max(initial=0.0)):
+            if rank < generic or left > self.data.rank_cut(assembly.DATA_TOLERANCE) * (
+                1.0 + np.abs(v).max(initial=0.0)
+            ):
                 x[:] = given  # the rank nearby may differ from where it was found: look again, here
                 self.ensure_generic_rank(q, t, v, renew=True)
                 self.project(x, positions=False)

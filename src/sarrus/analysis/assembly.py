@@ -13,8 +13,8 @@ from sarrus.analysis.closing import NEWTON, flow, turned_over
 from sarrus.analysis.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
-from sarrus.inertia import is_singular_at
 from sarrus.errors import ArgumentError, SolveError, unknown_name
+from sarrus.inertia import is_singular_at
 from sarrus.mechanism.pose import Array
 from sarrus.solves import Assembly, read_only
 from sarrus.status import Status
@@ -286,7 +286,9 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     def even(place: Array) -> Array:
         return size.even(finite_jacobian(system, place, t, v))
 
-    tangent = _tangent(even(q)[: system.nh], _largest(even(beside)), system.data.rank_cut(1e-6)) / size.columns
+    tangent = (
+        _tangent(even(q)[: system.nh], _largest(even(beside)), system.data.rank_cut(1e-6)) / size.columns
+    )
     directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
     directions += [
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)

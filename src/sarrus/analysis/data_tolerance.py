@@ -2,9 +2,9 @@
 
 Dimensions and axes come with printed digits. Where rows are redundant they then contradict each other a little, at
 every configuration: the residual cannot be taken to zero, and what is dependent on paper has singular values of that
-size. Both are of the data and not of the mechanism, and no digits of a motion may depend on them. A rank r is believed
-to be the one that was meant, with the singular values beyond it from the data, where closing the loops by r combinations
-of rows alone leaves them about as far open everywhere: here, and after a walk along the motions that these r leave. At a
+size. Both are of the data and not of the mechanism, and no motion may depend on them. A rank r is believed to be the
+one that was meant, with the singular values beyond it from the data, where closing the loops by r combinations of rows
+alone leaves them about as far open everywhere: here, and after a walk along the motions that these r leave. At a
 singular configuration of an exact model the walk opens them by its square.
 """
 
@@ -34,7 +34,7 @@ _WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
 _NEWTON, _DONE = 20, 1e-13
 # Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
 _CLOSED, _ACCEPTED = 10.0, 30.0
-# Of a motion across a singular configuration the distance, in roots of the closing error, on which the data have no say.
+# How near to a singular configuration, in roots of the closing error, the data have no say.
 _PASSING = 10.0
 
 
@@ -101,7 +101,7 @@ def data_tolerance(system: System, q: Array, t: float = 0.0) -> DataTolerance:
 
 
 def close_at_rank(system: System, q: Array, t: float, rank: int) -> Array | None:
-    """Return the nearest configuration where the leading ``rank`` combinations of rows are closed; None if none is near.
+    """Return the nearest configuration where the leading ``rank`` combinations of rows are closed, None if none is.
 
     Gauss–Newton steps in the kinetic metric, with so many singular values.
     """
@@ -140,7 +140,11 @@ def _judged(
     allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
     rng = np.random.default_rng(7)
     free = right[rank:]
-    ways = [free[k] for k in range(min(len(values), len(right)) - rank) if values[rank + k] > _ROUNDING * values[0]]
+    ways = [
+        free[k]
+        for k in range(min(len(values), len(right)) - rank)
+        if values[rank + k] > _ROUNDING * values[0]
+    ]
     ways += [dense.product(free.T, rng.standard_normal(len(free))) for _ in range(_DRAWS)]
     for way in ways:
         for sign in (1.0, -1.0):

@@ -58,8 +58,8 @@ def _along(basis: Array | None, matrix: Array) -> Array:
 def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
     """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
 
-    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the characteristic
-    metric.
+    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the
+    characteristic metric.
     """
     size = system.characteristic
     name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
@@ -108,9 +108,7 @@ def descend(
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t)[: system.nh])
         left, values, right = dense.svd(dense.solve(root, rows.T).T)
-        keep = int(
-            np.count_nonzero(values > (cut if size < fine else least) * max(values[0], 1e-300))
-        )
+        keep = int(np.count_nonzero(values > (cut if size < fine else least) * max(values[0], 1e-300)))
         left, values, right = left[:, :keep], values[:keep], right[:keep]
         slope = dense.product(left.T, phi)
         improved = False

@@ -17,8 +17,8 @@ from sarrus.analysis.manifold import (
     difference,
     holonomic_jacobian,
     open_by,
-    split,
     rank_cut,
+    split,
 )
 from sarrus.analysis.rigidity import look
 from sarrus.errors import ArgumentError, SolveError

@@ -16,9 +16,9 @@ from sarrus.analysis.manifold import (
     closed_start,
     difference,
     open_by,
+    rank_cut,
     split,
     turning,
-    rank_cut,
 )
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array

@@ -19,10 +19,10 @@ from sarrus.analysis.manifold import (
     close,
     difference,
     holonomic_jacobian,
+    rank_cut,
     solve_rows,
     split,
     turning,
-    rank_cut,
     walk,
 )
 from sarrus.analysis.rigidity import look

@@ -18,8 +18,8 @@ from sarrus.analysis.manifold import (
     difference,
     holonomic_jacobian,
     open_by,
-    split,
     rank_cut,
+    split,
     walk,
 )
 from sarrus.mechanism.pose import Array

@@ -16,8 +16,8 @@ from sarrus.analysis.manifold import (
     difference,
     holonomic_jacobian,
     open_by,
-    split,
     rank_cut,
+    split,
 )
 from sarrus.analysis.singular_measure import Measure
 from sarrus.errors import ArgumentError, SolveError

@@ -22,9 +22,9 @@ from sarrus.analysis.manifold import (
     closed_start,
     difference,
     holonomic_jacobian,
+    rank_cut,
     split,
     turning,
-    rank_cut,
     walk,
 )
 from sarrus.errors import ArgumentError, unknown_name

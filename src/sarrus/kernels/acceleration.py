@@ -47,23 +47,26 @@ def acceleration(table_pointer, x_pointer, want):
             s[ws.gauge + la.CLEARANCE] > CLEAR
             and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size
             and (not checked or s[ws.gauge + la.MISSED] <= la.MET)
+            # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
+            and (table[la.WHOLE] == 0 or size <= la.HEAVY * settings[la.SCALE_OF_EVEN_ROWS] ** 2)
             and is_finite(s, ws.a, nv)
-            and _has_inertia(table, checked, size, settings[la.SCALE_OF_EVEN_ROWS], s, ws)
         ):
             for k in range(la.N_FACTS):
                 s[ws.facts + k] = 0.0
             if checked:
+                if not s[ws.gauge + la.WEAKEST_MASS] < la.SINGULAR_MASS:
+                    return -1
                 s[ws.facts + la.WEAKEST] = s[ws.gauge + la.WEAKEST_MASS]
                 if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
                     s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
             return table[la.GENERIC_RANK]
     load_dynamics(table, settings, x, s, ws)
     good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.mass, nv)
-    if table[la.WHOLE] != 0:
-        if not (good and ch.weakest(s, ws.mass, nv) <= la.HEAVY):
-            return call_kernel(table[la.NULL_SPACE_SOLVE], table, x, want)
-    if not good:
-        return -1
+    if table[la.WHOLE] == 0:
+        if not good:
+            return -1
+    elif not (good and ch.weakest(s, ws.mass, nv) <= la.HEAVY):
+        return call_kernel(table[la.NULL_SPACE_SOLVE], table, x, want)
     if table[la.ELIMINATION] == la.CHOLESKY:
         fa.solve_l_transposed(s, ws.mass, nv, ws.force)
         for j in range(nc):
@@ -72,17 +75,6 @@ def acceleration(table_pointer, x_pointer, want):
         table, settings, want, x, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws
     )
     return used if is_finite(s, ws.a, nv) else -1
-
-
-@internal
-def _has_inertia(table, checked, size, scale, s, ws):
-    """Tell whether straight-line code found inertia in all directions, or no other method is at hand.
-
-    Where M is nearly singular the rows that hold its light direction are large in the kinetic metric.
-    """
-    if table[la.WHOLE] == 0:
-        return not checked or s[ws.gauge + la.WEAKEST_MASS] < la.SINGULAR_MASS
-    return size <= la.HEAVY * scale * scale and (not checked or s[ws.gauge + la.WEAKEST_MASS] <= la.HEAVY)
 
 
 @inlined
