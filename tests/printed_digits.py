@@ -1,4 +1,4 @@
-"""Linkages whose numbers are rounded to printed digits, redundant rows and all, and the exact ones they were meant to be."""
+"""Linkages with redundant rows whose numbers are rounded to printed digits, and the exact ones that were meant."""
 
 from __future__ import annotations
 

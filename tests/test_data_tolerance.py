@@ -1,4 +1,4 @@
-"""Loops that close to printed digits: what rounding leaves open moves nothing, stops nothing and contradicts nothing."""
+"""Loops that close to printed digits: what rounding leaves open moves nothing and stops nothing."""
 
 from __future__ import annotations
 

@@ -361,11 +361,10 @@ class System(Evaluations):
             code = self._forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
-        if outcome == la.NO_ANSWER and is_singular_at(self, q, t):
-            if self.expect_singular_mass():
-                code = self._forward(self.table, q, v, tau, t, out)
-                outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
-                self._prepare(q, v, t)
+        if outcome == la.NO_ANSWER and is_singular_at(self, q, t) and self.expect_singular_mass():
+            code = self._forward(self.table, q, v, tau, t, out)
+            outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+            self._prepare(q, v, t)
         if outcome == la.INCONSISTENT_ANSWER:
             code = self._with_more_rows(q, v, tau, t, out, code)
             outcome, rank = divmod(code, la.STRIDE)
@@ -513,7 +512,7 @@ class System(Evaluations):
             if self._scales[2] > 0.0:
                 beside = self.typical_pivot / self._scales[2]
                 settings[la.SINGULAR_CUT] = max(settings[la.SINGULAR_CUT], data.passing_cut * beside)
-            # γ of such rows may differ by any part of it where little is left; holonomic rows are judged by where they are.
+            # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
             settings[la.INCONSISTENT] = 1.0 if self.nc == self.nh else max(self.options.inconsistent, 0.1)
         return settings
 
