@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.analysis.assembly import numerical_rank
+from sarrus.analysis.data_tolerance import SHORTEST
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import projection
@@ -23,8 +24,8 @@ from sarrus.records import EventRecord
 if TYPE_CHECKING:
     from sarrus.integration import Integration
 
-# The event in a trajectory. The steps after which a projection that fails again ends the run [s].
-JAM, SHORTEST = "loops jam", 1e-9
+# The event in a trajectory.
+JAM = "loops jam"
 
 
 def jam(loop: Integration) -> bool:

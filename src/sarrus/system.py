@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis import assembly
-from sarrus.analysis.data_tolerance import EXACT, ROUGH, DataTolerance, data_tolerance
-from sarrus.analysis.descent import descend, gap
+from sarrus.analysis.data_tolerance import EXACT, DataTolerance, judged_data
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
 from sarrus.inertia import ill_posed, is_singular_at, may_lose_inertia
-from sarrus.jamming import SHORTEST
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
 from sarrus.mechanism.mechanism import Mechanism
@@ -234,16 +232,8 @@ class System(Evaluations):
             if self._data is None or self._data[0] != values:
                 self._data = values, EXACT  # while it is looked for
                 if self.nh > 1:
-                    self._data = values, self._judge_data()
+                    self._data = values, judged_data(self)
         return self._data[1]
-
-    def _judge_data(self) -> DataTolerance:
-        """Find the tolerance of the data where the neutral configuration is closed, or can be."""
-        q = self.neutral()
-        with np.errstate(all="ignore"):
-            if not gap(self, q) <= ROUGH:
-                q, _ = descend(self, q, 0.0, np.ones(self.nv))
-            return data_tolerance(self, q) if gap(self, q) <= ROUGH else EXACT
 
     def _survey(self, q: Array, t: float, v: Array | None) -> assembly.Neighbourhood:
         """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
@@ -505,15 +495,10 @@ class System(Evaluations):
         settings[la.SCALE_OF_EVEN_ROWS], settings[la.SCALE_OF_MEASURED_ROWS] = self._scales[2:]
         settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
         settings[la.EVENT_TOLERANCE] = 1e-10
-        data = EXACT if self._data is None else self._data[1]  # known before anything is solved
-        settings[la.ACCEPTED_RESIDUAL] = data.accepted(assembly.DATA_TOLERANCE)
-        if not data.exact:
-            settings[la.SHORTEST_CLOSING] = SHORTEST
-            if self._scales[2] > 0.0:
-                beside = self.typical_pivot / self._scales[2]
-                settings[la.SINGULAR_CUT] = max(settings[la.SINGULAR_CUT], data.passing_cut * beside)
-            # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
-            settings[la.INCONSISTENT] = 1.0 if self.nc == self.nh else max(self.options.inconsistent, 0.1)
+        settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
+        if self._data is not None:  # known before anything is solved
+            beside = self.typical_pivot / self._scales[2] if self._scales[2] > 0.0 else 0.0
+            self._data[1].loosen(settings, beside, holonomic=self.nc == self.nh)
         return settings
 
     def _renew_settings(self) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus import dense
-from sarrus.analysis.descent import gap, longest, metric_root
+from sarrus.analysis.descent import descend, gap, longest, metric_root
+from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _NEWTON, _DONE = 20, 1e-13
 _CLOSED, _ACCEPTED = 10.0, 30.0
 # How near to a singular configuration, in roots of the closing error, the data have no say.
 _PASSING = 10.0
+# A projection that fails after a shorter step [s] is not tried again: the loops jam.
+SHORTEST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,30 @@ class DataTolerance:
         """Return the relative singular value below which rows are dependent, ``least`` of an exact model."""
         return max(least, self.cut)
 
+    def loosen(self, settings: Array, beside: float, *, holonomic: bool) -> None:
+        """Change the tolerances of the kernels to those of these data, nothing for an exact model.
+
+        ``beside`` is the size that the smallest pivot has nearby, relative to the largest one.
+        """
+        if self.exact:
+            return
+        settings[la.ACCEPTED_RESIDUAL] = self.accepted(settings[la.ACCEPTED_RESIDUAL])
+        settings[la.SHORTEST_CLOSING] = SHORTEST
+        settings[la.SINGULAR_CUT] = max(settings[la.SINGULAR_CUT], self.passing_cut * beside)
+        # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
+        settings[la.INCONSISTENT] = 1.0 if holonomic else max(settings[la.INCONSISTENT], 0.1)
+
 
 EXACT = DataTolerance()
+
+
+def judged_data(system: System) -> DataTolerance:
+    """Return the tolerance of the data of a model where its neutral configuration is closed, or can be."""
+    q = system.neutral()
+    with np.errstate(all="ignore"):
+        if not gap(system, q) <= ROUGH:
+            q, _ = descend(system, q, 0.0, np.ones(system.nv))
+        return data_tolerance(system, q)
 
 
 def data_tolerance(system: System, q: Array, t: float = 0.0) -> DataTolerance:
