@@ -109,6 +109,14 @@ class CompiledEquations:
         match name:
             case "dynamics":
                 return self._dynamics()
+            case "whole":
+                return {
+                    "mass": e.mass_matrix,
+                    "force": self.force,
+                    "rows": e.jacobian,
+                    "bias": e.constraint_bias,
+                    "rate": e.rate,
+                }
             case "direct" | "checked":
                 assert self.direct is not None
                 answer = direct_solution(e, self.weighted, self.direct, self.even)

@@ -27,6 +27,7 @@ from sarrus.analysis.assembly import finite_jacobian
 from sarrus.dense import product
 from sarrus.equations import ContactRows, activity_parameter, stick_parameter
 from sarrus.errors import SolveError
+from sarrus.inertia import ill_posed, is_singular_at
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 
@@ -173,20 +174,20 @@ def kinetic_rows(system: System, q: Array, v: Array, t: float, bilateral: Sequen
     Where M is singular, these are coordinates of the motions that the bilateral rows leave, and these rows are zero.
     """
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
-    if system.compiled.mass_is_singular:
+    if is_singular_at(system, q, t):
         values = dense.singular_values(jacobian[bilateral])
         rank = int(np.count_nonzero(values > _DEPENDENT * values.max(initial=0.0)))
         free = dense.svd(jacobian[bilateral], rank).right[rank:]
-        mass, jacobian = mass_left(system.name, mass, free), product(jacobian, free.T)
+        mass, jacobian = mass_left(system, q, v, t, mass, free), product(jacobian, free.T)
         jacobian[bilateral] = 0.0
     return dense.solve(dense.cholesky(mass), jacobian.T).T
 
 
-def mass_left(name: str, mass: Array, free: Array) -> Array:
+def mass_left(system: System, q: Array, v: Array, t: float, mass: Array, free: Array) -> Array:
     """Return the mass matrix of the motions ``free`` (by rows); `SolveError` where it is not positive definite."""
     reduced = product(free, mass, free.T)
     if len(free) and not dense.is_definite(reduced, 1e-12 * float(np.abs(mass).max())):
-        raise SolveError(f"{name}: {Status.ILL_POSED.diagnosis}. {Status.ILL_POSED.remedy}")
+        raise SolveError(f"{system.name}: {ill_posed(system, q, v, t)}. {Status.ILL_POSED.remedy}")
     return np.asarray(reduced)
 
 

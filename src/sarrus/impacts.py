@@ -26,6 +26,7 @@ from sarrus.analysis.rigidity import leaves
 from sarrus.complementarity import OneSided, mass_left
 from sarrus.dense import product
 from sarrus.errors import ArgumentError, unknown_name
+from sarrus.inertia import is_singular_at
 from sarrus.mechanism.pose import Array
 from sarrus.solves import determined_rows, read_only
 from sarrus.status import Status
@@ -199,8 +200,12 @@ def _jump(system: System, q: Array, v: Array, t: float, elastic: Array, most: fl
     near = survey(system, q, t, v)
     cut, size = system.options.singular_cut, system.characteristic
     measured, even = mass / np.outer(size.columns, size.columns), size.even(jacobian)
-    if system.compiled.mass_is_singular:
-        rank, solve = _in_null_space(system.name, measured, even, near.rank, cut * near.measured_scale)
+    if is_singular_at(system, q, t):
+
+        def left_mass(free: Array) -> Array:
+            return mass_left(system, q, v, t, measured, free)
+
+        rank, solve = _in_null_space(left_mass, measured, even, near.rank, cut * near.measured_scale)
     else:
         rank, solve = _in_kinetic_metric(measured, even, near.rank, cut * near.even_scale)
     (fall, stopping), (rise, bouncing) = (
@@ -248,12 +253,14 @@ def _in_kinetic_metric(mass: Array, jacobian: Array, most: int, cut: float) -> t
     return rank, solve
 
 
-def _in_null_space(name: str, mass: Array, jacobian: Array, most: int, cut: float) -> tuple[int, _Solve]:
+def _in_null_space(
+    left_mass: Callable[[Array], Array], mass: Array, jacobian: Array, most: int, cut: float
+) -> tuple[int, _Solve]:
     """Return the same for singular M: Δ = A⁺r + Z y with ZᵀM Δ = 0, Z a basis of the null space of A."""
     rank = min(most, int(np.count_nonzero(dense.singular_values(jacobian) > cut)))
     left, values, right = dense.svd(jacobian, rank)
     left, values, range_, free = left[:, :rank], values[:rank], right[:rank], right[rank:]
-    reduced = mass_left(name, mass, free)
+    reduced = left_mass(free)
 
     def solve(wanted: Array) -> tuple[Array, Array]:
         step = product(range_.T, product(left.T, wanted) / values)

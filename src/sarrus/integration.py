@@ -15,7 +15,9 @@ from sarrus.chattering import jump
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.errors import ArgumentError
+from sarrus.inertia import is_singular_at
 from sarrus.inputs import Event, InputFunction, compile_control, compile_events, control_bounds, sampled
+from sarrus.jamming import jam
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, projection, projection_with_energy
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 START_TOLERANCE = 1e-5
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
+# Ends of a run that M may cause where it is singular at one configuration.
+_LOST_BY_INERTIA = (run.ILL_POSED, run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of a run whose loops may jam.
+_LOST_BY_JAM = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of an adaptive run that the other of two methods may prevent.
 _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
@@ -126,7 +132,9 @@ class Integration:
         x[s._u_part] = np.clip(0.0, self.bounds[0], self.bounds[1])
         gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
         size = s.characteristic
-        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > START_TOLERANCE:
+        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > s.data.closed(
+            START_TOLERANCE
+        ):
             raise ArgumentError(
                 f"{s.name}: the initial q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
                 element="q",
@@ -361,6 +369,10 @@ class Integration:
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
                     self.state[[run.HINTS, run.DOUBTS]] = 0.0
+            elif (code in _LOST_BY_INERTIA and self._turn_to_null_space()) or (
+                code in _LOST_BY_JAM and jam(self)
+            ):
+                continue
             elif self.chart is not None and (
                 code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
             ):
@@ -371,12 +383,28 @@ class Integration:
                     self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
             elif not (code in _LOST_BY_METHOD and self._take_turns()):
                 self.status = Status(code)
+                weak = self.status is Status.NOT_FINITE and np.isfinite(self.x).all()
+                if weak and is_singular_at(self.system, self.x[: self.system.nq], self.time):
+                    self.status = Status.ILL_POSED
                 if self.status is Status.ILL_POSED:
                     finite = np.isfinite(self.x).all()
                     self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
                 if self.status in _LOST and has_left(self.system, self.x):
                     self.status = Status.RIGID
         return None
+
+    def _turn_to_null_space(self) -> bool:
+        """Have the kernel solve in the null space of A from now on where M is nearly singular, as it is here."""
+        s, x = self.system, self.x
+        if (
+            not np.isfinite(x).all()
+            or not is_singular_at(s, x[: s.nq], self.time)
+            or not s.expect_singular_mass()
+        ):
+            return False
+        self.table[[la.WHOLE, la.NULL_SPACE_SOLVE]] = s.table[[la.WHOLE, la.NULL_SPACE_SOLVE]]
+        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        return True
 
     def _look_for_creep(self, end: float) -> None:
         """End an adaptive run whose last steps, a thousand or more, came to next to nothing, if its cause is known.
@@ -404,17 +432,19 @@ class Integration:
         self.state[:], self.x[:], self.values[:] = state, x, values
         return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
 
-    def renew(self) -> None:
+    def renew(self, *, survey: bool = True) -> None:
         """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
 
-        The state is recorded once more, at the same time. Steps stay on the grid of the run.
+        Without a ``survey`` the ranks are those in the table. The state is recorded once more, at the same time. Steps
+        stay on the grid of the run.
         """
         s = self.system
         q, v = self.x[: s.nq], self.x[s.nq : s.nq + s.nv]
         self.x[s._p_part] = list(s.parameters.values())
-        s.ensure_generic_rank(q, self.time, v, renew=True)
-        ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
-        self.table[ranks] = s.table[ranks]
+        if survey:
+            s.ensure_generic_rank(q, self.time, v, renew=True)
+            ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
+            self.table[ranks] = s.table[ranks]
         self._begin_stretch()
         fresh = s.settings()
         scales = [

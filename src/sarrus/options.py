@@ -12,8 +12,8 @@ class Options:
     """Tolerances of the constrained solves; an assignment takes effect at the next solve.
 
     singular_cut : a pivot of A below this multiple of the largest one nearby is singular. Redundant rows are
-        cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, looser than the
-        rounding of a model's data (printed digits close loops to 1e-8).
+        cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, or more where the
+        digits of the model ask for it (`sarrus.analysis.data_tolerance`).
     near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
         the Runge–Kutta stages too, where steps are fixed; adaptive methods always do.
     inconsistent : a solve is INCONSISTENT where dependent rows contradict each other by more than this: where row

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus import jamming
 from sarrus.control.law import Law
 from sarrus.errors import SarrusError
+from sarrus.inertia import ill_posed
 from sarrus.integration import Integration
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
@@ -71,7 +73,8 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
         return status, f"{type(failure).__name__} at t = {loop.time:.6g} s: {failure}"
     if status in (Status.OK, Status.EVENT):
         doubt = loop.solver.verdict(loop.project != la.NOTHING) if loop.solver is not None else None
-        return doubt or (status, status.diagnosis)
+        jammed = jamming.note(loop)
+        return doubt or ((Status.INACCURATE, jammed) if jammed else (status, status.diagnosis))
     if status is Status.UNSTABLE_STEP:
         since, size = loop.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
         limit = run.LIMIT_OF_RK4
@@ -86,7 +89,11 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
             status,
             f"the event {names} is not a number in the step after t = {loop.time:.6g} s: mend its function",
         )
-    return status, f"{status.diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
+    diagnosis = status.diagnosis
+    if status is Status.ILL_POSED:
+        s = loop.system
+        diagnosis = ill_posed(s, loop.x[: s.nq], loop.x[s.nq : s.nq + s.nv], loop.time)
+    return status, f"{diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
 
 
 def _undefined(loop: Integration) -> str:

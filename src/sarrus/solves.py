@@ -177,8 +177,9 @@ class Assembly:
     coordinates could not be moved to their values from the closed configuration that the guess came from, how far
     they came; an answer is then one that no such motion reaches. ``status``: OK; SINGULAR
     (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion although
-    A allows velocities); INCONSISTENT (closed to the accuracy of the data: redundant rows
-    contradict each other below 1e-6); NOT_CLOSED (stuck at a local minimum, or flipped).
+    A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
+    digits of the model explain (`sarrus.analysis.data_tolerance`), and by less than 1e-6);
+    NOT_CLOSED (stuck at a local minimum, or flipped).
     """
 
     q: Array

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis import assembly
+from sarrus.analysis.data_tolerance import EXACT, DataTolerance, judged_data
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
+from sarrus.inertia import ill_posed, is_singular_at, may_lose_inertia
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
 from sarrus.mechanism.mechanism import Mechanism
@@ -99,6 +101,7 @@ class System(Evaluations):
         self._generic_known, self._switched = self.nc == 0, 0
         self.motions_left: Array | None = None
         self._surveyed: tuple[Any, assembly.Neighbourhood] | None = None
+        self._data: tuple[tuple[float, ...], DataTolerance] | None = None
         self._non_ideal = not e.non_ideal.is_zero()
         rows = self.closure_rows.values()
         self._first_rows = [row.start for row in rows for _ in range(row.start, row.stop)]
@@ -171,7 +174,9 @@ class System(Evaluations):
             generic = self.ensure_generic_rank(q, t, v)
             rank = self.project(x, positions=False)
             left = np.abs(self.velocity_residual(q, v, t)).max(initial=0.0)
-            if rank < generic or left > assembly.DATA_TOLERANCE * (1.0 + np.abs(v).max(initial=0.0)):
+            if rank < generic or left > self.data.rank_cut(assembly.DATA_TOLERANCE) * (
+                1.0 + np.abs(v).max(initial=0.0)
+            ):
                 x[:] = given  # the rank nearby may differ from where it was found: look again, here
                 self.ensure_generic_rank(q, t, v, renew=True)
                 self.project(x, positions=False)
@@ -212,10 +217,23 @@ class System(Evaluations):
                 self._scales = near.scale, near.weighted_scale, near.even_scale, near.measured_scale
                 self.motions_left = near.motions
                 self.typical_pivot = near.smallest
+                if not self.compiled.mass_is_singular and is_singular_at(self, q, t):
+                    self.expect_singular_mass()
                 self._renew_settings()
                 self._generic_known, self._switched = True, self.parameters.switched
                 self._ready = self._plain_ready = False
             return int(self.table[la.GENERIC_RANK])
+
+    @property
+    def data(self) -> DataTolerance:
+        """What the digits of the model leave open of its loops, found once at or near its neutral configuration."""
+        values = tuple(self.parameters.values())
+        with self.lock:
+            if self._data is None or self._data[0] != values:
+                self._data = values, EXACT  # while it is looked for
+                if self.nh > 1:
+                    self._data = values, judged_data(self)
+        return self._data[1]
 
     def _survey(self, q: Array, t: float, v: Array | None) -> assembly.Neighbourhood:
         """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
@@ -333,6 +351,10 @@ class System(Evaluations):
             code = self._forward(self.table, q, v, tau, t, out)
             outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
             self._prepare(q, v, t)
+        if outcome == la.NO_ANSWER and is_singular_at(self, q, t) and self.expect_singular_mass():
+            code = self._forward(self.table, q, v, tau, t, out)
+            outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+            self._prepare(q, v, t)
         if outcome == la.INCONSISTENT_ANSWER:
             code = self._with_more_rows(q, v, tau, t, out, code)
             outcome, rank = divmod(code, la.STRIDE)
@@ -354,7 +376,8 @@ class System(Evaluations):
         if outcome < 0:
             status = self.diagnose(x)
             if throw:
-                raise SolveError(f"{self.name}: {status.diagnosis}. {status.remedy}")
+                what = ill_posed(self, q, v, t) if status is Status.ILL_POSED else status.diagnosis
+                raise SolveError(f"{self.name}: {what}. {status.remedy}")
             return ForwardDynamics(self, out, rank, status, t)
         if outcome == la.INCONSISTENT_ANSWER and only_rounding(self, x, out[: self.nv], rank):
             outcome = la.SINGULAR_ANSWER if rank < self.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
@@ -439,8 +462,19 @@ class System(Evaluations):
         for name in names:
             self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
         if "dynamics" in names:
+            if may_lose_inertia(self.mechanism):
+                self.expect_singular_mass()
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
             self.table[la.ACCELERATION] = solve.address
+
+    def expect_singular_mass(self) -> bool:
+        """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
+        if self.compiled.mass_is_singular or self.table[la.WHOLE] != 0:
+            return False
+        self.table[la.WHOLE] = self.compiled.function("whole").address
+        self.table[la.NULL_SPACE_SOLVE] = null_space_acceleration.address
+        self._ready = self._plain_ready = False
+        return True
 
     @staticmethod
     def point_table(table: np.ndarray, settings: Array, work: Array) -> None:
@@ -462,6 +496,9 @@ class System(Evaluations):
         settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
         settings[la.EVENT_TOLERANCE] = 1e-10
         settings[la.ACCEPTED_RESIDUAL] = assembly.DATA_TOLERANCE
+        if self._data is not None:  # known before anything is solved
+            beside = self.typical_pivot / self._scales[2] if self._scales[2] > 0.0 else 0.0
+            self._data[1].loosen(settings, beside, holonomic=self.nc == self.nh)
         return settings
 
     def _renew_settings(self) -> None:
@@ -475,7 +512,7 @@ class System(Evaluations):
         self.characteristic, self._first_rows = other.characteristic, other._first_rows
         self.compiled.ridge, self.compiled.stiff = other.compiled.ridge, other.compiled.stiff
         self.compiled.even = other.compiled.even
-        self.driven, self.parameters = other.driven, other.parameters
+        self.driven, self.parameters, self._data = other.driven, other.parameters, other._data
         self.options = replace(other.options, on_change=self._renew_settings)
         self._renew_settings()
 

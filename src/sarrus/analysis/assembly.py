@@ -14,6 +14,7 @@ from sarrus.analysis.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.analysis.flips import flipped
 from sarrus.compiled import random_coordinates
 from sarrus.errors import ArgumentError, SolveError, unknown_name
+from sarrus.inertia import is_singular_at
 from sarrus.mechanism.pose import Array
 from sarrus.solves import Assembly, read_only
 from sarrus.status import Status
@@ -55,11 +56,12 @@ def assemble(
     found = _close(system, start, t, free)
     best, error = found.q, gap(system, found.q, t)
     near = survey(system, best, t)
-    if error > DATA_TOLERANCE or found.opposite:
+    closed = system.data.closed(TOLERANCE)
+    if error > max(DATA_TOLERANCE, closed) or found.opposite:
         status = Status.NOT_CLOSED
     elif near.motions is not None and near.motions.shape[1] == 0:
         status = Status.RIGID
-    elif error > TOLERANCE:
+    elif error > closed:
         status = Status.INCONSISTENT
     else:
         status = Status.SINGULAR if near.here < near.holonomic_rank else Status.OK
@@ -101,6 +103,9 @@ def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
     from sarrus.analysis.continuation import closed_origins, follow, same_place
 
     error = gap(system, start, t)
+    closed = system.data.closed(DATA_TOLERANCE)
+    if error <= system.data.closed():
+        return _Closed(start, 0)
     limits: dict[str, float] = {}
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
     if error > TOLERANCE and not free.all():
@@ -130,14 +135,14 @@ def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
     ]
     error = gap(system, best, t)
     for kick in attempts:
-        if error <= DATA_TOLERANCE:
+        if error <= closed:
             break
         trial, more = descend(system, system.move(start, kick), t, free)
         iterations += more
         left = gap(system, trial, t)
         if left < error:
             best, error, jumped = trial, left, True
-    if error > DATA_TOLERANCE:
+    if error > closed:
         return _Closed(best, iterations, limits=limits)
     turned, opposite, more = _turn_round(system, best, t, free)
     jumped = jumped or turned is not best
@@ -194,12 +199,13 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     everything = np.ones(system.nv)
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if gap(system, q, t) > TOLERANCE:
+    data = system.data
+    if gap(system, q, t) > data.closed(TOLERANCE):
         closed, _ = descend(system, q, t, everything)
-        q = closed if gap(system, closed, t) <= DATA_TOLERANCE else q
+        q = closed if gap(system, closed, t) <= data.closed(DATA_TOLERANCE) else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     found = _compared(system, samples, t)
-    if found.here < found.holonomic_rank or found.here in (system.nh, system.nv):
+    if found.here < found.holonomic_rank or found.here in (system.nh, system.nv) or not data.exact:
         return found
     ways = look(system, q, t, alone=all(p is q for p, _ in samples))
     if ways.places:
@@ -229,8 +235,9 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
     *evened, _ = (rows * jacobian for jacobian in measured)
     even = max(_largest(rows * jacobian) for jacobian in measured)
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    holonomic = [numerical_rank(jacobian[: system.nh], scale=even) for jacobian in evened]
-    rank = max(numerical_rank(jacobian, scale=even) for jacobian in evened)
+    cut = system.data.rank_cut(1e-6)
+    holonomic = [numerical_rank(jacobian[: system.nh], cut, even) for jacobian in evened]
+    rank = max(numerical_rank(jacobian, cut, even) for jacobian in evened)
     smallest = max(dense.singular_values(x)[rank - 1] for x in factored) if rank else 0.0
     return Neighbourhood(
         max(holonomic),
@@ -279,13 +286,16 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     def even(place: Array) -> Array:
         return size.even(finite_jacobian(system, place, t, v))
 
-    tangent = _tangent(even(q)[: system.nh], _largest(even(beside))) / size.columns
+    tangent = (
+        _tangent(even(q)[: system.nh], _largest(even(beside)), system.data.rank_cut(1e-6)) / size.columns
+    )
     directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
     directions += [
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
     ]
     found, speed = [], dense.norm(size.columns * v)
     closed = min(DATA_TOLERANCE, 1e-10 + 10 * gap(system, q, t))
+    closed = max(closed, system.data.accepted(0.0))
     for direction in directions:
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
         step = _NEAR * direction / dense.norm(size.columns * direction)
@@ -323,7 +333,7 @@ def _largest(matrix: Array) -> float:
 
 def _weighted(system: System, q: Array, jacobian: Array) -> Array:
     """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
-    if system.compiled.mass_is_singular:
+    if is_singular_at(system, q):
         return jacobian
     return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
 
@@ -335,9 +345,9 @@ def _in_metric(system: System, q: Array, jacobian: Array, t: float) -> Array:
     return dense.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
 
 
-def _tangent(jacobian: Array, scale: float) -> Array:
+def _tangent(jacobian: Array, scale: float, cut: float) -> Array:
     """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
-    rank = int(np.count_nonzero(dense.singular_values(jacobian) > 1e-6 * scale))
+    rank = int(np.count_nonzero(dense.singular_values(jacobian) > cut * scale))
     return dense.svd(jacobian, rank).right[rank:]
 
 
@@ -356,7 +366,8 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
         kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
         trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
-        left = flipped(system, trial) if gap(system, trial, t) <= DATA_TOLERANCE else names
+        closed = gap(system, trial, t) <= system.data.closed(DATA_TOLERANCE)
+        left = flipped(system, trial) if closed else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations

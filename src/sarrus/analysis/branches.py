@@ -97,7 +97,7 @@ def tangents(system: System, q: Array, t: float, cut: float) -> Tangents:
     flat = np.einsum("rl,rij->lij", parts.left_null, bending).reshape(-1, k * k)
     scale = max(float(np.abs(bending).max()), float(parts.values[0]), cut / 1e-6)
     _, sizes, independent = np.linalg.svd(flat, full_matrices=False)
-    forms = independent[sizes > _FLAT * scale].reshape(-1, k, k)
+    forms = independent[sizes > max(_FLAT, 10.0 * system.data.cut) * scale].reshape(-1, k, k)
     inside = split(forms.reshape(-1, k), 1e-6).kernel
     return Tangents(parts, forms, kernel @ inside)
 
@@ -225,7 +225,7 @@ def _land(
     shift = difference(system, q, p)
     beside, length = float(np.linalg.norm(shift - step * x)), float(np.linalg.norm(shift))
     if (
-        open_by(system, p, t) > 1e-10 + 10 * open_by(system, q, t)
+        open_by(system, p, t) > max(1e-10 + 10 * open_by(system, q, t), system.data.accepted(0.0))
         or not beside < aside * step
         or length == 0.0
     ):

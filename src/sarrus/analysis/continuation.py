@@ -69,7 +69,7 @@ def closed_origins(system: System, q: Array, t: float, free: Array) -> list[Arra
         if gap(system, back, t) > most:
             continue
         origin, _ = descend(system, back, t, np.ones(system.nv))
-        if gap(system, origin, t) > DATA_TOLERANCE or flipped(system, origin):
+        if gap(system, origin, t) > system.data.closed(DATA_TOLERANCE) or flipped(system, origin):
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
@@ -143,7 +143,7 @@ class _Way:
         if not self.unique:
             root = metric_root(self.system, q, self.t, self.basis / self.size.columns[:, None])
         weighted = dense.solve(root, free.T).T
-        found = -dense.product(dense.pseudoinverse(weighted, 1e-11), residual)
+        found = -dense.product(dense.pseudoinverse(weighted, self.system.data.rank_cut(1e-11)), residual)
         out = np.zeros(self.system.nv)
         out[~self.locked] = dense.solve(root.T, found)
         return out
@@ -215,11 +215,11 @@ class _Way:
                 break
             p, before = self.placed(system.move(p, motion / self.size.columns), s + h), correction
             if correction <= _DONE:
-                return (p if gap(system, p, self.t) <= DATA_TOLERANCE else None), aside
+                return (p if gap(system, p, self.t) <= system.data.closed(DATA_TOLERANCE) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
             p, _ = descend(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
-            if gap(system, p, self.t) <= DATA_TOLERANCE and moved <= _ASIDE * length:
+            if gap(system, p, self.t) <= system.data.closed(DATA_TOLERANCE) and moved <= _ASIDE * length:
                 return p, moved / max(length, 1e-300)
         return None, aside
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from sarrus import dense
+from sarrus.kernels import layout as la
 from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _along(basis: Array | None, matrix: Array) -> Array:
 def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
     """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
 
-    M is that of `CompiledEquations.metric`; where it is not definite, or no number, it is the characteristic metric.
+    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the
+    characteristic metric.
     """
     size = system.characteristic
     name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
@@ -66,9 +68,11 @@ def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = 
         part = metric if basis is None else dense.product(basis.T, metric, basis)
         if np.isfinite(part).all():
             try:
-                return dense.cholesky(part)
+                root = dense.cholesky(part)
             except np.linalg.LinAlgError:
                 continue
+            if (np.diag(part) <= la.NO_METRIC * np.diag(root) ** 2).all():
+                return root
     raise AssertionError("the characteristic metric is definite")
 
 
@@ -83,8 +87,8 @@ def descend(
 
     The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
     ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
-    may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Returns q and the number of
-    iterations.
+    may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Rows that are independent by the
+    digits of the data alone (`sarrus.analysis.data_tolerance`) move nothing. Returns q and the number of iterations.
     """
     plant = cast("System", getattr(system, "system", system))
     basis = (None if free.all() else directions(free)) if free.ndim == 1 else free
@@ -93,7 +97,9 @@ def descend(
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = dense.norm(phi)
-    scale, crawling, cut = 1.0, 0, _REDUNDANT
+    data = plant.data
+    fine, least = data.closed(DATA_TOLERANCE), _LEAST if data.exact else data.rank_cut(_REDUNDANT)
+    scale, crawling, cut = 1.0, 0, data.rank_cut(_REDUNDANT)
     if basis is not None and basis.shape[1] == 0:
         return q, 0
     for iteration in range(MAX_ITERATIONS):
@@ -102,9 +108,7 @@ def descend(
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t)[: system.nh])
         left, values, right = dense.svd(dense.solve(root, rows.T).T)
-        keep = int(
-            np.count_nonzero(values > (cut if size < DATA_TOLERANCE else _LEAST) * max(values[0], 1e-300))
-        )
+        keep = int(np.count_nonzero(values > (cut if size < fine else least) * max(values[0], 1e-300)))
         left, values, right = left[:, :keep], values[:keep], right[:keep]
         slope = dense.product(left.T, phi)
         improved = False
@@ -116,24 +120,24 @@ def descend(
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)
             length, left_over = longest(plant, step), dense.norm(value)
-            little = size < DATA_TOLERANCE and left_over > _LITTLE * size
+            little = size < fine and left_over > _LITTLE * size
             if left_over < size and not (little and length > _FAR * size):
                 improved = True
                 break
             scale = 10.0 * scale
             if length < 1e-16:
                 break
-        if not improved and cut > _LEAST and 1e-13 * reach < size < DATA_TOLERANCE:
-            cut, scale = _LEAST, 1.0
+        if not improved and cut > least and 1e-13 * reach < size < fine:
+            cut, scale = least, 1.0
             continue
         if not improved:
             return q, iteration
-        stalled = left_over > size * (1 - 1e-9) and size > DATA_TOLERANCE
+        stalled = left_over > size * (1 - 1e-9) and size > fine
         crawling = crawling + 1 if little else 0
         q, phi, size = trial, value, left_over
         scale = max(0.1 * scale, 1e-4)
-        if crawling > _CRAWL and cut > _LEAST:
-            cut, scale, crawling = _LEAST, 1.0, 0
+        if crawling > _CRAWL and cut > least:
+            cut, scale, crawling = least, 1.0, 0
         elif stalled or crawling > _CRAWL:
             return q, iteration
     return q, MAX_ITERATIONS

@@ -12,14 +12,13 @@ from scipy.optimize import lsq_linear
 from sarrus.analysis.branches import goes_on, tangents
 from sarrus.analysis.derivatives import stiffness_times
 from sarrus.analysis.manifold import (
-    CUT,
     close,
     closed_start,
     difference,
     holonomic_jacobian,
     open_by,
+    rank_cut,
     split,
-    typical_size,
 )
 from sarrus.analysis.rigidity import look
 from sarrus.errors import ArgumentError, SolveError
@@ -205,7 +204,7 @@ class _Rest:
         self.motions: Array | None = None
         self.u = np.zeros(system.nu) if u is None else system.checked(u, system.nu, "u")
         self.tau = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
-        self.cut = CUT * typical_size(system, q, t)
+        self.cut = rank_cut(system, q, t)
         rng = np.random.default_rng(11)
         beside = [system.move(q, 0.5 * rng.standard_normal(system.nv)) for _ in range(4)]
         loads = np.nan_to_num(np.array([self.loads(p) for p in (q, *beside)]))

@@ -11,15 +11,14 @@ import numpy as np
 from sarrus.analysis.assembly import finite_jacobian, free_velocities
 from sarrus.analysis.branches import find_branches, tangents
 from sarrus.analysis.manifold import (
-    CUT,
     STEP,
     close,
     closed_start,
     difference,
     open_by,
+    rank_cut,
     split,
     turning,
-    typical_size,
 )
 from sarrus.errors import ArgumentError, unknown_name
 from sarrus.mechanism.pose import Array
@@ -93,7 +92,7 @@ class Follower:
         q = closed_start(self.system, real_array(q), self.t)
         before = self._tangent if self._place is not None and np.allclose(q, self._place, atol=1e-9) else None
         allowed = max(_OPEN, _DATA * open_by(self.system, q, self.t))
-        cut = CUT * max(typical_size(self.system, q, self.t), 1e-300)
+        cut = rank_cut(self.system, q, self.t, 1e-300)
         q, tangent, reached = self._walk(q, k, j, float(value), before, allowed, cut)
         self._place, self._tangent = q, tangent
         return Following(read_only(q.copy()), float(q[k]), reached)
@@ -175,7 +174,7 @@ class Follower:
 
     def _branch(self, q: Array, j: int) -> Array | None:
         """Return the tangent, on the branches through a singular configuration, that moves v_j most."""
-        cut = CUT * max(typical_size(self.system, q, self.t), 1e-300)
+        cut = rank_cut(self.system, q, self.t, 1e-300)
         branches, _ = find_branches(self.system, q, self.t, tangents(self.system, q, self.t, cut))
         ways = [
             difference(self.system, q, branch.q) if branch.cone else branch.tangents @ branch.tangents[j]

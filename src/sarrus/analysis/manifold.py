@@ -72,6 +72,11 @@ def split(matrix: Array, cut: float) -> Split:
     return Split(values, rank, cut, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
 
 
+def rank_cut(system: System, q: Array, t: float = 0.0, least: float = 0.0) -> float:
+    """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least."""
+    return system.data.rank_cut(CUT) * max(typical_size(system, q, t), least)
+
+
 def holonomic_jacobian(system: System, q: Array, t: float = 0.0) -> Array:
     """Return the rows of A that belong to φ (nh × nv); a row that is no number is a `SolveError`."""
     return finite_jacobian(system, q, t)[: system.nh]
@@ -193,7 +198,7 @@ def closed_start(system: System, q: Array, t: float) -> Array:
     """Return q with its loops closed to rounding; loops open by more than 1e-5 are a `SolveError`."""
     q = system.normalized(q)
     error = open_by(system, q, t)
-    if not error <= OPEN:
+    if not error <= system.data.closed(OPEN):
         raise SolveError(
             f"{system.name}: the loops are open by {error:.3g} at q, more than {OPEN:g}. "
             "Close them with system.assemble(q) first"
@@ -248,7 +253,7 @@ def walk(
         kernel = split(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).kernel
         ahead = kernel @ (kernel.T @ tangent)
         size = float(np.linalg.norm(ahead))
-        if size < _STRAIGHT or open_by(system, p, t) > OPEN:
+        if size < _STRAIGHT or open_by(system, p, t) > system.data.accepted(OPEN):
             length /= 2
             continue
         q, tangent, length = p, ahead / size, min(step, 2 * length)

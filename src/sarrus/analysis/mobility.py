@@ -190,7 +190,7 @@ def _shared_independent(branches: Sequence[Branch]) -> list[int]:
     return []
 
 
-def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float = CUT) -> Mobility:
+def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float | None = None) -> Mobility:
     """Return what the constraints leave free at q, and which of it is lasting.
 
     Full rank: dof = nv − rank, nothing redundant. Redundant rows (permanently, as in a planar loop closed in
@@ -204,12 +204,13 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float =
     Parameters
     ----------
     q : (nq,) configuration. t : time [s], for constraints that depend on it; it is held fixed.
-    tolerance : singular values below this multiple of the largest one nearby count as zero. Metres and
-        radians are weighed alike.
+    tolerance : singular values below this multiple of the largest one nearby count as zero, by default 1e-6, or more
+        where the digits of the model leave more (`sarrus.analysis.data_tolerance`). Metres and radians are weighed
+        alike.
     """
     q = closed_start(system, real_array(q), t)
     jacobian = system.constraint_jacobian(q, t)
-    cut = tolerance * typical_size(system, q, t)
+    cut = (system.data.rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
     parts = split(jacobian, cut)
     here = tangents(system, q, t, cut)
     branches: tuple[Branch, ...] = ()

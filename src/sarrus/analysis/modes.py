@@ -13,17 +13,16 @@ from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.analysis.flips import flipped
 from sarrus.analysis.kinematics import Problem, coordinate_limits
 from sarrus.analysis.manifold import (
-    CUT,
     STEP,
     Rows,
     came_back,
     close,
     difference,
     holonomic_jacobian,
+    rank_cut,
     solve_rows,
     split,
     turning,
-    typical_size,
     walk,
 )
 from sarrus.analysis.rigidity import look
@@ -217,7 +216,7 @@ class _Search:
         self.turns = turning(system)
         self.lower, self.upper = coordinate_limits(system)
         self.size = _size(system)
-        self.cut = CUT * max(typical_size(system, self.anywhere(np.random.default_rng(0)), t), 1.0)
+        self.cut = rank_cut(system, self.anywhere(np.random.default_rng(0)), t, 1.0)
 
     def anywhere(self, rng: np.random.Generator) -> Array:
         """Return random coordinates with the driven ones at their values."""

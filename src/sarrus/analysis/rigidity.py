@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.analysis.branches import find_branches, goes_on, tangents
-from sarrus.analysis.manifold import CUT, OPEN, Split, close, holonomic_jacobian, open_by, split, typical_size
+from sarrus.analysis.manifold import OPEN, Split, close, holonomic_jacobian, open_by, rank_cut, split
 from sarrus.errors import SarrusError
 from sarrus.mechanism.pose import Array
 
@@ -55,7 +55,7 @@ def look(system: System, q: Array, t: float, *, alone: bool = True) -> Ways:
     e = system.equations
     if not system.nh or ca.depends_on(e.position_residual, e.t):
         return Ways()
-    cut = CUT * typical_size(system, q, t)
+    cut = rank_cut(system, q, t)
     parts = split(holonomic_jacobian(system, q, t), cut)
     if parts.rank in (system.nh, system.nv) or (not alone and _bends_nowhere(system, q, t, parts)):
         return Ways()
@@ -122,7 +122,7 @@ def has_left(system: System, x: Array) -> bool:
 
 def _across(system: System, q: Array, t: float, motions: Array) -> Array:
     """Return a basis of the velocities that A allows, normal to the motions."""
-    kernel = split(system.constraint_jacobian(q, t), CUT * typical_size(system, q, t)).kernel
+    kernel = split(system.constraint_jacobian(q, t), rank_cut(system, q, t)).kernel
     return kernel @ split(motions.T @ kernel, 0.5).kernel
 
 
@@ -132,7 +132,7 @@ def _bending(system: System, q: Array, t: float, rates: Array, motions: Array) -
     if speed == 0.0 or motions.shape[1] == 0:
         return np.zeros(system.nv)
     x = motions @ rates / speed
-    cut = CUT * typical_size(system, q, t)
+    cut = rank_cut(system, q, t)
     turned = []
     for step in (_STEP, -_STEP):
         p = close(system, system.move(q, step * x), t, across=x[:, None])
@@ -166,7 +166,7 @@ def held(system: System, x: Array, motions: Array) -> Held:
     mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
     force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s._tau_part]
     force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
-    parts = split(jacobian, CUT * typical_size(s, q, t))
+    parts = split(jacobian, rank_cut(s, q, t))
     values = parts.values[: parts.rank]
     across = _across(s, q, t, motions)
     bent = _bending(s, q, t, motions.T @ v, motions)

@@ -18,8 +18,8 @@ from sarrus.analysis.manifold import (
     difference,
     holonomic_jacobian,
     open_by,
+    rank_cut,
     split,
-    typical_size,
     walk,
 )
 from sarrus.mechanism.pose import Array
@@ -43,7 +43,7 @@ class Measure:
     def __init__(self, system: System, q: Array, driven: Sequence[str], t: float) -> None:
         self.system, self.t = system, t
         self.free = free_velocities(system, driven, "driven")
-        self.cut = CUT * typical_size(system, q, t)
+        self.cut = rank_cut(system, q, t)
         places = [q, *self._beside(q)]
         self.holonomic_rank = max(split(holonomic_jacobian(system, p, t), self.cut).rank for p in places)
         self.rank = max(split(self.matrix(p), self.cut).rank for p in places)

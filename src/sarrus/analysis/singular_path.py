@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.manifold import (
-    CUT,
     STEP,
     close,
     closed_start,
     difference,
     holonomic_jacobian,
     open_by,
+    rank_cut,
     split,
-    typical_size,
 )
 from sarrus.analysis.singular_measure import Measure
 from sarrus.errors import ArgumentError, SolveError
@@ -104,7 +103,7 @@ def path_between(
     as between two modes of assembly, the `SolveError` says how much is missing; its ``result`` is the path.
     """
     q, goal = (closed_start(system, real_array(x), t) for x in (start, end))
-    cut = CUT * typical_size(system, q, t)
+    cut = rank_cut(system, q, t)
     path = [q]
     left = float(np.linalg.norm(difference(system, q, goal)))
     while left > step:

@@ -16,16 +16,15 @@ from sarrus.analysis.branches import tangents
 from sarrus.analysis.idle import idle_motions
 from sarrus.analysis.kinematics import coordinate_limits
 from sarrus.analysis.manifold import (
-    CUT,
     STEP,
     came_back,
     close,
     closed_start,
     difference,
     holonomic_jacobian,
+    rank_cut,
     split,
     turning,
-    typical_size,
     walk,
 )
 from sarrus.errors import ArgumentError, unknown_name
@@ -130,7 +129,7 @@ class _Curve:
         self.velocity = system.velocity_names.index(driven)
         free = free_velocities(system, locked)
         self.hold = np.eye(system.nv)[:, free == 0.0]
-        self.cut = CUT * max(typical_size(system, start, t), 1.0)
+        self.cut = rank_cut(system, start, t, 1.0)
         self.turns = turning(system)
         lasting = tangents(system, start, t, self.cut).space
         ways = lasting @ split(self.hold.T @ lasting, 1e-6).kernel

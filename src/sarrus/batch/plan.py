@@ -255,7 +255,7 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
     """Raise where a start is off its constraints, naming the run."""
     s = plan.system
     gap = facts[:, bl.GAP]
-    open_ = np.flatnonzero(~(gap <= START_TOLERANCE))
+    open_ = np.flatnonzero(~(gap <= s.data.closed(START_TOLERANCE)))
     if open_.size:
         raise ArgumentError(
             f"{s.name}: run {open_[0]}: the initial q leaves the loops open by {gap[open_[0]]:.3g}; close them with "

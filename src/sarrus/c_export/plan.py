@@ -13,6 +13,7 @@ from sarrus.c_export.values import DOUBLE, INT, Address, KernelCode, Native, Tab
 from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
+from sarrus.inertia import may_lose_inertia
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import acceleration
 from sarrus.kernels.null_space import null_space_acceleration
@@ -84,7 +85,13 @@ class SystemPlan:
             la.GENERIC_RANK: Term("W->rank", INT, counts=True),
             la.HOLONOMIC_RANK: Term("W->holonomic_rank", INT, counts=True),
         }
-        for name in ("dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"):
+        names = ["dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"]
+        if table[la.WHOLE] != 0 or (
+            not system.compiled.mass_is_singular and may_lose_inertia(system.mechanism)
+        ):
+            names.append("whole")
+            entries[la.NULL_SPACE_SOLVE] = Address(KernelCode(null_space_acceleration))
+        for name in names:
             self._native(natives, name)
         if system.compiled.direct is not None:  # one function serves steps and single answers
             self._native(natives, "checked")

@@ -17,7 +17,7 @@ from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
-from sarrus.kernels.native_call import call_native
+from sarrus.kernels.native_call import call_kernel, call_native
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
 CLEAR = 0.1
@@ -47,18 +47,27 @@ def acceleration(table_pointer, x_pointer, want):
             s[ws.gauge + la.CLEARANCE] > CLEAR
             and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size
             and (not checked or s[ws.gauge + la.MISSED] <= la.MET)
+            # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
+            and (table[la.WHOLE] == 0 or size <= la.HEAVY * settings[la.SCALE_OF_EVEN_ROWS] ** 2)
+            and is_finite(s, ws.a, nv)
         ):
             for k in range(la.N_FACTS):
                 s[ws.facts + k] = 0.0
             if checked:
+                if not s[ws.gauge + la.WEAKEST_MASS] < la.SINGULAR_MASS:
+                    return -1
                 s[ws.facts + la.WEAKEST] = s[ws.gauge + la.WEAKEST_MASS]
                 if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
                     s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
-            return table[la.GENERIC_RANK] if is_finite(s, ws.a, nv) else -1
+            return table[la.GENERIC_RANK]
     load_dynamics(table, settings, x, s, ws)
-    if table[la.ELIMINATION] == la.CHOLESKY:
-        if not fa.cholesky_ltl(s, ws.mass, nv):
+    good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.mass, nv)
+    if table[la.WHOLE] == 0:
+        if not good:
             return -1
+    elif not (good and ch.weakest(s, ws.mass, nv) <= la.HEAVY):
+        return call_kernel(table[la.NULL_SPACE_SOLVE], table, x, want)
+    if table[la.ELIMINATION] == la.CHOLESKY:
         fa.solve_l_transposed(s, ws.mass, nv, ws.force)
         for j in range(nc):
             fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
@@ -72,6 +81,12 @@ def acceleration(table_pointer, x_pointer, want):
 def load_dynamics(table, settings, x, s, ws):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
     call_native(table[la.DYNAMICS], x, 0, s, ws.native)
+    complete_dynamics(table, settings, x, s, ws)
+
+
+@inlined
+def complete_dynamics(table, settings, x, s, ws):
+    """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
     if table[la.BAUMGARTE] == 1:
         _baumgarte(table, settings, x, s, ws)
     for i in range(table[la.NQ]):
@@ -109,6 +124,8 @@ def _project(table, settings, want, x, s, perm, ws):
     weak, whole = 0.0, False
     if looks:
         weak = ch.weakest(s, ws.mass, nv)
+        if not weak < la.SINGULAR_MASS:
+            return -1
         whole = weak > la.FAIR
     for i in range(nv):
         s[ws.a + i] = s[ws.force + i] + s[ws.step + i]

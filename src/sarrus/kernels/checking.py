@@ -196,16 +196,21 @@ def _row_of_whole(s, ws, nv, j):
 
 @internal
 def weakest(s, factor, n):
-    """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal."""
-    largest = 1.0
+    """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal.
+
+    NaN where L is no number or has a zero on its diagonal.
+    """
+    largest, wrong = 1.0, 0.0
     for k in range(n):
         total = 0.0
         for i in range(k, n):
             total += s[factor + i * n + k] ** 2
         pivot = s[factor + k * n + k] ** 2
-        if total > largest * pivot:
+        if not pivot > 0.0:
+            wrong = np.nan
+        elif total > largest * pivot:
             largest = total / pivot
-    return largest
+    return largest + wrong
 
 
 @internal

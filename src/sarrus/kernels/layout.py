@@ -27,6 +27,9 @@ CHECKED = 58  # what DIRECT writes, and two numbers more that say how good it is
 METRIC = 59  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
 # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all rows, L
 CLOSING, SLIPPING = 61, 62
+# where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them in the
+# null space of A (0: none)
+WHOLE, NULL_SPACE_SOLVE = 64, 65
 # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
 ACCELERATION = 9
 PROJECTION = 10
@@ -45,6 +48,7 @@ FUNCTIONS = {
     "metric": METRIC,
     "closing": CLOSING,
     "slipping": SLIPPING,
+    "whole": WHOLE,
 }
 
 # dimensions and modes
@@ -74,8 +78,8 @@ HELD, RING, SEEN, NOISE = 53, 54, 55, 56
 BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
 PASSAGE = 60  # the array where singular passages are noted, see `sarrus.kernels.passage_layout` (0: none are)
 TIMES = 63  # the array of times at which a run is recorded besides
-N_QUATERNIONS = 64  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 65
+N_QUATERNIONS = 66  # their offsets follow from QUATERNIONS on, then room for a permutation
+QUATERNIONS = 67
 
 # A quaternion whose squared length is this near to one counts as a rotation.
 UNIT = 1e-12
@@ -112,7 +116,8 @@ SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)
 SCALE_OF_MEASURED_ROWS = (
     14  # largest singular value nearby of A with rows and velocities in characteristic units
 )
-N_SETTINGS = 15
+SHORTEST_CLOSING = 15  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
+N_SETTINGS = 16
 # Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; for every row
 # the first one of its closure; and the factors of coordinates (nq).
 FACTORS = N_SETTINGS
@@ -122,6 +127,9 @@ MET = 1e-9
 # Condition number of M, each coordinate in units of its own √M_kk, up to which sums in the kinetic metric are about as
 # large as those in A a + γ; and from which on a may be wrong by more than 1e-6.
 FAIR, ILL = 1e4, 1e-6 / 2.2e-16
+# From this one on the null space of A is looked at instead, where the table has WHOLE; from the second one on M is no
+# metric; from the third one on a pivot of M is rounding, and M is singular.
+HEAVY, NO_METRIC, SINGULAR_MASS = 1e8, 1e12, 1e15
 
 
 class Workspace(NamedTuple):

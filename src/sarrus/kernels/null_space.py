@@ -11,18 +11,22 @@ from __future__ import annotations
 from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import is_finite, load_dynamics, solve_rows
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.acceleration import complete_dynamics, is_finite, solve_rows
+from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
+from sarrus.kernels.native_call import call_native
 
 
 def null_space_acceleration(table_pointer, x_pointer, want):
-    """Do what `sarrus.kernels.acceleration.acceleration` does; M need only be positive definite on the null space."""
+    """Do what `sarrus.kernels.acceleration.acceleration` does; M need only be positive definite on the null space.
+
+    That one hands over to this one where M lacks inertia at single configurations; then M as it is comes from WHOLE.
+    """
     table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
     perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
     nv, nc = table[la.NV], table[la.NC]
-    load_dynamics(table, settings, x, s, ws)
+    _load(table, settings, x, s, ws)
     _measure(settings, s, ws, nv, nc)
     for j in range(nc):
         s[ws.rhs + j] = -s[ws.bias + j]
@@ -86,7 +90,7 @@ def null_space_acceleration(table_pointer, x_pointer, want):
         fa.apply_q(s, ws.rows, nv, used, ws.beta, ws.reaction)
         if looks:
             s[ws.facts + la.WEAKEST] = ch.weakest(s, ws.copy, free)
-            load_dynamics(table, settings, x, s, ws)
+            _load(table, settings, x, s, ws)
             _measure(settings, s, ws, nv, nc)
             s[ws.facts + la.UNMET] = ch.unmet_whole(s, ws, nv, nc, used, reach, settings)
             s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
@@ -99,6 +103,16 @@ def null_space_acceleration(table_pointer, x_pointer, want):
     for i in range(nv):
         s[ws.a + i] /= settings[la.FACTORS + nc + i]
     return used if is_finite(s, ws.a, nv) else -1
+
+
+@inlined
+def _load(table, settings, x, s, ws):
+    """Evaluate M, f, A, γ and N v at x into the workspace."""
+    if table[la.WHOLE] != 0:
+        call_native(table[la.WHOLE], x, 0, s, ws.native)
+    else:
+        call_native(table[la.DYNAMICS], x, 0, s, ws.native)
+    complete_dynamics(table, settings, x, s, ws)
 
 
 @internal

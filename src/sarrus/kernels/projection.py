@@ -17,6 +17,7 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.checking import weakest
 from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
 from sarrus.kernels.native_call import call_native
 
@@ -96,7 +97,7 @@ def load_metric(table, settings, x, s, ws):
     nv = table[la.NV]
     call_native(table[la.METRIC], x, 0, s, ws.metric)
     good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.metric, nv)
-    if not (good and is_factor(s, ws.metric, nv)):
+    if not (good and is_metric(table, s, ws.metric)):
         load_characteristic_metric(table, settings, s, ws)
 
 
@@ -107,6 +108,13 @@ def is_factor(s, factor, n):
     for i in range(n):
         good = good and 0.0 < s[factor + i * (n + 1)] < np.inf
     return good
+
+
+@inlined
+def is_metric(table, s, factor):
+    """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
+    n = table[la.NV]
+    return is_factor(s, factor, n) and (table[la.WHOLE] == 0 or weakest(s, factor, n) <= la.NO_METRIC)
 
 
 @internal
@@ -128,7 +136,7 @@ def load_holonomic_rows(table, settings, x, s, ws):
     if table[la.CLOSING] != 0:
         call_native(table[la.CLOSING], x, 0, s, ws.native)
         factor = ws.native + table[la.NH] * (table[la.NV] + 2)
-        if is_factor(s, factor, table[la.NV]):
+        if is_metric(table, s, factor):
             return factor
         load_characteristic_metric(table, settings, s, ws)
     call_native(table[la.POSITION], x, 0, s, ws.native)
@@ -141,7 +149,7 @@ def load_all_rows(table, settings, x, s, ws):
     if table[la.SLIPPING] != 0:
         call_native(table[la.SLIPPING], x, 0, s, ws.native)
         factor = ws.native + table[la.NC] * (table[la.NV] + 1)
-        if is_factor(s, factor, table[la.NV]):
+        if is_metric(table, s, factor):
             return factor
         load_characteristic_metric(table, settings, s, ws)
     call_native(table[la.VELOCITY], x, 0, s, ws.native)
@@ -239,7 +247,7 @@ def project_velocity(table, settings, x, s, perm, ws, fresh):
             factor = load_holonomic_rows(table, settings, x, s, ws)
         else:
             factor = ws.native + nc * (nv + 2)
-            if table[la.CLOSING] == 0 or not is_factor(s, factor, nv):
+            if table[la.CLOSING] == 0 or not is_metric(table, s, factor):
                 factor = ws.metric
         rows = ws.native + nc
         largest = 0.0

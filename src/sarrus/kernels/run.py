@@ -221,7 +221,7 @@ def _advance(table, x, state, room):
                 state[STEP] = proposed
             state[FACTOR] = 10.0
         elif not good:
-            return (NOT_FINITE if table[la.IMPLICIT] == 0 else PROJECTION_FAILED), rows
+            return _lost(table, new), rows
         else:
             h_lambda = classical_size(table, slopes)
         if last:
@@ -230,7 +230,7 @@ def _advance(table, x, state, room):
             new[time] = target if whole and not adaptive else t + h
         what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
         if not finish(table, new, what):
-            if adaptive and h > 2 * h_min:
+            if adaptive and h > max(2.0 * h_min, settings[la.SHORTEST_CLOSING]):
                 state[REJECTED] += 1.0
                 state[STEP] = 0.25 * h
                 continue
@@ -298,6 +298,18 @@ def _advance(table, x, state, room):
         if state[THRESHOLD] > 0.0 and x[time] < end and wants_other_method(state):
             return OTHER_METHOD, rows
     return (DONE if x[time] >= end else RUNNING), rows
+
+
+@internal
+def _lost(table, new):
+    """Tell how a fixed step failed: at a stage off the constraints, unless something there is no number."""
+    if table[la.IMPLICIT] == 0:
+        for i in range(table[la.NQ] + table[la.NV]):
+            if not np.isfinite(new[i]):
+                return NOT_FINITE
+        if call_kernel(table[la.ACCELERATION], table, new, la.SLOPE) < 0:
+            return NOT_FINITE
+    return PROJECTION_FAILED
 
 
 @internal

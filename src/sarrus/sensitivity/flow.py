@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from sarrus.errors import SolveError
+from sarrus.inertia import is_definite
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
@@ -200,7 +201,7 @@ class Flow:
         if not system.nc or not self.rank:
             return False
         rows = system.characteristic.rows[:, None] * d.jacobian
-        if system.compiled.mass_is_singular:
+        if system.compiled.mass_is_singular or not is_definite(d.mass):
             rows = rows / system.characteristic.columns
         else:
             rows = solve_triangular(np.linalg.cholesky(d.mass), rows.T, lower=True).T

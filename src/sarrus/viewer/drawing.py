@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from sarrus.analysis.manifold import CUT, close, holonomic_jacobian, split, typical_size
+from sarrus.analysis.manifold import close, holonomic_jacobian, rank_cut, split
 from sarrus.errors import SarrusError
 from sarrus.mechanism.pose import Array, perpendicular_to, quaternion_of_rotation
 from sarrus.plotting.projection import View, choose_view
@@ -130,7 +130,7 @@ def trial_motion(system: System, q: Array) -> Array:
     """Return q and closed configurations to both sides of it, along each motion that the closures leave."""
     found = [q]
     try:
-        kernel = split(holonomic_jacobian(system, q), CUT * max(typical_size(system, q), 1e-300)).kernel
+        kernel = split(holonomic_jacobian(system, q), rank_cut(system, q, least=1e-300)).kernel
         steps = [side * _TRIAL * x for x in kernel.T for side in (-1.0, 1.0)]
         found += [close(system, system.move(q, step)) for step in steps]
     except SarrusError:  # then the configuration alone has to do

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sarrus.activity import active
-from sarrus.analysis.manifold import CUT, open_by, split, typical_size
+from sarrus.analysis.manifold import open_by, rank_cut, split
 from sarrus.mechanism.pose import Array
 from sarrus.status import Status
 from sarrus.system import System
@@ -79,7 +79,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     """
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
     jacobian = system.constraint_jacobian(q, t)
-    parts = split(jacobian, CUT * max(typical_size(system, q, t), 1e-300))
+    parts = split(jacobian, rank_cut(system, q, t, 1e-300))
     generic = system.ensure_generic_rank(q, t)
     values = parts.values[: max(generic, parts.rank)]
     singular = parts.rank < generic
