@@ -17,7 +17,7 @@ from sarrus.analysis.data_tolerance import EXACT, DataTolerance, judged_data
 from sarrus.equations import Equations
 from sarrus.errors import ArgumentError, SolveError
 from sarrus.evaluations import Evaluations
-from sarrus.inertia import ill_posed, is_singular_at, may_lose_inertia
+from sarrus.inertia import is_singular_at, may_lose_inertia
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
 from sarrus.mechanism.mechanism import Mechanism
@@ -26,7 +26,6 @@ from sarrus.multibody.model import trace
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targets
 from sarrus.numbers import real_array
 from sarrus.options import Options
-from sarrus.rounding import only_rounding
 from sarrus.sensing import Readings, read
 from sarrus.solves import Assembly, ForwardDynamics, InverseDynamics, read_only
 from sarrus.status import Status
@@ -295,7 +294,9 @@ class System(Evaluations):
                 with suppress(TypeError):
                     code = self._forward(self.table, q, v, self._no_force if tau is None else tau, t, out)
             if code != self._complete:
-                return self._incomplete(out, code, q, v, t, tau, throw)
+                from sarrus.second_look import incomplete
+
+                return incomplete(self, out, code, q, v, t, tau, throw)
         return ForwardDynamics(self, out, code, Status.OK, t)
 
     def _prepare(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
@@ -320,85 +321,6 @@ class System(Evaluations):
             [table, self._settings.view(np.int64)]
         )  # at once, for other threads
         self._plain_ready = not (self._non_ideal or self.parameters)
-
-    def _incomplete(
-        self,
-        out: Array,
-        code: int,
-        q: ArrayLike,
-        v: ArrayLike,
-        t: float,
-        tau: ArrayLike | None,
-        throw: bool,
-    ) -> ForwardDynamics:
-        """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
-        x = self.pack(q, v, None, t)
-        x[self._u_part] = self._x[self._u_part]
-        tau = self._no_force if tau is None else self.checked(tau, self.nv, "tau")
-        t = float(x[self._t_index])
-        q, v, facts = x[self._q_part], x[self._v_part], out[2 * self.nv + self.nc :]
-        if code in (la.NOT_ARRAYS, la.NOT_UNIT):
-            code = self._forward(self.table, q, v, tau, t, out)
-        outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
-        if (
-            outcome == la.SINGULAR_ANSWER
-            or (outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST])
-            or (outcome == la.INCONSISTENT_ANSWER and rank < self.table[la.GENERIC_RANK])
-            or (outcome >= 0 and self.motions_left is not None)
-        ):
-            # The rank nearby may differ from where it was found: look again, here.
-            self.ensure_generic_rank(self.normalized(q), t, v, renew=True)
-            code = self._forward(self.table, q, v, tau, t, out)
-            outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
-            self._prepare(q, v, t)
-        if outcome == la.NO_ANSWER and is_singular_at(self, q, t) and self.expect_singular_mass():
-            code = self._forward(self.table, q, v, tau, t, out)
-            outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
-            self._prepare(q, v, t)
-        if outcome == la.INCONSISTENT_ANSWER:
-            code = self._with_more_rows(q, v, tau, t, out, code)
-            outcome, rank = divmod(code, la.STRIDE)
-        if self._non_ideal:
-            out[self.nv + self.nc : 2 * self.nv + self.nc] += self.compiled.function("non_ideal")(x)
-        if outcome >= 0 and self.motions_left is not None:
-            from sarrus.analysis.rigidity import held, is_blocked
-
-            if is_blocked(self, q, v, t, out[: self.nv], self.motions_left):
-                x[self._tau_part] = tau
-                answer = held(self, x, self.motions_left)
-                force = out[self.nv + self.nc : 2 * self.nv + self.nc]
-                force += self.constraint_jacobian(q, t, v).T @ (
-                    answer.multipliers - out[self.nv : self.nv + self.nc]
-                )
-                out[: self.nv], out[self.nv : self.nv + self.nc] = answer.a, answer.multipliers
-                facts[la.RESIDUAL] = answer.residual
-                return ForwardDynamics(self, out, rank, Status.RIGID, t, answer.unbalanced)
-        if outcome < 0:
-            status = self.diagnose(x)
-            if throw:
-                what = ill_posed(self, q, v, t) if status is Status.ILL_POSED else status.diagnosis
-                raise SolveError(f"{self.name}: {what}. {status.remedy}")
-            return ForwardDynamics(self, out, rank, status, t)
-        if outcome == la.INCONSISTENT_ANSWER and only_rounding(self, x, out[: self.nv], rank):
-            outcome = la.SINGULAR_ANSWER if rank < self.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
-        return ForwardDynamics(self, out, rank, Status(outcome), t)
-
-    def _with_more_rows(self, q: Array, v: Array, tau: Array, t: float, out: Array, code: int) -> int:
-        """Solve once more with the rank that A has in the kinetic metric, if that is more, and it ends a contradiction.
-
-        Velocities in units that are many decades apart may hide it where it was found.
-        """
-        known, found = int(self.table[la.GENERIC_RANK]), assembly.kinetic_rank(self, q, t, v)
-        if found <= known:
-            return code
-        kept, self.table[la.GENERIC_RANK] = out.copy(), found
-        self._plain_ready = False
-        again = int(self._forward(self.table, q, v, tau, t, out))
-        if again == found:
-            self._ready = False
-            return again
-        self.table[la.GENERIC_RANK], out[:] = known, kept
-        return code
 
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
