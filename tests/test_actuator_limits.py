@@ -254,6 +254,16 @@ def test_limits_come_back_from_mjcf_and_from_a_document(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_controls_that_are_no_numbers_stay_none(name: str, tmp_path: Path) -> None:
+    _, system, u = both(name, tmp_path)
+    for k in range(system.nu):
+        x = system.pack(system.neutral(), None, u)
+        x[system._u_part.start + k] = np.nan
+        force = system.compiled.function("input_force")(x)
+        assert np.isnan(force).any()
+
+
 def test_a_limit_of_force_needs_one_degree_of_freedom() -> None:
     mechanism = sr.Mechanism("ball")
     mechanism.add_body("b", 1.0, [0, 0, 0], np.eye(3))

@@ -108,8 +108,11 @@ def activation_rate(mechanism: Mechanism, coordinates: Named, u: ca.SX) -> ca.SX
 
 
 def clamp(value: ca.SX, limits: tuple[float, float] | None) -> ca.SX:
-    """Return the nearest value within limits; at a limit the derivative is that inside."""
-    return value if limits is None else ca.fmin(ca.fmax(value, limits[0]), limits[1])
+    """Return the nearest value within limits, NaN of NaN; at a limit the derivative is that inside."""
+    lower, upper = limits or (-np.inf, np.inf)
+    if upper < np.inf:
+        value = ca.if_else(value > upper, upper, value)
+    return ca.if_else(value < lower, lower, value) if lower > -np.inf else value
 
 
 def _pulled(actuator: Actuator) -> str | None:
