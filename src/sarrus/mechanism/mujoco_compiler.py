@@ -35,6 +35,7 @@ _INERTIA = (
 )
 _OPENING = re.compile(r"[Ee]rror opening file '([^']*)'")
 _ELEMENT = re.compile(r"Element name '(.*)', id (\d+)")
+_DECODER = re.compile(r"\w+_decoder: .*texture coordinate")
 _HANDLER = Lock()  # MuJoCo has one handler of warnings for all threads
 # attributes that are no names or keywords
 _FREE_TEXT = ("file", "filename", "data")
@@ -115,7 +116,7 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
                 raise _scaled(path)
             report.entries += said.entries
             for warning in caught:
-                report.leave_out("MuJoCo", path.name, message_of(warning.message))
+                _list_warning(report, path, message_of(warning.message))
             undrawn = frozenset(geom.id for geom in repairs.undrawn)
             name = "" if spec.modelname == "MuJoCo Model" else spec.modelname
             return Compiled(model, name, repairs.given, undrawn, spec.meshdir or "")
@@ -133,6 +134,14 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
                 raise ModelFileError(f"{path}: MuJoCo: {message}", element=str(path))
         if told:
             report.set_aside(*told)
+
+
+def _list_warning(report: ImportReport, path: Path, message: str) -> None:
+    """List what MuJoCo's compiler warns of; what a decoder of meshes leaves out is only drawn."""
+    if _DECODER.match(message):
+        report.set_aside("mesh", path.name, message)
+    else:
+        report.leave_out("MuJoCo", path.name, message)
 
 
 def _scaled(path: Path) -> ModelFileError:

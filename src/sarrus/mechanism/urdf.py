@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -68,10 +68,12 @@ def load_urdf(
     build(load, compiled, prepared.extra_joints, prepared.inertias, prefer_visual=True)
     for name, geom in mechanism.geoms.items():  # the friction there is MuJoCo's default, not the file's
         mechanism.geoms[name] = replace(geom, friction=None)
+    bodies = mechanism.bodies
     for link, joint in children.items():
-        if joint.get("name") not in mechanism.bodies:
+        if joint.get("name") not in bodies:
             mechanism.frames[joint.get("name", "")] = (link, Pose())
-    _add_mimics(load, prepared)
+    fixed = {j.get("name", "") for j in root.findall("joint") if j.get("type") == "fixed"}
+    _add_mimics(load, prepared, fixed - {joint.name for joint in mechanism.joints()})
     add_urdf_plus(
         load, root, {link: (_link_of(j, "parent", path), j.get("name", "")) for link, j in children.items()}
     )
@@ -197,14 +199,20 @@ def _float(
         prepared.extra_joints[link] = [ExtraJoint("root" if number == 1 else f"root_{number}", "free")]
 
 
-def _add_mimics(load: Import, prepared: _Prepared) -> None:
+def _add_mimics(load: Import, prepared: _Prepared, fixed: Set[str]) -> None:
     """Add q = multiplier × q_other + offset as couplings named ``<joint>_mimic``."""
-    scalar = [joint.name for joint in load.mechanism.joints() if joint.nv == 1]
+    scalar = {joint.name: joint for joint in load.mechanism.joints() if joint.nv == 1}
     for name, (other, multiplier, offset) in prepared.mimics.items():
+        if name in fixed:
+            load.odd("mimic", name, "the joint is fixed, so that it follows nothing")
+            continue
         if name not in scalar:
             load.refuse(
                 "mimic", name, "the joint has no scalar coordinate", "mimic revolute or prismatic joints"
             )
+            continue
+        if other in fixed:
+            load.odd("mimic", name, f"joint {other!r} is fixed, so that there is nothing to follow")
             continue
         if other not in scalar:
             load.odd("mimic", name, unknown_name("joint", other, scalar), element=other, valid=scalar)

@@ -3,34 +3,60 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from math import isfinite
 from pathlib import Path
 
 from sarrus.mechanism.importing import Import
 from sarrus.mechanism.model_text import is_file
+from sarrus.mechanism.model_xml import real
 
+# shape → its numbers, and how many of them
+_SIZES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+    "mesh": {"scale": 3},
+}
 _READABLE = (".stl", ".obj", ".msh")  # the mesh formats of MuJoCo's compiler
 
 
 def prepare_geometry(load: Import, root: ElementTree.Element, mesh_folder: str) -> None:
-    """Give every mesh its absolute path; take out the shapes whose file is missing or of a kind that is not read."""
-    lost: dict[str, int] = {}
+    """Give every mesh its absolute path; take out the shapes that cannot be drawn, and list them."""
+    lost: dict[tuple[str, str], int] = {}
     for link in root.findall("link"):
         for tag in ("visual", "collision"):
             for shape in link.findall(tag):
-                mesh = shape.find("geometry/mesh")
-                if mesh is None:
-                    continue
-                given = mesh.get("filename", "")
-                file = find_file(given, load.path.parent, mesh_folder)
-                if file is not None and file.suffix.lower() in _READABLE:
-                    mesh.set("filename", str(file))
-                    continue
-                link.remove(shape)
-                why = "format not readable" if file is not None else "file not found"
-                reason = f"mesh {why}; drawing and contact only"
-                lost[reason] = lost.get(reason, 0) + 1
-    for reason, count in lost.items():
-        load.report.set_aside("mesh", f"{count} shapes", reason)
+                kind, why = _prepare_shape(shape.find("geometry"), load.path.parent, mesh_folder)
+                if why:
+                    link.remove(shape)
+                    entry = kind, f"{kind} {why}; drawing and contact only"
+                    lost[entry] = lost.get(entry, 0) + 1
+    for (kind, reason), count in lost.items():
+        load.report.set_aside(kind, f"{count} shapes", reason)
+
+
+def _prepare_shape(
+    geometry: ElementTree.Element | None, folder: Path, mesh_folder: str
+) -> tuple[str, str]:
+    """Return the kind of a shape, and why it cannot be drawn ("" if it can); give a mesh its absolute path."""
+    shape = next(iter(geometry), None) if geometry is not None else None
+    if shape is None or shape.tag not in _SIZES:
+        return "geometry", "is empty" if shape is None else f"<{shape.tag}> is none of URDF's"
+    for key, count in _SIZES[shape.tag].items():
+        try:
+            numbers = [real(word) for word in shape.get(key, "1 1 1" if key == "scale" else "").split()]
+        except ValueError:
+            numbers = []
+        sound = len(numbers) == count and all(map(isfinite, numbers)) and 0.0 not in numbers
+        if not sound or (key != "scale" and min(numbers) < 0.0):
+            return shape.tag, f"has no size: {key}={shape.get(key, '')!r}"
+    if shape.tag == "mesh":
+        file = find_file(shape.get("filename", ""), folder, mesh_folder)
+        if file is None or file.suffix.lower() not in _READABLE:
+            return "mesh", "format not readable" if file is not None else "file not found"
+        shape.set("filename", str(file))
+    return shape.tag, ""
 
 
 def find_file(given: str, folder: Path, mesh_folder: str = "") -> Path | None:

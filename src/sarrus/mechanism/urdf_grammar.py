@@ -22,7 +22,8 @@ URDF = Grammar(
         "transmission": "type joint* actuator*",
         "transmission joint": "?",
         "actuator": "?",
-        "ros2_control": "hardware joint* sensor* gpio*",
+        "ros2_control": "hardware joint* sensor* gpio* transmission*",
+        "ros2_control transmission": "plugin joint* actuator* param*",
         "ros2_control joint": "?",
         "ros2_control sensor": "?",
         "hardware": "plugin param* group*",
@@ -63,9 +64,13 @@ def list_unread(load: Import, root: Element) -> None:
     ignored: Counter[tuple[str, str]] = Counter()
     repeated: Counter[tuple[str, str]] = Counter()
     drafts: Counter[str] = Counter()
-    for found in unread(URDF, root):
+    for found in list(unread(URDF, root)):
         place = "" if found.parent is root else f"{local(found.parent.tag)} "
-        if found.bearing:
+        if found.repeated:  # urdfdom takes the first, MuJoCo stops
+            found.parent.remove(found.element)
+        if found.repeated and found.tag == "axis" and not load.strict:
+            repeated[place, found.tag] += 1
+        elif found.bearing:
             refuse_bearing(load, URDF, found)
         elif found.tag in _DRAFTS:
             drafts[found.tag] += 1

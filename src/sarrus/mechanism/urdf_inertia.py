@@ -17,8 +17,10 @@ from sarrus.mechanism.importing import Import
 from sarrus.mechanism.mjcf import Inertia
 from sarrus.mechanism.model_xml import real
 from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.report import Outcome
 
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+_NOTHING = {"mass": {"value": "0"}, "inertia": dict.fromkeys(_MOMENTS, "0")}
 # settings of MuJoCo's <compiler> that would change inertias, and the values which leave them alone
 _COMPILER = {
     "balanceinertia": ("false",),
@@ -57,6 +59,13 @@ def take_inertias(load: Import, root: Element, compiler: Element) -> dict[str, I
 def _inertia(load: Import, link: str, inertial: Element) -> Inertia:
     """Return mass, centre of mass, and the inertia about it turned into link axes."""
     label = f"{load.path}: link {link!r}"
+    for tag, rest in (("mass", "massless"), ("inertia", "a point mass")):
+        if inertial.find(tag) is None:  # urdfdom reads mass, then inertia, and stops where one is missing
+            given = inertial.find("inertia") if tag == "mass" else None
+            if given is not None and any(_numbers(given, key, 1, label)[0] for key in _MOMENTS):
+                break
+            load.odd("inertial", link, f"no <{tag}>: {rest}, as for urdfdom and Pinocchio", Outcome.ACTS)
+            SubElement(inertial, tag, _NOTHING[tag])
     mass = _numbers(inertial.find("mass"), "value", 1, label)
     xx, yy, zz, xy, xz, yz = (_numbers(inertial.find("inertia"), key, 1, label)[0] for key in _MOMENTS)
     origin = inertial.find("origin")
