@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -37,10 +38,14 @@ class Import:
         """The report of the mechanism."""
         return self.mechanism.report
 
-    @property
+    @cached_property
     def frames(self) -> dict[str, tuple[str, Pose]]:
-        """The frames that a loop file may name: bodies, and the frames of the file whose names no body has."""
-        return self.mechanism.frames | {name: (name, Pose()) for name in self.mechanism.bodies}
+        """The frames that a loop may name: bodies, and the frames of the file whose names no body has.
+
+        To be asked for when the bodies are all there.
+        """
+        here = Pose()
+        return self.mechanism.frames | {name: (name, here) for name in self.mechanism.bodies}
 
     def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
         """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as left out.

@@ -215,6 +215,8 @@ class _Repairs:
         def at_fault(label: str, *files: str) -> bool:
             return any(f and file.endswith(f) for f in files) if file else bool(name) and label == name
 
+        if not file and not name and "mesh" in message:  # MuJoCo stopped over a mesh and does not say which
+            name = next(filter(self._unreadable, self._meshes), "")
         for texture in self.spec.textures:
             files = (texture.file, *texture.cubefiles)
             if any(files) and at_fault(texture.name, *files):
@@ -246,6 +248,24 @@ class _Repairs:
             mesh.name, mesh.file, mesh.uservert, mesh.userface = label, "", _TETRAHEDRON, _TRIANGLES
             return "mesh", label, f"{reason}; drawing and contact only"
         return None
+
+
+    def _unreadable(self, label: str) -> bool:
+        """Return whether a mesh with a file cannot be compiled by itself."""
+        import mujoco
+
+        file, mesh = self._meshes[label]
+        alone = mujoco.MjSpec()
+        alone.modelfiledir, alone.meshdir = self.spec.modelfiledir, self.spec.meshdir
+        alone.add_mesh(name=label, file=file, scale=mesh.scale)
+        alone.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=label)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                alone.compile()
+        except Exception:  # MuJoCo raises ValueError, and FatalError for some files
+            return bool(file)
+        return False
 
 
 def _users_of_assets(spec: Any) -> dict[str, list[tuple[Any, str]]]:
