@@ -24,6 +24,7 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Array
 from sarrus.multibody.model import trace
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targets
+from sarrus.multibody.size import LARGEST, check_size
 from sarrus.numbers import real_array
 from sarrus.options import Options
 from sarrus.sensing import Readings, read
@@ -52,13 +53,20 @@ class System(Evaluations):
     value that makes a mass, stiffness, damping, armature, length or moment of inertia negative is an `ArgumentError`
     at the assignment; an inertia matrix that no body can have is not noticed there, and where M is not positive
     definite a solve says ILL_POSED. Loops that a new length opens are closed by `assemble`.
+
+    The equations become straight-line code, and compiling it takes time and memory. A mechanism of more than
+    ``largest`` velocities is a `ModelError` before anything is traced; those of one long chain count three times, see
+    `sarrus.multibody.size`. None: any number.
     """
 
-    def __init__(self, mechanism: Mechanism, parameters: Targets | None = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism, parameters: Targets | None = None, *, largest: int | None = LARGEST
+    ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(
                 f"System needs a Mechanism, got {type(mechanism).__name__}", element="mechanism"
             )
+        check_size(mechanism, largest)
         driven = MechanismParameters.read(mechanism, parameters)
         self._set_up(trace(mechanism, driven), mechanism.snapshot(), driven)
 
@@ -447,7 +455,7 @@ def _rebuild(
     mechanism: Mechanism, targets: Targets, options: Options, parameters: dict[str, float]
 ) -> System:
     """Return a system of a mechanism with given options and parameters: what a pickle holds."""
-    system = System(mechanism, targets)
+    system = System(mechanism, targets, largest=None)
     system.parameters.update(parameters)
     system.parameters = system.parameters.own()
     system.options = replace(options, on_change=system._renew_settings)

@@ -166,7 +166,7 @@ class Trajectory:
         if self.system is None and self.mechanism is not None:
             from sarrus.system import System
 
-            object.__setattr__(self, "system", System(self.mechanism))
+            object.__setattr__(self, "system", System(self.mechanism, largest=None))
         return self.system
 
     @property
