@@ -117,6 +117,39 @@ SNIPPETS: dict[str, tuple[str, str, str, dict[str, object]]] = {
         "q",
         {},
     ),
+    "urdf-part-inertial": (
+        robot(joint("continuous"), link='<inertial><mass value="1"/></inertial>'),
+        "inertial",
+        "b",
+        {},
+    ),
+    "urdf-mimic-fixed": (robot(joint("fixed", '<mimic joint="q"/>')), "mimic", "j", {}),
+    "urdf-second-axis": (
+        robot(joint("continuous", '<axis xyz="0 0 1"/><axis xyz="1 0 0"/>')),
+        "joint <axis>",
+        "1",
+        {},
+    ),
+    "urdf-reduction": (
+        robot(joint("continuous"), TRANSMISSION.replace(">4<", ">${ratio}<")),
+        "transmission",
+        "t",
+        {},
+    ),
+    "urdf-inner-transmission": (
+        robot(
+            joint("continuous"), f'<ros2_control name="c"><hardware/>{TRANSMISSION}<joint name="j"/></ros2_control>'
+        ),
+        "transmission",
+        "t",
+        {},
+    ),
+    "urdf-empty-shape": (
+        robot(joint("continuous"), link=INERTIAL + BOX.replace("1 1 1", "0 1 1")),
+        "box",
+        "1 shapes",
+        {},
+    ),
     "urdf-attribute": (
         robot(joint("continuous", '<origin quat_xyzw="0 0 0 1"/>')),
         "<origin> attribute",

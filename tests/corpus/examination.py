@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from comparison import differences, silent_losses
+from comparison import differences
+from counting import silent_losses
 
 import sarrus as sr
 
