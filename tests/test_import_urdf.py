@@ -138,7 +138,8 @@ SNIPPETS: dict[str, tuple[str, str, str, dict[str, object]]] = {
     ),
     "urdf-inner-transmission": (
         robot(
-            joint("continuous"), f'<ros2_control name="c"><hardware/>{TRANSMISSION}<joint name="j"/></ros2_control>'
+            joint("continuous"),
+            f'<ros2_control name="c"><hardware/>{TRANSMISSION}<joint name="j"/></ros2_control>',
         ),
         "transmission",
         "t",

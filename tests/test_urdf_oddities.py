@@ -82,7 +82,9 @@ def test_a_joint_that_mimics_a_fixed_one_stays_free(tmp_path: Path) -> None:
     ],
 )
 def test_a_shape_that_cannot_be_drawn_does_not_stop_the_load(shape: str, tmp_path: Path) -> None:
-    drawn = f"<visual><geometry>{shape}</geometry></visual><collision><geometry>{shape}</geometry></collision>"
+    drawn = (
+        f"<visual><geometry>{shape}</geometry></visual><collision><geometry>{shape}</geometry></collision>"
+    )
     mechanism = read(tmp_path, robot(joint("continuous"), link=INERTIAL + drawn))
     (told,) = (entry for entry in mechanism.report.aside if entry.name == "2 shapes")
     assert "drawing and contact only" in told.reason

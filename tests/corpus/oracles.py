@@ -17,7 +17,9 @@ def compiled(path: Path) -> Any:
     """Return MuJoCo's model of an MJCF or URDF file, None where MuJoCo reads it not."""
     try:
         spec = mujoco.MjSpec.from_file(str(path))
-        if path.suffix == ".urdf":  # links without <inertial> are massless for all readers of URDF but this one
+        if (
+            path.suffix == ".urdf"
+        ):  # links without <inertial> are massless for all readers of URDF but this one
             spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
         return spec.compile()
     except Exception:

@@ -249,7 +249,6 @@ class _Repairs:
             return "mesh", label, f"{reason}; drawing and contact only"
         return None
 
-
     def _unreadable(self, label: str) -> bool:
         """Return whether a mesh with a file cannot be compiled by itself."""
         import mujoco

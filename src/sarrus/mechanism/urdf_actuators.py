@@ -71,9 +71,7 @@ class _Motors:
                 effort = abs(real(given) / gear)
             except ValueError:
                 label = f"joint {joint!r}: limit effort"
-                raise ModelFileError(
-                    f"{load.path}: {label} is no number: {given!r}", element=label
-                ) from None
+                raise ModelFileError(f"{load.path}: {label} is no number: {given!r}", element=label) from None
             limits = (-effort, effort) if effort > 0.0 else None
         load.mechanism.add_actuator(name, joint, gear=gear, force_limits=limits)
         load.report.act(kind, name)

@@ -36,9 +36,7 @@ def prepare_geometry(load: Import, root: ElementTree.Element, mesh_folder: str) 
         load.report.set_aside(kind, f"{count} shapes", reason)
 
 
-def _prepare_shape(
-    geometry: ElementTree.Element | None, folder: Path, mesh_folder: str
-) -> tuple[str, str]:
+def _prepare_shape(geometry: ElementTree.Element | None, folder: Path, mesh_folder: str) -> tuple[str, str]:
     """Return the kind of a shape, and why it cannot be drawn ("" if it can); give a mesh its absolute path."""
     shape = next(iter(geometry), None) if geometry is not None else None
     if shape is None or shape.tag not in _SIZES:
