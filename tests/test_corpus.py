@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parent / "corpus"))
 
 import examination
 from examination import examine
+
 from sarrus.mechanism.elements import Closure
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose

@@ -16,6 +16,7 @@ from model_files_seeds import Case
 
 Path = tuple[str, ...]
 _DRAWN = {"visual", "collision", "material", "geometry", "physics", "hardware", "gpio"}
+_CONTROLLED = (("robot",), ("robot", "ros2_control"))
 _FOREIGN = {"plugin", "gazebo", "sensor", "light", "actor", "transmission", "ros2_control"}
 _TAGS = (
     "robot link joint inertial origin mass inertia visual collision parent child axis limit dynamics "
@@ -101,9 +102,9 @@ def _urdf(elements: list[Any], mechanism: Any, case: Case) -> Iterator[str]:
                 yield f"joint {element.get('name')!r} is no {element.get('type')}"
         elif tag == "joint" and above[:2] == ("robot", "ros2_control") and len(above) == 2 and exact:
             wanted["ros2_control"] += 1
-        elif tag == "joint" and above == ("robot", "transmission") and exact:
+        elif tag == "joint" and above[-1:] == ("transmission",) and above[:-1] in _CONTROLLED and exact:
             continue
-        elif tag == "transmission" and above == ("robot",) and exact:
+        elif tag == "transmission" and above in _CONTROLLED and exact:
             wanted["transmission"] += 1
         elif tag == "link" and above == ("robot",) and exact:
             if element.get("name") not in (*mechanism.bodies, "world"):

@@ -10,8 +10,8 @@ import casadi as ca
 import mujoco
 import numpy as np
 from oracles import compiled, far, full_mass, smooth
-from rows import rows_differ
 
+from rows import rows_differ
 from sarrus.multibody.model import body_placements, trace
 
 # How far the controls of each state reach: within and beyond limits.

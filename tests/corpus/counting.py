@@ -36,7 +36,8 @@ def _content(path: Path) -> bytes:
     except (ElementTree.ParseError, LookupError, ValueError):
         root = parse_xml(path)
         for element in root.iter():
-            element.tag = element.tag.replace(":", "_")
+            prefix, colon, tag = element.tag.rpartition(":")
+            element.tag = f"{{{prefix}}}{tag}" if colon else tag
             for key in [key for key in element.attrib if ":" in key or key == "xmlns"]:
                 element.attrib.pop(key)
         content = ElementTree.tostring(root)
