@@ -1,8 +1,9 @@
 """Load all models of some folders and say what became of them: ``make corpus DIR=folder``, ``python tests/corpus DIR``.
 
 Every MJCF, URDF and SDF file is loaded in a process of its own, its elements are counted against mechanism and report,
-and what it means is compared with MuJoCo (Pinocchio where MuJoCo does not read a URDF file). A file that is only a part
-of others is read where these include it: errors of such files are refusals.
+and what it means is compared with MuJoCo, a URDF file with Pinocchio: M, bias, forces with controls within and beyond
+their limits, placements, sites, keyframes, and the rows of the equalities at closed configurations. A file that is only
+a part of others is read where these include it: errors of such files are refusals.
 
 agrees    everything acts, and M, bias, forces and placements are those of the oracle
 loads     everything acts; there is no oracle for it
