@@ -30,7 +30,8 @@ MJCF = f"""<mujoco><worldbody>
 <tendon><fixed name="t" stiffness="3"><joint joint="ja" coef="1"/><joint joint="jb" coef="2"/></fixed></tendon>
 <equality><connect name="e" body1="b" body2="c" anchor="0.5 0 0"/></equality>
 <actuator><position name="u" joint="ja" kp="10" forcerange="-5 5"/></actuator>
-<keyframe><key name="k" qpos="0.1 0.2 0.3"/></keyframe></mujoco>"""
+<sensor><framepos name="p" objtype="site" objname="s"/><force name="f" site="s"/></sensor>
+<keyframe><key name="k" qpos="0.1 0.2 0.3" ctrl="2"/></keyframe></mujoco>"""
 LINK = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 URDF = f"""<robot name="r"><link name="base"/><link name="a">{LINK}</link><joint name="j" type="continuous">
 <parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint></robot>"""
@@ -77,13 +78,16 @@ WRONG: dict[str, Change] = {
     "bias": lambda m: m.gravity.__imul__(1.001),
     "place": lambda m: _body(m, placement=Pose((1.0, 0.0, 1e-6))),
     "site": lambda m: m.frames.update(s=("a", Pose((0.1, 0.0, 0.2001)))),
-    "keyframe": lambda m: m.keyframes["k"].__iadd__(1e-3),
+    "keyframe 'k': q": lambda m: m.keyframes["k"].q.__iadd__(1e-3),
+    "keyframe 'k': u": lambda m: m.keyframes.update(k=replace(m.keyframes["k"], u=None)),
+    "sensor 'p'": lambda m: m.sensors.update(p=replace(m.sensors["p"], kind="framequat")),
     "forces": lambda m: m.actuators.update(u=replace(m.actuators["u"], force_limits=None)),
     "equality rows: misses": lambda m: m.closures.clear(),
     "equality rows: adds": lambda m: _closure(m, kind="weld"),
 }
 SILENT: dict[str, tuple[str, Change]] = {
-    "tendon": ("tendon", lambda m: m.coordinate_springs.clear()),
+    "tendon": ("tendon", lambda m: (m.coordinate_springs.clear(), m.tendons.clear())),
+    "sensor": ("sensor", lambda m: m.sensors.clear()),
     "equality": ("equality", lambda m: m.closures.clear()),
     "actuator": ("actuator", lambda m: m.actuators.clear()),
     "keyframe": ("keyframe", lambda m: m.keyframes.clear()),

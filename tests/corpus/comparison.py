@@ -13,6 +13,7 @@ from oracles import compiled, far, full_mass, smooth
 
 from rows import rows_differ
 from sarrus.multibody.model import body_placements, trace
+from sarrus.multibody.sensors import sensor_values
 
 # How far the controls of each state reach: within and beyond limits.
 CONTROLS = (1.0, 100.0, 0.0)
@@ -45,6 +46,7 @@ def against_mujoco(model: Any, mechanism: Any) -> Iterator[str]:
     function = ca.Function("terms", [e.q, e.v, e.u, e.t, e.p], [ca.densify(x) for x in terms])
     assert e.tree is not None
     places = ca.Function("places", [e.q], [body_placements(e.tree, list(mechanism.bodies), e.q)])
+    sensors = _sensors(mechanism, e)
     yield from _keyframes(model, mechanism)
     yield from rows_differ(model, mechanism, e)
     smooth(model)
@@ -70,6 +72,8 @@ def against_mujoco(model: Any, mechanism: Any) -> Iterator[str]:
             yield from far("bias", bias[:, 0], data.qfrc_bias)
         if whole and len(controls) == model.nu and model.na == len(acts):
             yield from far("forces", force[:, 0], data.qfrc_passive + data.qfrc_actuator)
+            for name, value in zip(mechanism.sensors, sensors(q, data.qvel, controls, parameters, data.qacc)):
+                yield from _sensor(model, data, name, np.array(value)[:, 0])
         flat = np.array(places(q)).reshape(-1, 12)
         yield from _places(model, data, mechanism, dict(zip(mechanism.bodies, flat)))
 
@@ -97,6 +101,22 @@ def _places(model: Any, data: Any, mechanism: Any, places: dict[str, Any]) -> It
             yield from far(f"site {name!r}", own, np.r_[data.site_xpos[site], data.site_xmat[site]])
 
 
+def _sensors(mechanism: Any, e: Any) -> Any:
+    """Return the function that gives what all sensors measure, at a given acceleration and without multipliers."""
+    a = ca.SX.sym("a", e.nv)
+    values = sensor_values(mechanism, e, a, ca.SX.zeros(e.nc, 1))
+    outputs = [ca.densify(ca.substitute(x, e.t, 0.0)) for x in values.values()]
+    function = ca.Function("sensors", [e.q, e.v, e.u, e.p, a], outputs)
+    return lambda *given: function.call([ca.DM(x) for x in given])
+
+
+def _sensor(model: Any, data: Any, name: str, own: Any) -> Iterator[str]:
+    sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+    if sensor >= 0:
+        first, count = int(model.sensor_adr[sensor]), int(model.sensor_dim[sensor])
+        yield from far(f"sensor {name!r}", own, data.sensordata[first : first + count])
+
+
 def _keyframes(model: Any, mechanism: Any) -> Iterator[str]:
     told = {entry.name for entry in mechanism.report.left_out if entry.kind == "keyframe"}
     for key in range(model.nkey):
@@ -104,11 +124,14 @@ def _keyframes(model: Any, mechanism: Any) -> Iterator[str]:
         held = mechanism.keyframes.get(name)
         if held is None:
             continue
-        q = np.asarray(getattr(held, "q", held))[: model.nq]
-        yield from far(f"keyframe {name!r}", q, model.key_qpos[key])
-        for what, values in (("v", model.key_qvel[key]), ("ctrl", model.key_ctrl[key])):
-            if np.any(values) and not hasattr(held, "q") and name not in told:
-                yield f"keyframe {name!r}: {what} is lost"
+        pairs = [
+            ("q", held.q, np.r_[model.key_qpos[key], model.key_act[key]]),
+            ("t", held.t, model.key_time[key]),
+        ]
+        for what, own, values in (("v", held.v, model.key_qvel[key]), ("u", held.u, model.key_ctrl[key])):
+            pairs.append((what, np.zeros_like(values) if own is None else own, values))
+        for what, own, values in pairs if name not in told else pairs[:1]:
+            yield from far(f"keyframe {name!r}: {what}", own, values)
 
 
 def _against_pinocchio(path: Path, mechanism: Any) -> list[str] | None:
