@@ -114,7 +114,9 @@ def _sensor(model: Any, data: Any, name: str, own: Any) -> Iterator[str]:
     sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
     if sensor >= 0:
         first, count = int(model.sensor_adr[sensor]), int(model.sensor_dim[sensor])
-        yield from far(f"sensor {name!r}", own, data.sensordata[first : first + count])
+        other = data.sensordata[first : first + count]
+        turned = int(model.sensor_datatype[sensor]) == int(mujoco.mjtDataType.mjDATATYPE_QUATERNION)
+        yield from far(f"sensor {name!r}", -own if turned and own @ other < 0.0 else own, other)
 
 
 def _keyframes(model: Any, mechanism: Any) -> Iterator[str]:
@@ -124,10 +126,10 @@ def _keyframes(model: Any, mechanism: Any) -> Iterator[str]:
         held = mechanism.keyframes.get(name)
         if held is None:
             continue
-        pairs = [
-            ("q", held.q, np.r_[model.key_qpos[key], model.key_act[key]]),
-            ("t", held.t, model.key_time[key]),
-        ]
+        values = np.r_[model.key_qpos[key], model.key_act[key]]
+        if len(held.q) == model.nq:  # actuators with an activation are left out, which the report says
+            values = model.key_qpos[key]
+        pairs = [("q", held.q, values), ("t", held.t, model.key_time[key])]
         for what, own, values in (("v", held.v, model.key_qvel[key]), ("u", held.u, model.key_ctrl[key])):
             pairs.append((what, np.zeros_like(values) if own is None else own, values))
         for what, own, values in pairs if name not in told else pairs[:1]:

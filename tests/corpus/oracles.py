@@ -31,6 +31,7 @@ def smooth(model: Any) -> None:
     for name in ("CONTACT", "LIMIT", "FRICTIONLOSS"):
         model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
     model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    model.actuator_actearly[:] = False  # the activation at the end of a step: a matter of MuJoCo's steps
 
 
 def full_mass(model: Any, data: Any) -> Any:
