@@ -319,3 +319,16 @@ def test_the_compiler_of_mujoco_has_no_placeholder_left(tmp_path: Path) -> None:
     )
     assert mechanism.bodies["none"].mass == 0.0
     np.testing.assert_array_equal(mechanism.bodies["odd"].inertia, np.diag([1, 1, 9]))
+
+
+@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+def test_a_ball_limited_to_no_angle_is_read_and_written(tmp_path: Path) -> None:
+    first, second = tmp_path / "ball.xml", tmp_path / "again.xml"
+    first.write_text(
+        '<mujoco><worldbody><body><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+        '<joint name="k" type="ball" limited="true"/></body></worldbody></mujoco>'
+    )
+    load(first).to_mjcf(second)
+    for file in (first, second):
+        (ball,) = load(file).joints()
+        assert ball.largest_angle == 0.0

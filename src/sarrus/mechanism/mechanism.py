@@ -130,7 +130,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
             freedom [N, N m] (MuJoCo's actuatorfrcrange).
         friction : dry friction [N, N m], likewise. Recorded: it does not act yet.
-        largest_angle : how far a spherical joint may turn away from the identity [rad], positive. Recorded.
+        largest_angle : how far a spherical joint may turn away from the identity [rad]. Recorded.
 
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
         alone places it. A body that already hangs on another parent is closed with `add_closure`.
@@ -281,7 +281,4 @@ def _largest_angle(value: float | None, kind: str, label: str) -> float | None:
         raise ModelError(
             f"{label}: largest_angle is for spherical joints; give a {kind} joint limits", element=label
         )
-    angle = checks.nonnegative(value, "largest_angle", label)
-    if angle == 0.0:
-        raise ModelError(f"{label}: largest_angle must be positive, got {value!r}", element=label)
-    return angle
+    return checks.nonnegative(value, "largest_angle", label)
