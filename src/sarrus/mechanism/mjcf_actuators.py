@@ -55,7 +55,13 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
         if law.note:
             load.report.leave_out("actuator", name, law.note)
         else:
-            load.report.act("actuator", name)
+            early = law.activation is not None and bool(model.actuator_actearly[i])
+            note = (
+                "actearly: MuJoCo's force has the activation one step ahead, this one that of now"
+                if early
+                else ""
+            )
+            load.report.act("actuator", name, note)
         _reflected_damping(load, model, name, target, i)
 
 

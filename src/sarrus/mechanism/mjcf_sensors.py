@@ -72,10 +72,12 @@ def _missing(kind: str) -> str:
 
 
 def _note(load: Import, kind: str) -> str:
+    if kind not in kinds.REACTION_KINDS:
+        return ""
     pulled = any(tendon.spatial for tendon in load.mechanism.tendons.values())
     elsewhere = (SiteTransmission, SliderCrank)
     pushed = any(isinstance(a.transmission, elsewhere) for a in load.mechanism.actuators.values())
-    if kind in kinds.REACTION_KINDS and (pulled or pushed):
+    if pulled or pushed:
         return "without what spatial tendons and actuators on sites exert, outside of the joint; MuJoCo counts it in"
     return ""
 
