@@ -37,6 +37,7 @@ URDF = f"""<robot name="r"><link name="base"/><link name="a">{LINK}</link><joint
 <parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint></robot>"""
 SDF = """<sdf version="1.11"><model name="m"><link name="a"/></model></sdf>"""
 LIMITED = MJCF.replace('name="jc"', 'name="jc" range="-1 1" limited="true"')
+MODELS = Path(__file__).parent / "models"
 KINDS = {".xml": "MJCF", ".urdf": "URDF", ".sdf": "SDF"}
 
 Change = Callable[[Mechanism], Any]
@@ -159,3 +160,26 @@ def test_an_error_of_another_library_is_a_traceback(tmp_path: Path, monkeypatch:
     examination.send(file, "MJCF", End())
     assert sent[0].outcome == "traceback"
     assert "ZeroDivisionError" in sent[0].notes[0]
+
+
+PATTERNS = {
+    "servo_limits.xml": "agrees",
+    "floating_damped.urdf": "agrees",
+    "gimbal.xml": "loads",  # MuJoCo refuses its massless bodies
+    "printed_digits.xml": "agrees",
+    "odd_inertia.urdf": "losses",  # its joint limits
+    "only_drawn.urdf": "agrees",
+    "lenient.urdf": "agrees",
+    "no_inertial.urdf": "agrees",
+    "dangling.urdf": "losses",
+    "everything_acts.xml": "agrees",
+    "recorded.xml": "losses",
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_patterns_of_foreign_files(name: str) -> None:
+    """What other tools read is read here: a file for each pattern in tests/models/patterns."""
+    assert {path.name for path in (MODELS / "patterns").iterdir()} == set(PATTERNS)
+    found = examine(MODELS / "patterns" / name, KINDS[Path(name).suffix])
+    assert found.outcome == PATTERNS[name], found.notes

@@ -56,7 +56,10 @@ def against_mujoco(model: Any, mechanism: Any) -> Iterator[str]:
     whole = all(any(word in entry.kind for word in HARMLESS) for entry in lost)
     weighed = not any("armature" in entry.reason for entry in lost)
     parameters = np.array(list(e.parameter_values.values()))
-    acts = rng.uniform(0, 1, e.q.numel() - model.nq)
+    limits = [a.activation.limits or (0.0, 1.0) for a in mechanism.actuators.values() if a.activation]
+    acts = np.array(
+        [rng.uniform(max(lower, 0.0), min(upper, 1.0)) for lower, upper in limits]
+    )  # else MuJoCo's go on
     for reach in CONTROLS:
         data.qpos[:] = model.qpos0
         mujoco.mj_integratePos(model, data.qpos, rng.normal(0, 0.3, model.nv), 1.0)
