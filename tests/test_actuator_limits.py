@@ -160,6 +160,20 @@ def test_the_motion_is_that_of_mujoco(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(run.v[-1], data.qvel, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["ur", "panda"])
+def test_a_run_without_options_is_right(name: str, tmp_path: Path) -> None:
+    """Fixed steps of a millisecond left such arms within a few steps: their servos are stiff."""
+    _, system, u = both(name, tmp_path)
+    fine, plain = (
+        sr.simulate(
+            system, system.neutral(), duration=2.0, control=lambda q, v, t: u, progress=False, **options
+        )
+        for options in ({"rtol": 1e-10}, {})
+    )
+    assert plain.status is sr.Status.OK
+    assert np.abs(plain.q[-1] - fine.q[-1]).max() < 1e-5
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_forces_are_those_of_mujoco(name: str, tmp_path: Path) -> None:
     model, system, u = both(name, tmp_path)
