@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -182,4 +183,7 @@ def test_patterns_of_foreign_files(name: str) -> None:
     """What other tools read is read here: a file for each pattern in tests/models/patterns."""
     assert {path.name for path in (MODELS / "patterns").iterdir()} == set(PATTERNS)
     found = examine(MODELS / "patterns" / name, KINDS[Path(name).suffix])
-    assert found.outcome == PATTERNS[name], found.notes
+    expected = PATTERNS[name]
+    if name == "only_drawn.urdf" and find_spec("pinocchio") is None:
+        expected = "loads"  # MuJoCo refuses its meshes
+    assert found.outcome == expected, found.notes
