@@ -113,7 +113,7 @@ MODELS: dict[str, tuple[str, list[float]]] = {
             ["hinge"] * 3,
             '<position tendon="t" kp="500" kv="10" gear="3" forcerange="-4 2"/><motor tendon="t" gear="0.5"/>'
             '<motor joint="j2" gear="2" ctrlrange="0 1"/>',
-        ).replace('name="t">', 'name="t" actuatorfrcrange="-3 2.5">'),
+        ).replace('name="t">', 'name="t" actuatorfrcrange="-3 2.5" actuatorfrclimited="true">'),
         [0.8, 2.5, 2.0],
     ),
     "constant bias": (

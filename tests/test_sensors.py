@@ -43,6 +43,7 @@ ARM = """
     <motor name="m" tendon="t" ctrlrange="-0.5 0.5"/><motor name="bm" joint="b" gear="1 2 3"/></actuator>
   <sensor>{}</sensor>
 </mujoco>"""
+MUJOCO = int(mujoco.__version__.split(".")[0])
 FRAMES = (("site", "s2"), ("body", "fl"), ("xbody", "fore"), ("geom", "g"), ("camera", "c"))
 REFERENCES = (("site", "s1"), ("body", "fl"), ("xbody", "base"))
 
@@ -58,7 +59,9 @@ def every_sensor() -> list[str]:
     ]  # fmt: skip
     for kind in FRAME_KINDS:
         if not kind.startswith("frame"):
-            found += [f'<{kind} site="{site}"/>' for site in ("on_base", "s1", "s2", "s3")]
+            # MuJoCo's accelerometer on a body that nothing moves read zero before version 4
+            fixed = ("on_base",) if kind != "accelerometer" or MUJOCO >= 4 else ()
+            found += [f'<{kind} site="{site}"/>' for site in (*fixed, "s1", "s2", "s3")]
             continue
         for sort, name in FRAMES:
             found.append(f'<{kind} objtype="{sort}" objname="{name}"/>')

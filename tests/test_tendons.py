@@ -314,7 +314,7 @@ def test_tendons_come_back_from_mjcf_and_from_a_document(tmp_path: Path) -> None
 
 
 def test_what_is_recorded_and_does_not_act_is_said(tmp_path: Path) -> None:
-    attributes = 'range="-1 2" frictionloss=".3" actuatorfrcrange="-4 5"'
+    attributes = 'range="-1 2" frictionloss=".3" actuatorfrcrange="-4 5" actuatorfrclimited="true"'
     rest = f'<tendon><fixed name="t" stiffness="1" {attributes}><joint joint="h" coef="1"/></fixed></tendon>'
     both = Both.of(tmp_path, TREE, rest)
     tendon = both.system.mechanism.tendons["t"]

@@ -62,6 +62,10 @@ ACTUATORS = {
 }
 
 
+if int(mujoco.__version__.split(".")[0]) < 4:  # its length and moment at two sites were others before
+    ACTUATORS = {name: text for name, text in ACTUATORS.items() if "refsite" not in text}
+
+
 def transmissions(system: sr.System) -> ca.Function:
     """Return (q, v) → lengths, rates and moments (nu × nv)."""
     mechanism, tree, q, v = system.mechanism, system.equations.tree, system.equations.q, system.equations.v

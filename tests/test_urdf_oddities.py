@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -99,5 +100,7 @@ def test_a_mesh_that_stops_mujoco_without_a_name_is_found(tmp_path: Path) -> Non
         f'<visual><geometry><mesh filename="{file}.obj"/></geometry></visual>' for file in ("sound", "broken")
     )
     mechanism = read(tmp_path, robot(joint("continuous"), link=INERTIAL + meshes))
-    assert [entry.name for entry in mechanism.report.aside if entry.kind == "mesh"] == ["broken"]
-    assert len(mechanism.bodies["b"].shapes) == 1
+    stops = int(mujoco.__version__.split(".")[0]) >= 4  # before, MuJoCo passed over such a normal
+    aside = [entry.name for entry in mechanism.report.aside if entry.kind == "mesh"]
+    assert aside == (["broken"] if stops else [])
+    assert len(mechanism.bodies["b"].shapes) == (1 if stops else 2)
