@@ -261,3 +261,36 @@ def test_exported_c_has_limits_and_activations(
         assert compiled.call("step", q, v, U, t, None, 1e-3) == sr.Status.OK
     np.testing.assert_allclose(q, run.q[-1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(v, run.v[-1], rtol=0, atol=1e-11)
+
+
+def test_activations_go_on_where_the_mass_matrix_is_singular() -> None:
+    """Three hinges at gimbal lock, geared so that the motion is determined: the filter follows its solution there."""
+    mechanism = sr.Mechanism("gimbal", gravity=(0, 0, 0))
+    inertias = {"yaw": (0.0, (0, 0, 0)), "pitch": (0.0, (0, 0, 0)), "bob": (1.5, (0.02, 0.02, 0.01))}
+    for parent, (name, (mass, inertia)), axis in zip(
+        ("world", "yaw", "pitch"), inertias.items(), ((0, 0, 1), (0, 1, 0), (0, 0, 1))
+    ):
+        mechanism.add_body(name, mass, (0, 0, -0.4) if mass else (0, 0, 0), inertia)
+        mechanism.add_joint(f"{name}_joint", "revolute", parent, name, axis=axis)
+    mechanism.add_coupling("gear", {"yaw_joint": 1.0, "bob_joint": -1.0})
+    mechanism.add_actuator("m", "yaw_joint", gain=0.01, activation=Activation("filter", 0.1))
+    run = sr.simulate(
+        sr.System(mechanism),
+        np.zeros(4),
+        duration=0.2,
+        control=lambda q, v, t: [1.0],
+        rtol=1e-10,
+        progress=False,
+    )
+    assert run.q[-1, 3] == pytest.approx(1.0 - np.exp(-2.0), abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "reduced_dynamics"])
+def test_casadi_functions_have_the_rates_of_activations(
+    loaded: tuple[mujoco.MjModel, sr.System], name: str
+) -> None:
+    _, system = loaded
+    q = system.neutral() + np.array([0.1, 0.2, 0, 0, 0, 0, 0.3, -0.1, 0.2])
+    given = {"q": q, "u": U, ("v" if name == "forward_dynamics" else "ydot"): np.zeros(system.nv)}
+    rate = np.array(system.to_casadi(name)(**given)["rate"])[:, 0]
+    np.testing.assert_allclose(rate[-3:], system.activation_rate(q, U), rtol=0, atol=1e-14)

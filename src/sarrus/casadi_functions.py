@@ -79,7 +79,7 @@ def casadi_function(
     constraint_bias       q, v, t, p        γ (nc,)
     kinetic_energy        q, v, t, p        T [J]
     potential_energy      q, t, p           V [J]
-    rate                  q, v, p           q̇ (nq,)
+    rate                  q, v, p           N v (nq,): q̇ but for activations
     body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body;
                                             q, t, p where a body is driven
     ===================== ================= ===================================================================
@@ -255,7 +255,7 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     ratios = _solve(rows[:, dependent], top)
     basis = whole(ratios[:, :-1], ca.SX.eye(len(own)))
     v = whole(ratios[:, :-1] @ ydot + ratios[:, -1], ydot)
-    force, bias, rate = ca.substitute([_forces(system), e.constraint_bias[kept], e.rate], [e.v], [v])
+    force, bias, rate = ca.substitute([_forces(system), e.constraint_bias[kept], e.whole_rate], [e.v], [v])
     bent = whole(_solve(rows[:, dependent], -bias), ca.SX.zeros(len(own)))
     mass = basis.T @ e.mass_matrix
     factor = eliminate(mass @ basis)  # of a definite matrix: indifferent to the scales of its rows

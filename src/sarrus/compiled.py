@@ -108,15 +108,9 @@ class CompiledEquations:
         e = self.equations
         match name:
             case "dynamics":
-                return self._dynamics()
+                return self._dynamics(self.mode)
             case "whole":
-                return {
-                    "mass": e.mass_matrix,
-                    "force": self.force,
-                    "rows": e.jacobian,
-                    "bias": e.constraint_bias,
-                    "rate": e.rate,
-                }
+                return self._dynamics(la.NULL_SPACE)
             case "direct" | "checked":
                 assert self.direct is not None
                 answer = direct_solution(e, self.weighted, self.direct, self.even)
@@ -185,10 +179,10 @@ class CompiledEquations:
         """The problem after elimination, traced once for the two functions that solve it."""
         return weighted(self.equations, self.force)
 
-    def _dynamics(self) -> dict[str, ca.SX]:
+    def _dynamics(self, mode: int) -> dict[str, ca.SX]:
         e = self.equations
         mass, force, rows = e.mass_matrix, self.force, e.jacobian
-        if self.mode == la.TRACED:
+        if mode == la.TRACED:
             mass, force, rows = self.weighted.factor, self.weighted.force, self.weighted.rows
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.whole_rate}
 

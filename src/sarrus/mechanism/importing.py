@@ -96,8 +96,8 @@ class Import:
     ) -> Body:
         """Add a body with the inertia that the file gives; one that no body can have is listed and taken as it is."""
         body = self.mechanism.add_body(name, mass, com, inertia, shapes=shapes, physical=False)
-        reason = checks.impossible(body.mass, body.inertia)
-        if reason:
+        if not body.physical:
+            reason = checks.impossible(body.mass, body.inertia)
             self.odd("inertia", name, f"{reason}; taken as it is", Outcome.ACTS, element=f"{label} {name!r}")
         elif body.mass == 0.0 and body.inertia.any():  # a rotor whose mass another body carries
             self.report.act("inertia", name, "inertia without mass; taken as it is")

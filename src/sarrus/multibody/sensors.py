@@ -7,6 +7,8 @@ part. What that part's motion needs, less gravity and these wrenches, comes thro
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import casadi as ca
 import numpy as np
 
@@ -132,7 +134,11 @@ class _Measuring:
 
     def _force(self, actuator: Actuator) -> ca.SX:
         """Return the scalar force of an actuator."""
-        return actuators.forces(self.mechanism, self.lengths, self.coordinates, self.e.u)[actuator.name]
+        return self._forces[actuator.name]
+
+    @cached_property
+    def _forces(self) -> dict[str, ca.SX]:
+        return actuators.forces(self.mechanism, self.lengths, self.coordinates, self.e.u)
 
     def _length(self, s: Sensor) -> ca.SX:
         """Return the length of a spring, a tendon or a combination of coordinates, or its rate."""
