@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 import sarrus as sr
+from legged_robots import quadruped
 from linear_precision import SHIPPED, shipped
 from sarrus.mechanism.pose import Array
 
@@ -91,12 +92,32 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
             motion = sr.simulate(system, begin, speed, duration=duration, **method, **options)
             assert motion.passages or "dt" not in method
             yield f"singular {method.get('method', 'rk4')}", of_motion(motion)
+    if system.nu:
+        names = system.coordinate_names[: min(system.nu, system.nv)]
+        law = sr.control.ProjectedInverseDynamics(
+            system, names, q[: len(names)] + 0.01, stiffness=10.0, damping=2.0
+        )
+        motion = sr.simulate(system, q, v, duration=20 * dt, dt=dt, control=law, **options)
+        yield "law", of_motion(motion)
+    if name == "quadruped":
+        yield "legged law", of_motion(standing())
     try:
         linear = sr.first_order_taylor(system, q, v, u)
     except (sr.ArgumentError, sr.SolveError) as error:
         yield "linear", type(error).__name__
     else:
         yield "linear", digest([linear.A, linear.B])
+
+
+def standing() -> sr.Trajectory:
+    """Return a run of the quadruped that holds its trunk on four feet with forces inside friction cones."""
+    system, q = quadruped()
+    tasks = [
+        sr.control.Task(sr.control.orientation("trunk"), (0.02, 0.0, 0.0), 200.0, 25.0),
+        sr.control.Task(sr.control.centre_of_mass("z"), 0.25, 200.0, 25.0),
+    ]
+    law = sr.control.LeggedController(system, tasks)
+    return sr.simulate(system, q, duration=0.02, dt=1e-3, control=law, progress=False)
 
 
 def main() -> None:
