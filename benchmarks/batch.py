@@ -15,8 +15,8 @@ from benchmarks.models import FIVE_BAR, Case, case
 from benchmarks.mujoco_twin import MujocoTwin
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import interleave
-from sarrus.batch.workers import default_threads
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.simulation.many.workers import default_threads
 
 DT = 1e-3
 # model: number of runs, number of steps, least ratio against MuJoCo

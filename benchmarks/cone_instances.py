@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 from sarrus.optimize import ConeRows, bounds, friction_cone, stack
 
 FAMILIES = ("plain", "nearly infeasible", "redundant", "saturated", "infeasible")

@@ -17,9 +17,9 @@ from benchmarks.cone_instances import Instance
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, summarize
+from sarrus.base.arrays import Array
 from sarrus.kernels.c_function import cone_program
 from sarrus.kernels.cone_layout import COLD, WARM
-from sarrus.mechanism.pose import Array
 from sarrus.optimize import ConeProgram, bounds, friction_cone, stack
 
 try:

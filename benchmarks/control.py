@@ -15,7 +15,7 @@ from benchmarks.numpy_law import NumpyLaw
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, summarize
 from sarrus import control
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 try:
     from benchmarks.tsid_twin import TsidTwin

@@ -19,7 +19,7 @@ from examples import slider_crank
 import sarrus as sr
 from benchmarks.models import MODELS, ROOT
 from benchmarks.rows import Row, conditions
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 
 def rows(quick: bool) -> list[Row]:

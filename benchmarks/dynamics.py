@@ -13,7 +13,7 @@ from benchmarks.models import MODELS, Case, case
 from benchmarks.pinocchio_twin import PinocchioTwin
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, interleave, summarize
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 AGREEMENT = 1e-8
 

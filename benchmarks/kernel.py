@@ -10,10 +10,10 @@ from numba import njit
 
 import sarrus as sr
 from sarrus import control
+from sarrus.base.arrays import Array
 from sarrus.kernels.forward import forward_many
 from sarrus.kernels.law_layout import ANSWER_ONLY
 from sarrus.linear.loop import StraightLine
-from sarrus.mechanism.pose import Array
 
 
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:

@@ -11,7 +11,7 @@ import numpy as np
 from examples import front_loader, quadruped, three_leg_platform
 
 import sarrus as sr
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 ROOT = Path(__file__).parent.parent
 FIVE_BAR = ROOT / "models" / "five_bar.xml"

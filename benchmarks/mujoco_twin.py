@@ -11,8 +11,8 @@ import mujoco
 import numpy as np
 
 import sarrus as sr
-from sarrus.mechanism.export import write_mjcf
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.export.mjcf.writer import write_mjcf
 
 
 class MujocoTwin:

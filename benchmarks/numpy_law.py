@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus import control
+from sarrus.base.arrays import Array
 from sarrus.control.law import Demand
-from sarrus.mechanism.pose import Array
 
 
 class NumpyLaw:

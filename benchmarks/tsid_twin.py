@@ -10,8 +10,8 @@ import tsid
 
 import sarrus as sr
 from benchmarks.pinocchio_twin import PinocchioTwin
+from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.pose import Array
 
 FORCE_LIMIT = 1e5  # N, never reached
 

@@ -17,8 +17,8 @@ from time import perf_counter
 import numpy as np
 
 import sarrus as sr
-from sarrus.c_export import CExport
 from sarrus.codegen.machine import host
+from sarrus.export.c import CExport
 from sarrus.kernels.forward import forward_many
 
 PAGE = Path(__file__).with_suffix(".md")

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 import three_leg_platform
-from sarrus import control, trajectories
+from sarrus import control
+from sarrus.control import references as trajectories
 
 Array = NDArray[np.float64]
 

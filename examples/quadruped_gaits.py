@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sarrus as sr
-from sarrus import control, trajectories
-from sarrus.activity import gaps
+from sarrus import control
+from sarrus.contacts.activity import gaps
+from sarrus.control import references as trajectories
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sarrus as sr
-from sarrus import control, trajectories
+from sarrus import control
+from sarrus.control import references as trajectories
 
 MASS = 0.3  # kg, of the object
 RADIUS = 0.04  # m, from its axis to its faces

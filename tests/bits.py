@@ -15,7 +15,7 @@ import numpy as np
 import sarrus as sr
 from legged_robots import quadruped
 from linear_precision import SHIPPED, shipped
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 # Runs through singular configurations: q, v and duration [s].
 SINGULAR = {

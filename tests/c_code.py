@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.c_export import CExport
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.export.c import CExport
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off")
 GUARD = 64  # bytes behind the workspace that must stay as they are

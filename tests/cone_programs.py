@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from sarrus.base.status import Status
 from sarrus.optimize import ConeSolution, solve_cone_program
-from sarrus.status import Status
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sarrus.errors import UnsupportedElementError
-from sarrus.mechanism.load import load
+from sarrus.base.errors import UnsupportedElementError
+from sarrus.formats.load import load
 from sarrus.mechanism.report import Outcome
 
 DOCS = Path(__file__).parent.parent / "docs" / "importers.md"

@@ -11,10 +11,11 @@ from scipy import sparse
 
 import sarrus as sr
 from conftest import load_example
-from sarrus import activity, control, optimize
+from sarrus import control, optimize
+from sarrus.base.arrays import Array
+from sarrus.contacts import activity
 from sarrus.control.contact_law import FORCE_WEIGHT
 from sarrus.control.tasks import quantity
-from sarrus.mechanism.pose import Array
 
 LEGS = ("FL", "FR", "RL", "RR")
 G = 9.81

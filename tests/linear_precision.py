@@ -17,17 +17,17 @@ import numpy as np
 
 from conftest import load_example
 from high_precision import ReducedMotion
-from sarrus.activity import switch_on
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.contacts.activity import switch_on
 from sarrus.coordinates.choices import PARTITION
 from sarrus.coordinates.parametrization import parametrize
-from sarrus.errors import ArgumentError
+from sarrus.dynamics.system import System
+from sarrus.formats.load import load
 from sarrus.linear.along import linearize_along
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import first_order_taylor
-from sarrus.mechanism.load import load
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
-from sarrus.system import System
 from test_linearization import Nonlinear
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"

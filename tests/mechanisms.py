@@ -8,12 +8,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from sarrus.compiled import CompiledEquations
+from sarrus.base.arrays import Array
+from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.mechanism.elements import COORDINATE_LABELS
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose, perpendicular_to, rotation_about
-from sarrus.system import System
+from sarrus.mechanism.pose import Pose, perpendicular_to, rotation_about
 
 KINDS = tuple(COORDINATE_LABELS)
 CLOSURES = (

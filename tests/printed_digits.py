@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sarrus as sr
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 GRAVITY = 9.81
 # Corners of planar linkages, from one pivot on the ground along the bars to the other [m].

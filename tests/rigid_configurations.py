@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 import sarrus as sr
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 Case = tuple[sr.System, Array]
 G = 9.81

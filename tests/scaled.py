@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from sarrus.base.arrays import Array
+from sarrus.dynamics.system import System
+from sarrus.dynamics.units import coordinate_units, velocity_units
 from sarrus.mechanism.elements import Joint
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose
-from sarrus.system import System
-from sarrus.units import coordinate_units, velocity_units
+from sarrus.mechanism.pose import Pose
 
 
 def scales(system: System, length: float) -> tuple[Array, Array]:

@@ -13,8 +13,8 @@ import generated_runs
 import sarrus as sr
 import stiff_references as stiff
 from sarrus import Status
-from sarrus.errors import AccuracyWarning
-from sarrus.motion import Motion
+from sarrus.base.errors import AccuracyWarning
+from sarrus.simulation.motion import Motion
 
 
 def pendulum(damping: float = 0.0, stiffness: float = 0.0) -> sr.System:

@@ -10,7 +10,7 @@ import pytest
 
 import sarrus as sr
 from c_code import Compiled, assert_same_motion
-from sarrus.errors import ArgumentError, ModelError, SolveError
+from sarrus.base.errors import ArgumentError, ModelError, SolveError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.elements import Activation
 

@@ -11,7 +11,7 @@ import pytest
 
 import sarrus as sr
 from legged_robots import hopper
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.document import from_json, to_json
 
 STEP, DURATION = 1e-4, 0.25

@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from random_mjcf import RandomModel
-from sarrus.mechanism.load import load
-from sarrus.mechanism.mjcf_names import Names
-from sarrus.system import System
+from sarrus.dynamics.system import System
+from sarrus.formats.load import load
+from sarrus.formats.mjcf.element_names import Names
 
 MODELS = Path(__file__).parent / "models"
 Array = NDArray[np.float64]

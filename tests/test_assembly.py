@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.mechanism.pose import Pose
 
 
 def four_bar(

@@ -7,9 +7,9 @@ import pytest
 
 import sarrus as sr
 from branch_offsets import CASES, assembled, four_bar, survey, system_of
-from sarrus.errors import SolveError
+from sarrus.base.errors import SolveError
+from sarrus.base.status import Status
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.status import Status
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mechanisms import random_pose
-from sarrus.errors import ArgumentError, ModelError
+from sarrus.base.errors import ArgumentError, ModelError
+from sarrus.dynamics.system import System
 from sarrus.mechanism.elements import CLOSURE_ROWS, JOINT_KINDS
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.system import System
 
 
 def arm() -> Mechanism:

@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
-from sarrus.system import System
 from test_builder import arm, refused
 
 OTHERS: list[tuple[Callable[[Mechanism], object], str]] = [

@@ -13,12 +13,12 @@ import pytest
 from scipy.special import erfinv
 
 from c_code import STRICT, compiler
-from sarrus.c_export.functions import HELPERS, Kernels
-from sarrus.c_export.names import comment, identifier, macros
-from sarrus.c_export.values import DOUBLE, INT, Term, View
 from sarrus.codegen.c_source import EXPRESSIONS, INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import compile_function, trace_program
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
+from sarrus.export.c.functions import HELPERS, Kernels
+from sarrus.export.c.identifiers import comment, identifier, macros
+from sarrus.export.c.values import DOUBLE, INT, Term, View
 from sarrus.kernels import command, distribution, forward, single_step
 
 SPECIAL = np.array([0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.7, 1e5, 1e-300, -1e300, np.inf, -np.inf, np.nan])
@@ -169,7 +169,8 @@ def test_what_c_would_do_otherwise_is_refused(function: Any, reason: str) -> Non
 
 def test_the_kernels_that_are_exported_are_those_that_run() -> None:
     """No second source: the functions that are translated are those of the library."""
-    from sarrus.c_export import entries, law_entry
+    from sarrus.export.c import entry_points as entries
+    from sarrus.export.c import law_entry
 
     assert entries.forward is forward.forward
     assert entries.one is single_step

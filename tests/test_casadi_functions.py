@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 
 from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.errors import ArgumentError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.system import System
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.system import System
 
 State = tuple[System, Array, Array, Array]
 

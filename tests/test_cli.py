@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.cli import main
-from sarrus.cli_tables import print_info
-from sarrus.progress import ProgressBar, progress_bar
-from sarrus.trajectory import Trajectory
+from sarrus.base.progress import ProgressBar, progress_bar
+from sarrus.cli.main import main
+from sarrus.cli.tables import print_info
+from sarrus.simulation.trajectory import Trajectory
 
 FIVE_BAR = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
 
@@ -194,11 +194,14 @@ def test_a_run_that_fails_keeps_its_outputs(tmp_path: Path, capsys: pytest.Captu
 
 def test_the_installed_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "sarrus.cli", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "sarrus.cli.main", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("sarrus ")
     done = subprocess.run(
-        [sys.executable, "-m", "sarrus.cli", "info", "no.xml"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "sarrus.cli.main", "info", "no.xml"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "sarrus: no.xml: no such file\n"
@@ -206,9 +209,7 @@ def test_the_installed_command() -> None:
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = "{'numba', 'casadi', 'mujoco', 'matplotlib', 'xarray', 'scipy', 'pandas'}"
-    code = (
-        f"import sys, sarrus; from sarrus.trajectory import Trajectory; assert not {heavy} & set(sys.modules)"
-    )
+    code = f"import sys, sarrus; from sarrus import Trajectory; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -221,7 +222,7 @@ def test_progress_bar_is_silent_without_terminal_and_before_its_delay(
     with progress_bar(5.0, True) as bar:
         bar.update(1.0)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sarrus.progress.DELAY", 0.0)
+    monkeypatch.setattr("sarrus.base.progress.DELAY", 0.0)
     bar = ProgressBar(5.0, True)
     bar.update(2.5)
     bar.close()

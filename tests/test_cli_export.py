@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus import figures
-from sarrus.cli import main
+from sarrus.cli.main import main
+from sarrus.studies import machine_figures as figures
 
 FIVE_BAR = str(Path(__file__).parent.parent / "models" / "five_bar.xml")
 

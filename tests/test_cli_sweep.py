@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import sarrus as sr
-from sarrus.cli import main
-from sarrus.sweeps.study_file import read_study
+from sarrus.cli.main import main
+from sarrus.studies.study_file import read_study
 
 ROOT = Path(__file__).parent.parent
 SMALL = """

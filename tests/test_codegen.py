@@ -19,6 +19,7 @@ import pytest
 from scipy.special import erfinv
 
 import sarrus.codegen
+from sarrus.base.errors import ArgumentError, CacheWarning, SarrusError
 from sarrus.codegen import (
     CompilationError,
     UnsupportedOperationError,
@@ -31,7 +32,6 @@ from sarrus.codegen import (
 from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
 from sarrus.codegen.program import read_program
-from sarrus.errors import ArgumentError, CacheWarning, SarrusError
 from sarrus.kernels.native_call import call_native
 
 SPECIAL = np.array(

@@ -13,11 +13,11 @@ from PIL import Image
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.cli import main
-from sarrus.comparison import RUNS, Comparison, compare
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.cli.main import main
 from sarrus.formulations import METHODS, null_space
-from sarrus.status import Status
+from sarrus.studies.comparison import RUNS, Comparison, compare
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"
 REFUSED = ("lagrange", "kkt")  # a zero row

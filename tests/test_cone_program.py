@@ -10,7 +10,8 @@ from benchmarks.cones import VERDICTS
 
 from cone_precision import refined
 from cone_programs import Array, Program, check, depth, of_family, random_program
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.optimize import (
     ConeProgram,
     ConeRows,
@@ -20,7 +21,6 @@ from sarrus.optimize import (
     solve_cone_program,
     stack,
 )
-from sarrus.status import Status
 
 WEIGHT = 1.2 * 9.81  # N
 

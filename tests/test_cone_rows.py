@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.optimize import ConeRows, bounds, friction_cone, quadratic_constraint, stack
 
 

@@ -11,13 +11,14 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from legged_robots import LEGS, ByHand, box, four_bar_leg, moving, quadruped, rows_of, slack
-from sarrus import activity, control, optimize
+from sarrus import control, optimize
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.base.status import Status
+from sarrus.contacts import activity
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.law import Demand, Settings
-from sarrus.errors import SolveError
 from sarrus.formulations import optimal_distribution, relaxed_distribution
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 G, MU = 9.81, 0.6
 STANCES = (LEGS, LEGS[1:], ("FL", "RR"), ("FR", "RL", "RR"))

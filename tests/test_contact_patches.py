@@ -10,8 +10,8 @@ import pytest
 
 import sarrus as sr
 from mechanisms import placements, random_coordinates, random_pose, random_tree, unit
-from sarrus import activity
-from sarrus.errors import ArgumentError, ModelError
+from sarrus.base.errors import ArgumentError, ModelError
+from sarrus.contacts import activity
 from sarrus.mechanism.pose import rotation_about
 
 MASS, GRAVITY = 2.0, 9.81

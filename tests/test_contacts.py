@@ -18,9 +18,9 @@ from mechanisms import (
     random_tree,
     unit,
 )
-from sarrus import activity
-from sarrus.errors import ArgumentError, ModelError, UnsupportedElementError
-from sarrus.units import constraint_units
+from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
+from sarrus.contacts import activity
+from sarrus.dynamics.units import constraint_units
 
 CORNERS = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))
 

@@ -10,8 +10,8 @@ import pytest
 
 import sarrus as sr
 from mechanisms import random_pose
-from sarrus import activity
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
+from sarrus.contacts import activity
 from sarrus.mechanism.elements import Geom
 from sarrus.mechanism.pose import Pose, rotation_of_rpy
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus import control
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
 
 MOTION = ["joint1", "joint2", "joint3"]
 ROWS = ["base2.p1", "base2.p2"]

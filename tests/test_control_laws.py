@@ -12,10 +12,11 @@ from scipy.spatial.transform import Rotation
 
 import sarrus as sr
 from mechanisms import random_loop
-from sarrus import control, trajectories
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
+from sarrus import control
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.control import references as trajectories
 
 State = tuple[sr.System, Array, Array]
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus import control
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 
 NAMES = ["platform.x", "platform.y", "platform.angle"]
 

@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus import control
-from sarrus.errors import SolveError
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.base.status import Status
 
 Place = tuple[sr.Mechanism, Callable[[sr.System], Any]]
 FOLDED, SLANTED = (np.pi / 2, -np.pi), (np.arccos(0.6), -2 * np.arccos(0.6))

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.errors import ArgumentError
-from sarrus.system import System
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.system import System
 
 COPIES: list[Callable[[System], System]] = [
     copy.copy,

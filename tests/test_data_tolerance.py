@@ -12,7 +12,7 @@ from printed_digits import coupled_cranks, linkage
 KINDS = {"four-bar": 3, "parallelogram": 3, "five-bar": 4}
 # How much more than the rounding a motion of 0.4 s differs from the ideal one: shorter links fall faster.
 MAGNIFIED = {"four-bar": 30.0, "parallelogram": 300.0, "five-bar": 300.0}
-QUIET = pytest.mark.filterwarnings("ignore::sarrus.errors.AccuracyWarning")
+QUIET = pytest.mark.filterwarnings("ignore::sarrus.base.errors.AccuracyWarning")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sarrus import dense
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.linalg import dense
 
 SHAPES = [(1, 1), (2, 4), (4, 2), (5, 5), (9, 14), (24, 18), (0, 3), (3, 0)]
 

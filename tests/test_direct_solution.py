@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
-from sarrus.mechanism.pose import Array
-from sarrus.solves import ForwardDynamics
-from sarrus.status import Status
-from sarrus.system import System
 
 
 def general(system: System, q: Array, v: Array, **inputs: Any) -> ForwardDynamics:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
 from sarrus.mechanism.document import from_json, to_json
 
 RADIUS, RATE = 0.4, 3.0

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sarrus.errors import SimulationError
-from sarrus.inputs import Event
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SimulationError
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.simulation.inputs import Event
+from sarrus.simulation.simulate import simulate
 
 METHODS = [{"dt": 1e-2}, {"method": "dopri5"}, {"method": "dop853"}]
 

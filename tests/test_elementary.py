@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from sarrus.base.arrays import Array
 from sarrus.codegen import compile_function
 from sarrus.codegen.elementary import NAMES
 from sarrus.codegen.machine import _symbols
-from sarrus.mechanism.pose import Array
 
 LANES, COUNT = 8, 96
 X = ca.SX.sym("x", 2)

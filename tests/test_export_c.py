@@ -16,9 +16,9 @@ import sarrus as sr
 from c_code import STRICT, Compiled, assert_same_motion, build, compiler
 from linear_precision import SHIPPED, shipped
 from mechanisms import close_loops, random_coordinates, random_state, random_tree, system_in_mode
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
 
 MODELS = Path(__file__).parent.parent / "models"
 DOCS = MODELS.parent / "docs"

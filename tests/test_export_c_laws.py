@@ -16,8 +16,8 @@ import sarrus as sr
 from c_code import Compiled
 from legged_robots import hopper
 from sarrus import control
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
 
 Example = Callable[[str], ModuleType]
 Case = tuple[control.Law, Array]

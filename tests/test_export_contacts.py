@@ -10,8 +10,8 @@ import pytest
 
 import sarrus as sr
 from mechanisms import random_pose, unit
-from sarrus import activity
-from sarrus.errors import ArgumentError, ModelError, UnsupportedElementError
+from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
+from sarrus.contacts import activity
 from sarrus.mechanism.pose import rotation_about
 
 MASS, GRAVITY, TALL = 2.0, 9.81, 0.05

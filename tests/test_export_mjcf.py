@@ -8,12 +8,12 @@ import mujoco
 import numpy as np
 import pytest
 
-from sarrus.errors import ModelError, UnsupportedElementError
+from sarrus.base.errors import ModelError, UnsupportedElementError
+from sarrus.dynamics.system import System
+from sarrus.formats.load import load
 from sarrus.mechanism.elements import Shape
-from sarrus.mechanism.load import load
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose, rotation_of_quaternion
-from sarrus.system import System
 
 KINDS = ("revolute", "prismatic", "cylindrical", "universal", "planar", "spherical", "fixed")
 FREEDOMS = {"cylindrical": 2, "universal": 2, "planar": 3, "spherical": 3, "fixed": 0}

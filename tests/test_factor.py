@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numba import njit
 
+from sarrus.base.arrays import Array
 from sarrus.kernels import factor as kernels
-from sarrus.mechanism.pose import Array
 
 CUT = 1e-9
 

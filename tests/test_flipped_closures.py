@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_tree, unit
-from sarrus.errors import SolveError
+from sarrus.base.errors import SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
-from sarrus.status import Status
-from sarrus.system import System
 
 KINDS = ("revolute", "cylindrical", "screw", "planar")
 

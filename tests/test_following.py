@@ -10,8 +10,8 @@ import pytest
 import sarrus as sr
 from conftest import load_example as example
 from sarrus.analysis.follow import Follower
-from sarrus.analysis.manifold import open_by
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.manifold import open_by
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 

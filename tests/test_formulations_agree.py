@@ -17,10 +17,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sarrus as sr
-from sarrus.errors import SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import METHODS, Formulation, null_space
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 SCRIPT = Path(__file__).resolve().parent.parent / "docs" / "formulations" / "agreement.py"
 EPSILON = float(np.finfo(float).eps)

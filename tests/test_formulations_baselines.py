@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import Formulation, augmented_lagrangian, kkt, lagrange
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 DIRECT = [lagrange, kkt]
 BASELINES = [*DIRECT, augmented_lagrangian]

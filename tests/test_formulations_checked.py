@@ -10,13 +10,13 @@ import pytest
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.errors import SimulationError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SimulationError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import METHODS, Formulation, null_space
 from sarrus.formulations.checked import _glance
 from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import MET
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 from solve_survey import KINDS, draw, survey
 
 RANK_FREE = {name: method for name, method in METHODS.items() if name not in ("lagrange", "kkt")}

@@ -12,7 +12,8 @@ from scipy import sparse
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import (
     Distribution,
     oblique_projection,
@@ -21,7 +22,6 @@ from sarrus.formulations import (
     projector,
     relaxed_distribution,
 )
-from sarrus.status import Status
 from test_formulations_friction_cones import Problem, margins
 
 Array = np.ndarray

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sarrus.base.status import Status
 from sarrus.formulations import (
     Distribution,
     cone_inequalities,
@@ -15,7 +16,6 @@ from sarrus.formulations import (
     null_space,
     optimal_distribution,
 )
-from sarrus.status import Status
 
 Array = np.ndarray
 seeds = pytest.mark.parametrize("seed", range(5))

@@ -15,9 +15,9 @@ import pytest
 import sarrus as sr
 from conftest import load_example
 from sarrus import control
-from sarrus.activity import switch_on
+from sarrus.base.status import Status
+from sarrus.contacts.activity import switch_on
 from sarrus.formulations import contact_forces, oblique_projection, projector, projector_rate
-from sarrus.status import Status
 from test_formulations_oblique import Family
 
 Array = np.ndarray

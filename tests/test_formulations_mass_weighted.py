@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import Formulation, mass_weighted
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 KINDS = {"full": (3, 0), "redundant": (3, 2), "all": (6, 0), "none": (0, 0), "zero": (0, 2)}
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.units import constraint_units, velocity_units
 from sarrus.formulations.constraint_inertia import (
     parameterized_projection,
     projection,
@@ -20,7 +21,6 @@ from sarrus.formulations.oblique import oblique_projection
 from sarrus.formulations.problem import Formulation
 from sarrus.formulations.projected_inverse import projected_inverse_dynamics
 from sarrus.formulations.tangent_space import decompose_force, decouples, projector, projector_rate
-from sarrus.units import constraint_units, velocity_units
 
 Array = np.ndarray
 SOLVERS = [projection, symmetric_projection, parameterized_projection, oblique_projection]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import null_space, spike_indicator
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 BASES = (None, "svd", "qr")
 

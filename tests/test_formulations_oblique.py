@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations.constraint_inertia import symmetric_projection
 from sarrus.formulations.oblique import oblique_projection
 from sarrus.formulations.problem import Formulation
 from sarrus.formulations.tangent_space import projector
-from sarrus.status import Status
 
 Array = np.ndarray
 N = 7

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations.constraint_inertia import (
     parameterized_projection,
     projection,
@@ -22,7 +23,6 @@ from sarrus.formulations.tangent_space import (
     projector_from_pseudo_inverse,
     projector_rate,
 )
-from sarrus.status import Status
 
 Array = np.ndarray
 Matrices = tuple[Array, Array, Array, Array, Array]

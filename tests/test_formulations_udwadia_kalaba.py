@@ -7,10 +7,10 @@ import pytest
 from scipy.linalg import sqrtm
 
 import sarrus as sr
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations import udwadia_kalaba
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 Matrices = tuple[Array, Array, Array, Array, Array]
 

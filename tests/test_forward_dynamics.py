@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from mechanisms import MODES, close_loops, random_coordinates, random_state, random_tree, system_in_mode
-from sarrus import compiled
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.dynamics import compiled
+from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.solves import ForwardDynamics
-from sarrus.status import Status
-from sarrus.system import System
 
 # Seeds and closures of random mechanisms with 19 degrees of freedom in the tree.
 SETS = {

@@ -7,9 +7,9 @@ import pytest
 
 import sarrus as sr
 from sarrus import control
-from sarrus.activity import gaps
+from sarrus.base.errors import ArgumentError
+from sarrus.contacts.activity import gaps
 from sarrus.control.contact_law import LEAST_SHARE
-from sarrus.errors import ArgumentError
 from sarrus.kernels import law_layout as ll
 
 LEGS = ("FL", "FR", "RL", "RR")

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import sarrus as sr
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 

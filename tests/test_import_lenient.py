@@ -9,13 +9,13 @@ import mujoco
 import numpy as np
 import pytest
 
-from sarrus.errors import ModelFileError, UnsupportedElementError
-from sarrus.mechanism.load import load
+from sarrus.base.errors import ModelFileError, UnsupportedElementError
+from sarrus.formats.load import load
+from sarrus.formats.model_xml import parse_xml
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.model_xml import parse_xml
 from sarrus.mechanism.report import Outcome
 
-pytestmark = pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 URDF = (
     '<robot name="r">\n<link name="base"/>\n<link name="a">{inertial}{shape}</link>\n<joint name="q" type="continuous">'
@@ -321,7 +321,7 @@ def test_the_compiler_of_mujoco_has_no_placeholder_left(tmp_path: Path) -> None:
     np.testing.assert_array_equal(mechanism.bodies["odd"].inertia, np.diag([1, 1, 9]))
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 def test_a_ball_limited_to_no_angle_is_read_and_written(tmp_path: Path) -> None:
     first, second = tmp_path / "ball.xml", tmp_path / "again.xml"
     first.write_text(

@@ -8,7 +8,7 @@ import pytest
 
 from importers_table import check_row, table_rows
 
-pytestmark = pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 BOX = "<geometry><box><size>1 1 1</size></box></geometry>"
 AXIS = "<axis><xyz>0 1 0</xyz>{}</axis>"
 

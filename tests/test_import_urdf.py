@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from importers_table import check_row, table_rows
-from sarrus.errors import ArgumentError, ModelError, ModelFileError
-from sarrus.mechanism.load import load
+from sarrus.base.errors import ArgumentError, ModelError, ModelFileError
+from sarrus.formats.load import load
 from sarrus.mechanism.mechanism import Mechanism
 
 MODELS = Path(__file__).parent / "models"

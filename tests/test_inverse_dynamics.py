@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
-from sarrus.system import System
 
 JOINTS = {"left": ("world", "l1"), "elbow": ("l1", "l2"), "right": ("world", "r1"), "wrist": ("r1", "r2")}
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.cli import main
-from sarrus.errors import ArgumentError, ModelError
+from sarrus.base.errors import ArgumentError, ModelError
+from sarrus.cli.main import main
 from sarrus.mechanism.document import from_json, to_json
 
 INERTIA = '<inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/>'

@@ -9,11 +9,11 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.analysis.kinematics import inverse_kinematics
+from sarrus.analysis.curve import sweep
+from sarrus.analysis.inverse_kinematics import inverse_kinematics
 from sarrus.analysis.modes import assembly_modes
-from sarrus.analysis.sweep import sweep
 from sarrus.analysis.targets import inverse_left_jacobian, rotation_vector, target
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.mechanism.pose import rotation_about
 from test_mobility import spatial_four_bar
 from test_redundancy import CLOSURES, closed, four_bar

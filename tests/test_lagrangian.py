@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
+from sarrus.base.errors import ArgumentError
 from sarrus.codegen import cache_info
-from sarrus.errors import ArgumentError
 
 G = 9.81
 

@@ -13,11 +13,12 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from legged_robots import LEGS, box, hopper, moving, quadruped, slack
-from sarrus import activity, control, optimize
+from sarrus import control, optimize
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.contacts import activity
 from sarrus.control.tasks import quantity
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 G, MU = 9.81, 0.6
 

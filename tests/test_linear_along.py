@@ -8,13 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from conftest import load_example
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.system import System
 from sarrus.linear.along import linearize_along
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import first_order_taylor
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.system import System
+from sarrus.simulation.simulate import simulate
 from test_linearization import LOOPS, Nonlinear, looped, own, pendulum, shipped
 
 MATRICES = ("A", "B", "E", "affine")

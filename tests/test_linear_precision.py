@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from high_precision import DIGITS, OPERATIONS, ExactFunction, ReducedMotion, exact, solve
 from linear_precision import SHIPPED, State, draws, errors
 from sarrus.analysis.equilibrium import equilibrium
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.linear.linearize import linearize
 from sarrus.linear.taylor import first_order_taylor
 from test_linearization import pendulum, sorted_eigenvalues

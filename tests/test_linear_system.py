@@ -13,13 +13,13 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from conftest import load_example
+from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.coordinates.parametrization import parametrize
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.dynamics.system import System
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.system import System
 
 
 @lru_cache

@@ -12,15 +12,15 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from mechanisms import CLOSURES, close_loops, random_coordinates, random_tree
-from sarrus.errors import SolveError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.system import System
 from sarrus.linear.along import LinearModels, general_models
 from sarrus.linear.code import numbers_at
 from sarrus.linear.loop import StraightLine
 from sarrus.linear.partition import partition
 from sarrus.linear.pieces import DifferentiatedPieces, Pieces, RecursivePieces
 from sarrus.linear.traced import own_model
-from sarrus.mechanism.pose import Array
-from sarrus.system import System
 from test_linearization import State, looped, moving, own, pendulum, shipped
 
 # Shipped mechanisms whose rows are independent, and equations of one's own.

@@ -14,17 +14,17 @@ from numpy.testing import assert_allclose
 from conftest import load_example
 from mechanisms import LOOPS, random_loop, random_tree
 from sarrus.analysis.equilibrium import equilibrium
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.coordinates.parametrization import Parametrization, parametrize
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.dynamics.system import System
 from sarrus.linear.derivatives import derivatives, inverse_dynamics_force
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
 from sarrus.linear.reduction import Chart, reduce
 from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.system import System
+from sarrus.simulation.simulate import simulate
 
 State = tuple[System, Array, Array, Array, float]
 

@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.errors import ArgumentError, SimulationError
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SimulationError
+from sarrus.base.status import Status
 from test_redundancy import CLOSURES, closed, four_bar
 from test_simulate import angle_error, pendulum
 

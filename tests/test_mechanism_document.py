@@ -12,7 +12,7 @@ import pytest
 
 import sarrus as sr
 from mechanisms import LOOPS, close_loops, random_tree
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.mechanism import Mechanism
 

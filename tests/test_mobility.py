@@ -8,10 +8,10 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.analysis.derivatives import row_gradient
-from sarrus.analysis.manifold import second_derivatives
 from sarrus.analysis.mobility import mobility
-from sarrus.errors import SolveError
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.manifold import second_derivatives
+from sarrus.dynamics.row_derivatives import row_gradient
 from test_redundancy import CLOSURES, closed, four_bar
 from test_singular import Parallelogram, rod_chain
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 import sarrus as sr
 from conftest import load_example
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
 
 MODELS = Path(__file__).parent.parent / "models"
 

@@ -19,11 +19,11 @@ from mechanisms import (
     random_state,
 )
 from mechanisms import random_tree as build_random_tree
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.simulation.simulate import simulate
 
 SEEDS = range(3)
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ArgumentError, SarrusError
-from sarrus.numbers import real_array
+from sarrus.base.errors import ArgumentError, SarrusError
+from sarrus.base.numbers import real_array
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"
 MECHANISM = sr.load(MODEL)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.cli import main
+from sarrus.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs"))
@@ -117,7 +117,8 @@ def test_every_public_name_is_in_the_reference() -> None:
     public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
     public |= {f"sarrus.sensitivity.{name}" for name in sr.sensitivity.__all__ if name != "step_derivatives"}
     public |= {
-        f"sarrus.trajectories.{name}" for name in ("circle", "hold", "minimum_jerk", "sample", "via_points")
+        f"sarrus.control.references.{name}"
+        for name in ("circle", "hold", "minimum_jerk", "sample", "via_points")
     }
     modules_of_their_own = {
         "control",

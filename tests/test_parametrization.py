@@ -12,13 +12,13 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 
 from mechanisms import LOOPS, random_loop
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.coordinates.parametrization import Parametrization, parametrize
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.simulation.simulate import simulate
 
 AUTOMATIC = ("partition", "tangent-space", "null-space")
 

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 import sarrus as sr
-from sarrus import activity
-from sarrus.errors import ArgumentError
-from sarrus.plotting.contacts import contact_marks
-from sarrus.plotting.projection import choose_view
+from sarrus.base.errors import ArgumentError
+from sarrus.contacts import activity
+from sarrus.plotting.contact_drawing import contact_marks
+from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 
 MODELS = Path(__file__).parent.parent / "models"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.system import System
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.system import System
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from conftest import load_example
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.coordinates.parametrization import parametrize
 from sarrus.coordinates.relation import Relation, extend
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.dynamics.system import System
 from sarrus.linear.linearize import linearize
 from sarrus.linear.taylor import first_order_taylor
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.simulation.simulate import simulate
 
 POLAR = Relation(
     lambda q, y: [q[0] - y[0] * ca.cos(y[1]), q[1] - y[0] * ca.sin(y[1])], ["r", "angle"], [1.0, 0.0]

@@ -18,9 +18,9 @@ from rigid_configurations import (
     turned,
     two_rods,
 )
-from sarrus.analysis.assembly import survey
-from sarrus.errors import ArgumentError, SimulationError, SolveError
-from sarrus.impacts import impact
+from sarrus.base.errors import ArgumentError, SimulationError, SolveError
+from sarrus.contacts.impacts import impact
+from sarrus.dynamics.assembly import survey
 from test_singular import CASES
 
 MODELS = Path(__file__).parents[1] / "models"

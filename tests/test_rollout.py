@@ -12,10 +12,10 @@ import pytest
 import sarrus as sr
 from conftest import load_example
 from mechanisms import LOOPS, four_bar, random_loop, random_state, random_tree, three_legs
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.control import ComputedTorque
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.system import System
+from sarrus.dynamics.system import System
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 

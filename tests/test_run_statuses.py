@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import SimulationError
-from sarrus.status import Status
+from sarrus.base.errors import SimulationError
+from sarrus.base.status import Status
 
 # Three rows that determine all of a, and a mass matrix with a condition number of 1e10: after refinement the residual
 # is still 2e-9. Kernels have the same bits everywhere.

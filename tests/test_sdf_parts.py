@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.errors import ModelError, UnsupportedElementError
-from sarrus.mechanism.load import load
+from sarrus.base.errors import ModelError, UnsupportedElementError
+from sarrus.formats.load import load
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.report import Outcome
 
-pytestmark = pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 
 
 def read(folder: Path, name: str, content: str, **options: object) -> Mechanism:

@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mechanisms import random_state, random_tree
-from sarrus.errors import ArgumentError
-from sarrus.inputs import Event
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.simulation import simulate
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.simulation.inputs import Event
+from sarrus.simulation.simulate import simulate
 
 
 @lru_cache

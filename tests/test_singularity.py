@@ -9,7 +9,7 @@ import pytest
 import sarrus as sr
 from sarrus.analysis.singular_path import distance_to_singularity, path_between
 from sarrus.analysis.singularity import find_singularity
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
 from test_redundancy import closed, four_bar
 from test_references import planar_four_bar, slider_crank
 from test_singular import Parallelogram, RedundantParallelArm

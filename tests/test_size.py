@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import sarrus.system
-from sarrus.errors import ModelError
-from sarrus.mechanism.load import load
+import sarrus.dynamics.system
+from sarrus.base.errors import ModelError
+from sarrus.dynamics.system import System
+from sarrus.formats.load import load
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.size import LARGEST, size
-from sarrus.system import System
 
 
 def arms(count: int, length: int) -> Mechanism:
@@ -33,7 +33,7 @@ def untraced(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("traced")
 
-    monkeypatch.setattr(sarrus.system, "trace", fail)
+    monkeypatch.setattr(sarrus.dynamics.system, "trace", fail)
 
 
 @pytest.mark.usefixtures("untraced")
@@ -92,7 +92,7 @@ def _calls(action: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 def test_the_work_of_importing_grows_with_the_bodies(tmp_path: Path) -> None:
     work = []
     for count in (1, 1, 40, 80):  # the first imports modules

@@ -6,13 +6,13 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
+from sarrus.dynamics.units import constraint_units
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
-from sarrus.simulation import simulate
-from sarrus.status import Status
-from sarrus.system import System
-from sarrus.units import constraint_units
+from sarrus.simulation.simulate import simulate
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -9,8 +9,8 @@ import pytest
 
 import sarrus as sr
 from conftest import load_example
-from sarrus import activity
-from sarrus.errors import ArgumentError, SimulationError
+from sarrus.base.errors import ArgumentError, SimulationError
+from sarrus.contacts import activity
 
 G = 9.81
 CORNERS = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.tendons import Pulley, Wrap
 from sarrus.multibody.closures import coordinate_jets

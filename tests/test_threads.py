@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus import activity, control
-from sarrus.errors import ArgumentError
+from sarrus import control
+from sarrus.base.errors import ArgumentError
+from sarrus.contacts import activity
 
 THREADS = 8
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.trajectories import Path, circle, hold, minimum_jerk, sample, via_points
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.control.references import Path, circle, hold, minimum_jerk, sample, via_points
 
 
 def random_spline(count: int, width: int = 3) -> tuple[Array, Array, Path]:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.errors import ArgumentError
-from sarrus.records import EventRecord, LimitCrossing, Passage
-from sarrus.status import Status
-from sarrus.trajectory import Trajectory
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.simulation.records import EventRecord, LimitCrossing, Passage
+from sarrus.simulation.trajectory import Trajectory
 
 
 def made_up(

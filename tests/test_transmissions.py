@@ -12,7 +12,7 @@ import pytest
 
 import sarrus as sr
 from c_code import Compiled, assert_same_motion, build
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.tendons import Wrap
 from sarrus.mechanism.transmissions import (

@@ -7,8 +7,8 @@ import pytest
 
 import sarrus as sr
 from linear_precision import SHIPPED, shipped
-from sarrus.activity import switch_on
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.contacts.activity import switch_on
 from scaled import scaled, scales
 
 # Numbers of lengths and masses are so many times larger: millimetres, kilometres, grams.

@@ -10,11 +10,17 @@ import mujoco
 import numpy as np
 import pytest
 
-from sarrus.errors import ArgumentError, ModelError, ModelFileError, ModelWarning, UnsupportedElementError
+from sarrus.base.errors import (
+    ArgumentError,
+    ModelError,
+    ModelFileError,
+    ModelWarning,
+    UnsupportedElementError,
+)
+from sarrus.dynamics.system import System
+from sarrus.formats.load import load
 from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.load import load
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.system import System
 from urdf_robots import BOX, DAMPED, ROBOTS, Array, joint, link, mass_matrix, origin_of
 
 IMPOSSIBLE = {
@@ -42,7 +48,7 @@ def configuration(system: System, seed: int) -> Array:
     return q
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_mass_matrix_is_that_of_the_file(name: str, tmp_path: Path) -> None:
     system = System(read(tmp_path, ROBOTS[name]))
@@ -55,7 +61,7 @@ def test_mass_matrix_is_that_of_the_file(name: str, tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 @pytest.mark.parametrize(
     "name", sorted(ROBOTS.keys() - {"negative mass"})
 )  # Pinocchio adds inertias of positive mass only
@@ -116,7 +122,7 @@ def test_an_inertia_that_no_body_can_have_is_taken_as_it_is(name: str, tmp_path:
     np.testing.assert_array_equal(again.bodies[entry.name].inertia, mechanism.bodies[entry.name].inertia)
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 def test_possible_inertias_are_not_mentioned(tmp_path: Path) -> None:
     xml = ROBOTS["A + B < C"].replace(
         'izz="0.4"', 'izz="0.05000001"'
@@ -131,7 +137,7 @@ def test_strict_refuses_impossible_inertias(tmp_path: Path) -> None:
         read(tmp_path, ROBOTS["A + B < C"], strict=True)
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 @pytest.mark.parametrize(
     "given", ["diaginertia='1 1 3'", "fullinertia='1 1 1 2 0 0'", "diaginertia='-1 2 2' quat='1 1 0 0'"]
 )
@@ -208,7 +214,7 @@ def test_masses_that_are_scaled_need_all_bodies_to_have_one(tmp_path: Path) -> N
 # --- links without inertial, settings of MuJoCo ----------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 def test_a_link_without_inertial_is_massless_whatever_its_shapes(tmp_path: Path) -> None:
     mechanism = read(tmp_path, ROBOTS["frames without inertial"])
     assert mechanism.bodies["tool"].mass == 0.0
@@ -221,7 +227,7 @@ def test_a_link_without_inertial_is_massless_whatever_its_shapes(tmp_path: Path)
         assert read(tmp_path, missing, strict=strict).bodies["tool"].mass == 0.0
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 def test_settings_that_would_change_inertias_are_told(tmp_path: Path) -> None:
     compiler = '<mujoco><compiler balanceinertia="true" inertiafromgeom="true" boundmass="0.5"/></mujoco>'
     mechanism = read(tmp_path, ROBOTS["frames without inertial"].replace("</robot>", compiler + "</robot>"))
@@ -233,7 +239,7 @@ def test_settings_that_would_change_inertias_are_told(tmp_path: Path) -> None:
 # --- floating joints -------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 @pytest.mark.parametrize("name", ["floating from the world", "floating below fixed links"])
 def test_floating_joints_are_mujocos(name: str, tmp_path: Path) -> None:
     """Order of coordinates, reference, damping and M, where MuJoCo takes the file."""
@@ -255,7 +261,7 @@ def test_floating_joints_are_mujocos(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(system.passive_force(q, v), -model.dof_damping * v, atol=1e-15)
 
 
-@pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 @pytest.mark.parametrize("seed", range(12))
 def test_order_is_mujocos_with_floating_and_fixed_joints(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)

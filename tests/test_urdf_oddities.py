@@ -8,13 +8,13 @@ import mujoco
 import numpy as np
 import pytest
 
-from sarrus.errors import ModelError, ModelFileError
-from sarrus.mechanism.load import load
+from sarrus.base.errors import ModelError, ModelFileError
+from sarrus.dynamics.system import System
+from sarrus.formats.load import load
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.system import System
 from test_import_urdf import INERTIAL, joint, robot
 
-pytestmark = pytest.mark.filterwarnings("ignore::sarrus.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sarrus.base.errors.ModelWarning")
 ORIGIN = '<origin xyz="0.3 0.2 0.1" rpy="0 0 0.4"/>'
 TURN = '<axis xyz="0 1 0"/>'
 ODD = {

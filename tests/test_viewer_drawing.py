@@ -10,14 +10,14 @@ import pytest
 
 import sarrus as sr
 from conftest import load_example as example
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.pose import Pose
 from sarrus.viewer import meshes
 from sarrus.viewer.camera import frame
 from sarrus.viewer.desk import Desk
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.film import Studio, arrow_solids
-from sarrus.viewer.forces import forces_of, forces_of_run
+from sarrus.viewer.force_arrows import forces_of, forces_of_run
 from sarrus.viewer.parts import CLOSURE, HINGE
 from sarrus.viewer.plots import QUANTITIES, svg
 from sarrus.viewer.raster import Canvas, Triangles

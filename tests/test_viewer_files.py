@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 import sarrus as sr
-from sarrus.cli import main
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.cli.main import main
 
 FIVE_BAR = Path(__file__).resolve().parent.parent / "models" / "five_bar.xml"
 
@@ -106,7 +106,16 @@ def test_the_command_writes_files_and_names_what_is_wrong(
 
 
 def test_the_command_serves_a_page_until_it_is_interrupted() -> None:
-    command = [sys.executable, "-m", "sarrus.cli", "view", str(FIVE_BAR), "--no-browser", "--port", "8470"]
+    command = [
+        sys.executable,
+        "-m",
+        "sarrus.cli.main",
+        "view",
+        str(FIVE_BAR),
+        "--no-browser",
+        "--port",
+        "8470",
+    ]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

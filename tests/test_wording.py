@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sarrus.base.status import Status
 from sarrus.mechanism.report import ImportReport
-from sarrus.status import Status
 
 
 @pytest.mark.parametrize("status", Status)

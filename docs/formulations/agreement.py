@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sarrus as sr
+from sarrus.base.status import Status
 from sarrus.formulations import METHODS, null_space
-from sarrus.status import Status
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sarrus as sr
-from sarrus.comparison import Comparison, compare
 from sarrus.formulations import null_space
+from sarrus.studies.comparison import Comparison, compare
 
 Array = NDArray[np.float64]
 

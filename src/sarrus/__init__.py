@@ -26,19 +26,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, sweeps, trajectories
+    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity
+    from sarrus import studies as sweeps
     from sarrus.analysis.equilibrium import equilibrium
-    from sarrus.analysis.kinematics import inverse_kinematics
+    from sarrus.analysis.inverse_kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
     from sarrus.analysis.modes import assembly_modes
     from sarrus.analysis.singular_path import distance_to_singularity
     from sarrus.analysis.singularity import find_singularity
-    from sarrus.batch.result import Rollout
-    from sarrus.batch.rollout import rollout
-    from sarrus.c_export.export import export_c
-    from sarrus.comparison import Comparison, compare
-    from sarrus.coordinates.parametrization import parametrize
-    from sarrus.errors import (
+    from sarrus.base.errors import (
         ArgumentError,
         ModelError,
         ModelFileError,
@@ -48,58 +44,64 @@ if TYPE_CHECKING:
         SolveError,
         UnsupportedElementError,
     )
-    from sarrus.impacts import impact
-    from sarrus.inputs import Event
+    from sarrus.base.status import Status
+    from sarrus.contacts.impacts import impact
+    from sarrus.contacts.wrenches import contact_wrench
+    from sarrus.control import references as trajectories
+    from sarrus.coordinates.parametrization import parametrize
+    from sarrus.dynamics.system import System
+    from sarrus.export.c.export_c import export_c
+    from sarrus.formats.load import load
     from sarrus.linear.along import linearize_along
     from sarrus.linear.linear_system import LinearSystem
     from sarrus.linear.linearize import linearize
     from sarrus.linear.taylor import first_order_taylor
     from sarrus.mechanism.elements import Shape
-    from sarrus.mechanism.load import load
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
     from sarrus.sensitivity.step import step_derivatives
-    from sarrus.simulation import simulate
-    from sarrus.status import Status
-    from sarrus.sweeps.sweep import sweep
-    from sarrus.switching import Switching
-    from sarrus.system import System
-    from sarrus.trajectory import Trajectory
+    from sarrus.simulation.inputs import Event
+    from sarrus.simulation.many.result import Rollout
+    from sarrus.simulation.many.rollout import rollout
+    from sarrus.simulation.simulate import simulate
+    from sarrus.simulation.switching import Switching
+    from sarrus.simulation.trajectory import Trajectory
+    from sarrus.studies.comparison import Comparison, compare
+    from sarrus.studies.study import sweep
     from sarrus.viewer.film import render
     from sarrus.viewer.server import view
-    from sarrus.wrenches import contact_wrench
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "load": "sarrus.mechanism.load",
+    "load": "sarrus.formats.load",
     "Mechanism": "sarrus.mechanism.mechanism",
     "Pose": "sarrus.mechanism.pose",
     "Shape": "sarrus.mechanism.elements",
-    "System": "sarrus.system",
-    "simulate": "sarrus.simulation",
-    "rollout": "sarrus.batch.rollout",
-    "Rollout": "sarrus.batch.result",
-    "sweep": "sarrus.sweeps.sweep",
-    "sweeps": "sarrus.sweeps",
+    "System": "sarrus.dynamics.system",
+    "simulate": "sarrus.simulation.simulate",
+    "rollout": "sarrus.simulation.many.rollout",
+    "Rollout": "sarrus.simulation.many.result",
+    "sweep": "sarrus.studies.study",
+    "sweeps": "sarrus.studies",
     "gym": "sarrus.gym",
-    "impact": "sarrus.impacts",
-    "contact_wrench": "sarrus.wrenches",
-    "Switching": "sarrus.switching",
-    "Event": "sarrus.inputs",
-    "Trajectory": "sarrus.trajectory",
-    "Status": "sarrus.status",
-    "SarrusError": "sarrus.errors",
-    "ArgumentError": "sarrus.errors",
-    "ModelError": "sarrus.errors",
-    "ModelFileError": "sarrus.errors",
-    "ModelWarning": "sarrus.errors",
-    "SimulationError": "sarrus.errors",
-    "SolveError": "sarrus.errors",
-    "UnsupportedElementError": "sarrus.errors",
+    "impact": "sarrus.contacts.impacts",
+    "contact_wrench": "sarrus.contacts.wrenches",
+    "Switching": "sarrus.simulation.switching",
+    "Event": "sarrus.simulation.inputs",
+    "Trajectory": "sarrus.simulation.trajectory",
+    "Status": "sarrus.base.status",
+    "SarrusError": "sarrus.base.errors",
+    "ArgumentError": "sarrus.base.errors",
+    "ModelError": "sarrus.base.errors",
+    "ModelFileError": "sarrus.base.errors",
+    "ModelWarning": "sarrus.base.errors",
+    "SimulationError": "sarrus.base.errors",
+    "SolveError": "sarrus.base.errors",
+    "UnsupportedElementError": "sarrus.base.errors",
     "formulations": "sarrus.formulations",
     "control": "sarrus.control",
-    "trajectories": "sarrus.trajectories",
+    "trajectories": "sarrus.control.references",
     "optimize": "sarrus.optimize",
     "coordinates": "sarrus.coordinates",
     "parametrize": "sarrus.coordinates.parametrization",
@@ -107,17 +109,17 @@ _HOME = {
     "find_singularity": "sarrus.analysis.singularity",
     "distance_to_singularity": "sarrus.analysis.singular_path",
     "assembly_modes": "sarrus.analysis.modes",
-    "inverse_kinematics": "sarrus.analysis.kinematics",
+    "inverse_kinematics": "sarrus.analysis.inverse_kinematics",
     "equilibrium": "sarrus.analysis.equilibrium",
-    "compare": "sarrus.comparison",
-    "Comparison": "sarrus.comparison",
+    "compare": "sarrus.studies.comparison",
+    "Comparison": "sarrus.studies.comparison",
     "linearize": "sarrus.linear.linearize",
     "first_order_taylor": "sarrus.linear.taylor",
     "linearize_along": "sarrus.linear.along",
     "LinearSystem": "sarrus.linear.linear_system",
     "sensitivity": "sarrus.sensitivity",
     "step_derivatives": "sarrus.sensitivity.step",
-    "export_c": "sarrus.c_export.export",
+    "export_c": "sarrus.export.c.export_c",
     "view": "sarrus.viewer.server",
     "render": "sarrus.viewer.film",
 }

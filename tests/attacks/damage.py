@@ -16,11 +16,11 @@ from tally import Tally
 from writers import MODEL, copy_chunks, motion, study, template
 
 import sarrus as sr
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.multibody.model import trace
-from sarrus.sweeps.study_file import read_study
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.studies.study_file import read_study
 
 LONGEST = 2.0  # seconds that an answer may take
 Mutator = Callable[[np.random.Generator, bytes], bytes]

@@ -21,7 +21,7 @@ import numpy as np
 from tally import Tally
 from writers import Writer, writers
 
-from sarrus.errors import WriteError
+from sarrus.base.errors import WriteError
 from sarrus.files.netcdf import opened
 from sarrus.files.whole import PART
 
@@ -178,7 +178,7 @@ def kills(folder: Path, count: int, seed: int = 0) -> Tally:
     """Kill processes that write: half of them at a line of `sarrus.files` and stores, half at any time."""
     tally = Tally("a process is killed while it writes", "the old file or the new one, whole")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["writers", "h5netcdf", "xarray", "sarrus.sweeps.sweep"])
+    context.set_forkserver_preload(["writers", "h5netcdf", "xarray", "sarrus.studies.study"])
     rng, all_writers = np.random.default_rng(seed), writers(folder)
     lines: dict[str, int] = {}
     for attempt in range(max(count, len(all_writers))):

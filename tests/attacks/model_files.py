@@ -69,7 +69,7 @@ def attempt(family: str, number: int) -> tuple[bool, str, str]:
 
 def _loaded(case: Case, folder: Path, *, strict: bool | None) -> tuple[str, str]:
     import sarrus as sr
-    from sarrus.errors import ModelWarning, SarrusError, UnsupportedElementError
+    from sarrus.base.errors import ModelWarning, SarrusError, UnsupportedElementError
 
     try:
         with warnings.catch_warnings():
@@ -93,7 +93,7 @@ def _loaded(case: Case, folder: Path, *, strict: bool | None) -> tuple[str, str]
 
 def _as_system(case: Case, folder: Path) -> str:
     import sarrus as sr
-    from sarrus.errors import SarrusError
+    from sarrus.base.errors import SarrusError
 
     try:
         sr.System(sr.load(folder / case.main, loops=folder / case.loops if case.loops else None))

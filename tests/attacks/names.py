@@ -23,12 +23,12 @@ from matplotlib.text import Text
 from tally import Tally
 
 import sarrus as sr
-from sarrus.c_export.names import KEYWORDS, LIBM, comment, identifier, macros, note, prefix_of
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.printable import printable
+from sarrus.base.status import Status
+from sarrus.export.c.identifiers import KEYWORDS, LIBM, comment, identifier, macros, note, prefix_of
 from sarrus.plotting.comparison import plot_comparison
 from sarrus.plotting.text import title
-from sarrus.printable import printable
-from sarrus.status import Status
 from sarrus.viewer.film import Studio
 from sarrus.viewer.page import _caption
 from sarrus.viewer.plots import QUANTITIES, cursor, svg

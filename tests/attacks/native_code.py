@@ -20,8 +20,8 @@ import casadi as ca
 import numpy as np
 from tally import Tally
 
+from sarrus.base.errors import CacheWarning
 from sarrus.codegen import NativeFunction, cache, compile_function
-from sarrus.errors import CacheWarning
 
 STRANGER = 12345  # a user who is neither root nor who runs this
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0

@@ -10,7 +10,7 @@ import disks
 import pytest
 from writers import motion
 
-from sarrus.errors import WriteError
+from sarrus.base.errors import WriteError
 from sarrus.files.steady import SteadyFile
 from sarrus.files.whole import beside, write
 

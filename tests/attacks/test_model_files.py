@@ -10,8 +10,8 @@ import pytest
 from model_files import campaign
 from model_files_seeds import CASES, Case, write
 
-from sarrus.errors import ModelError, ModelFileError, UnsupportedElementError
-from sarrus.mechanism.load import load
+from sarrus.base.errors import ModelError, ModelFileError, UnsupportedElementError
+from sarrus.formats.load import load
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.report import Outcome
 

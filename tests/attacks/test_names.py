@@ -13,8 +13,8 @@ from tally import Tally
 
 import sarrus as sr
 from c_code import STRICT, compiler
-from sarrus.errors import ArgumentError
-from sarrus.printable import printable
+from sarrus.base.errors import ArgumentError
+from sarrus.base.printable import printable
 from sarrus.viewer.markup import Html, element, html
 
 COUNTS = {"markup": 30, "scenes": 8, "in_c": 300}

@@ -17,8 +17,8 @@ import pytest
 from numba.core.caching import _CacheLocator
 
 import sarrus
+from sarrus.base.errors import CacheWarning
 from sarrus.codegen import cache, private
-from sarrus.errors import CacheWarning
 from sarrus.kernels.c_function import Kernel
 
 PACKAGE = Path(sarrus.__file__).parent

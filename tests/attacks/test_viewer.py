@@ -21,7 +21,7 @@ from viewer import MODEL, Request, foreign, own_request, random_request, served
 
 import sarrus as sr
 from chromium import open_browser, open_page
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.elements import Shape
 from sarrus.viewer.address import address_of
 from sarrus.viewer.desk import Desk

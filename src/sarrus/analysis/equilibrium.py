@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
-from sarrus.analysis.branches import goes_on, tangents
-from sarrus.analysis.derivatives import stiffness_times
-from sarrus.analysis.manifold import (
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.branches import goes_on, tangents
+from sarrus.dynamics.manifold import (
     close,
     closed_start,
     difference,
@@ -20,17 +23,14 @@ from sarrus.analysis.manifold import (
     rank_cut,
     split,
 )
-from sarrus.analysis.rigidity import look
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.inputs import control_bounds
+from sarrus.dynamics.rigidity import look
+from sarrus.dynamics.row_derivatives import stiffness_times
+from sarrus.dynamics.solves import determined_rows
 from sarrus.linear.activations import activations_of
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import determined_rows, read_only
-from sarrus.status import Status
+from sarrus.simulation.inputs import control_bounds
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Force left along the motions, relative to the forces at work, at which a configuration is at rest.
 TOLERANCE = 1e-10

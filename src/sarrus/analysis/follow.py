@@ -8,25 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.assembly import finite_jacobian, free_velocities
-from sarrus.analysis.branches import find_branches, tangents
-from sarrus.analysis.manifold import (
-    STEP,
-    close,
-    closed_start,
-    difference,
-    open_by,
-    rank_cut,
-    split,
-    turning,
-)
-from sarrus.errors import ArgumentError, unknown_name
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.assembly import finite_jacobian, free_velocities
+from sarrus.dynamics.branches import find_branches, tangents
+from sarrus.dynamics.manifold import STEP, close, closed_start, difference, open_by, rank_cut, split, turning
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # A step may end this share of its length beside where it aimed, and bend by less than this cosine.
 _ASIDE, _STRAIGHT = 0.3, 0.95

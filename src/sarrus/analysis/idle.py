@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.manifold import close, open_by, split
+from sarrus.base.arrays import Array
+from sarrus.dynamics.manifold import close, open_by, split
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
 from sarrus.multibody.kinematics import Frames, forward_kinematics
 
 if TYPE_CHECKING:
     import casadi as ca
 
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Step that tries whether a motion goes on [rad, m].
 _STEP = 0.1

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.assembly import nearby_rank
-from sarrus.analysis.branches import Branch, find_branches, goes_on, tangents
 from sarrus.analysis.idle import IdleMotion, idle_motions
-from sarrus.analysis.manifold import CUT, closed_start, open_by, split, typical_size
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import determined_rows, read_only
-from sarrus.status import Status
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.assembly import nearby_rank
+from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
+from sarrus.dynamics.manifold import CUT, closed_start, open_by, split, typical_size
+from sarrus.dynamics.solves import determined_rows
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Entries of a motion that are written out, and relative size below which they are left out.
 _WRITTEN, _SMALL = 8, 1e-5
@@ -196,7 +196,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     Full rank: dof = nv − rank, nothing redundant. Redundant rows (permanently, as in a planar loop closed in
     space, or Bricard's linkage): status OK, their names in ``redundant``. Singular (the rank drops here but
     not nearby): status SINGULAR, with the branches along which motion goes on, found from the quadratic forms
-    uᵀγ(x) on the kernel and tried by short steps; see `sarrus.analysis.branches`. Isolated: status RIGID, no branch;
+    uᵀγ(x) on the kernel and tried by short steps; see `sarrus.dynamics.branches`. Isolated: status RIGID, no branch;
     ``motions`` are infinitesimal then. Inconsistent by up to 1e-5:
     the loops are closed first as well as they can be, ``residual`` says how well. Loops open by more are a
     `SolveError`, q that is no number an `ArgumentError`.
@@ -205,7 +205,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     ----------
     q : (nq,) configuration. t : time [s], for constraints that depend on it; it is held fixed.
     tolerance : singular values below this multiple of the largest one nearby count as zero, by default 1e-6, or more
-        where the digits of the model leave more (`sarrus.analysis.data_tolerance`). Metres and radians are weighed
+        where the digits of the model leave more (`sarrus.dynamics.data_tolerance`). Metres and radians are weighed
         alike.
     """
     q = closed_start(system, real_array(q), t)

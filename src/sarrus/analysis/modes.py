@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.assembly import DATA_TOLERANCE, free_velocities
-from sarrus.analysis.flips import flipped
-from sarrus.analysis.kinematics import Problem, coordinate_limits
-from sarrus.analysis.manifold import (
+from sarrus.analysis.curve import Sweep, sweep
+from sarrus.analysis.inverse_kinematics import Problem, coordinate_limits
+from sarrus.analysis.targets import Targets
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.flips import flipped
+from sarrus.dynamics.manifold import (
     STEP,
     Rows,
     came_back,
@@ -25,17 +31,10 @@ from sarrus.analysis.manifold import (
     turning,
     walk,
 )
-from sarrus.analysis.rigidity import look
-from sarrus.analysis.sweep import Sweep, sweep
-from sarrus.analysis.targets import Targets
-from sarrus.errors import ArgumentError, SolveError, unknown_name
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.status import Status
+from sarrus.dynamics.rigidity import look
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Starts without a new mode after which the search ends, and starts at most.
 _PATIENCE, _MOST = 40, 400

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.assembly import free_velocities
-from sarrus.analysis.branches import find_branches, goes_on, tangents
-from sarrus.analysis.derivatives import row_gradient
-from sarrus.analysis.manifold import (
+from sarrus.base.arrays import Array
+from sarrus.dynamics.assembly import free_velocities
+from sarrus.dynamics.branches import find_branches, goes_on, tangents
+from sarrus.dynamics.manifold import (
     CUT,
     STEP,
     close,
@@ -22,10 +22,10 @@ from sarrus.analysis.manifold import (
     split,
     walk,
 )
-from sarrus.mechanism.pose import Array
+from sarrus.dynamics.row_derivatives import row_gradient
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Longest step of the descent [rad, m], its iterations, and those of the final Newton method.
 LONGEST, DESCENT, _NEWTON = 0.2, 60, 20
@@ -80,7 +80,7 @@ class Measure:
         return np.asarray(tangent @ (tangent.T @ row_gradient(self.system, q, rows, right, self.t)))
 
     def walk(self, q: Array, direction: Array, step: float = STEP) -> Iterator[tuple[Array, Array]]:
-        """Walk from q along the closed configurations; see `sarrus.analysis.manifold.walk`."""
+        """Walk from q along the closed configurations; see `sarrus.dynamics.manifold.walk`."""
         return walk(self.system, q, direction, t=self.t, step=step, cut=self.cut)
 
     def descend(self, q: Array) -> tuple[Array, bool]:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.manifold import (
+from sarrus.analysis.singular_measure import Measure
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.manifold import (
     STEP,
     close,
     closed_start,
@@ -19,15 +23,10 @@ from sarrus.analysis.manifold import (
     rank_cut,
     split,
 )
-from sarrus.analysis.singular_measure import Measure
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.manifold import (
+from sarrus.analysis.mobility import weightiest_closures
+from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.manifold import (
     STEP,
     came_back,
     close,
@@ -19,16 +25,9 @@ from sarrus.analysis.manifold import (
     split,
     turning,
 )
-from sarrus.analysis.mobility import weightiest_closures
-from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.status import Status
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # How far the walks go [rad, m] with several degrees of freedom and with one, and how many directions are walked where
 # there are several.

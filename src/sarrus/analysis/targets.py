@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from sarrus.errors import ArgumentError, unknown_name
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.mechanism.pose import Pose
 from sarrus.multibody.kinematics import Frames, forward_kinematics
-from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 Place = float | Sequence[float | None] | Array | Pose
 Targets = Mapping[str | tuple[str, Sequence[float]], Place]

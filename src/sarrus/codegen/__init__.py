@@ -1,9 +1,9 @@
 """CasADi expressions as native functions: LLVM IR, machine code, disk cache."""
 
+from sarrus.base.errors import CompilationError, UnsupportedOperationError
 from sarrus.codegen.cache import CacheInfo, cache_info, clear_cache
 from sarrus.codegen.compiler import compile_function
 from sarrus.codegen.native import NativeFunction
-from sarrus.errors import CompilationError, UnsupportedOperationError
 
 __all__ = [
     "CacheInfo",

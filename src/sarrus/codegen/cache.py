@@ -26,8 +26,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sarrus.base.errors import CacheWarning
 from sarrus.codegen.private import NotPrivateError, PrivateDirectory, open_private
-from sarrus.errors import CacheWarning
 
 FORMAT = 2
 _SUFFIX, _SECRET = ".sarrus", "secret"

@@ -10,12 +10,12 @@ from time import perf_counter
 
 import casadi as ca
 
+from sarrus.base.errors import ArgumentError, CompilationError
 from sarrus.codegen import cache
 from sarrus.codegen.emit import emit
 from sarrus.codegen.machine import LoadedCode, build_object, host
 from sarrus.codegen.native import Layout, NativeFunction
 from sarrus.codegen.program import Program, read_program
-from sarrus.errors import ArgumentError, CompilationError
 
 # Measured; see docs/decisions/0001-native-code.md.
 CHUNK = 500  # instructions of one chunk

@@ -14,9 +14,9 @@ from threading import RLock
 import llvmlite
 import llvmlite.binding as llvm
 
+from sarrus.base.errors import CompilationError
 from sarrus.codegen.emit import ENTRY
 from sarrus.codegen.operations import LIBM_SYMBOLS
-from sarrus.errors import CompilationError
 
 LOCK = RLock()
 # Largest cost of a call that is replaced by the code it calls; LLVM's own 225 doubles the code of the time loop, and

@@ -7,9 +7,9 @@ import ctypes
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base.errors import ArgumentError
 from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode
-from sarrus.errors import ArgumentError
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 

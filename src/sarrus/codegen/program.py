@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from sarrus.base.errors import UnsupportedOperationError
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
-from sarrus.errors import UnsupportedOperationError
 
 
 @dataclass(frozen=True)

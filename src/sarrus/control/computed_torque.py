@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.law import Law, Settings
 from sarrus.control.reference import Reference
 from sarrus.control.tasks import Task
-from sarrus.errors import ArgumentError, unknown_name
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class ComputedTorque(Law):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.law import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
-from sarrus.errors import ArgumentError, unknown_name
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 ROWS = ("n", "t1", "t2")
 

@@ -10,24 +10,23 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.activity import active, contact_names, switch_off
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.law import Command, Demand, Law, Memory, Settings
-from sarrus.equations import activity_parameter, stick_parameter
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.inputs import control_bounds, limited_by_state
+from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import distribution
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
-from sarrus.optimize.rows import ConeRows
-from sarrus.solves import read_only
-from sarrus.status import Status
+from sarrus.optimize.cone_rows import ConeRows
+from sarrus.simulation.inputs import control_bounds, limited_by_state
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Weight of the forces beside the mean weight of the controls: it chooses where the energy does not.
 FORCE_WEIGHT = 1e-9

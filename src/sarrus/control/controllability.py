@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.inverse import constraint_rank
-from sarrus.mechanism.pose import Array
-from sarrus.solves import read_only
+from sarrus.base.arrays import Array, read_only
+from sarrus.dynamics.inverse_dynamics import constraint_rank
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 _CUT = 1e-9
 # Entries of a direction below this part of its largest are left out of its name.

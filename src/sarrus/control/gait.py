@@ -10,15 +10,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.law import Demand, Settings
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

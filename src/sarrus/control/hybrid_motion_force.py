@@ -10,14 +10,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.law import Demand, Law, Memory, Settings
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
-from sarrus.errors import ArgumentError, unknown_name
-from sarrus.solves import determined_rows
+from sarrus.dynamics.solves import determined_rows
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class HybridMotionForce(Law):

@@ -11,18 +11,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import command
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.status import Status
-from sarrus.symbolic import ParameterValues
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8

@@ -9,16 +9,16 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import ArgumentError
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.law import Demand, Memory, Settings
 from sarrus.control.tasks import Task
-from sarrus.errors import ArgumentError
-from sarrus.optimize.rows import ConeRows
+from sarrus.optimize.cone_rows import ConeRows
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 _One = Task | ContactForce | SwingFeet | Travel
 

@@ -11,7 +11,7 @@ from sarrus.control.reference import Reference
 from sarrus.control.tasks import Task
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class ProjectedInverseDynamics(Law):

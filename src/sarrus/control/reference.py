@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from sarrus.numbers import real_array
-from sarrus.symbolic import traced
+from sarrus.base.numbers import real_array
+from sarrus.equations.symbolic import traced
 
 if TYPE_CHECKING:
     from sarrus.control.law import Settings
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Numbers that are held, or a function of the symbol t that returns CasADi expressions.
 Reference = Callable[[Any], Any] | Any
@@ -31,7 +31,7 @@ def trace_reference(
         zero = ca.SX.zeros(size)
         return settings.add(what, np.squeeze(real_array(reference)), size, what), zero, zero
     t = system.equations.t
-    remedy = "Write it with CasADi operations of t; sarrus.trajectories has ready ones"
+    remedy = "Write it with CasADi operations of t; sarrus.control.references has ready ones"
     value = traced(reference, (t,), what, remedy, size)
     rate = ca.jtimes(value, t, ca.SX(1))
     return value, rate, ca.jtimes(rate, t, ca.SX(1))

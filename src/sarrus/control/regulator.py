@@ -13,7 +13,7 @@ from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import quantity as trace_quantity
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class Regulator(Law):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

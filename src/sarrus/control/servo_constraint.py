@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Demand, Law, Settings
-from sarrus.errors import ArgumentError
-from sarrus.symbolic import traced
+from sarrus.equations.symbolic import traced
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class ServoConstraint(Law):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Demand, ForceDemand, Law, Settings
 from sarrus.control.tasks import Task
-from sarrus.errors import ArgumentError
-from sarrus.inputs import trace_function
+from sarrus.simulation.inputs import trace_function
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class TaskHierarchy(Law):

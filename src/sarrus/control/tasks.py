@@ -11,17 +11,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
 from sarrus.control.law import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
-from sarrus.errors import ArgumentError, unknown_name
+from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
-from sarrus.numbers import real_array
-from sarrus.symbolic import traced
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 AXES = "xyz"
 
@@ -48,8 +48,8 @@ class Task:
 
     ``quantity``: "boom" or ["boom", "bucket"], coordinates of the mechanism by name; `point`, `orientation`,
     `centre_of_mass`; or a function x(q, t) of CasADi vectors. ``reference``: numbers, or a function of t (CasADi, as
-    `sarrus.trajectories` makes). ``stiffness`` [1/s²] and ``damping`` [1/s]: a number or one for each row. They are
-    settings of the law, named NAME.stiffness, NAME.damping and, where numbers are held, NAME.reference.
+    `sarrus.control.references` makes). ``stiffness`` [1/s²] and ``damping`` [1/s]: a number or one for each row. They
+    are settings of the law, named NAME.stiffness, NAME.damping and, where numbers are held, NAME.reference.
     """
 
     quantity: Any

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose
-from sarrus.errors import ArgumentError
+from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import chart_projection
-from sarrus.mechanism.pose import Array
-from sarrus.system import System
 
 # A chart is renewed when the smallest pivot of W T, a cosine, has fallen to this part of what it was: the farther from
 # where it was chosen, the larger the errors of a step. Energy error of a pendulum in x and y, 10 s by RK4 at 1 ms:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus import dense
-from sarrus.errors import ArgumentError, unknown_name
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 PARTITION, TANGENT_SPACE, NULL_SPACE = "partition", "tangent-space", "null-space"
 AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 # Corrections must halve at least: then the solution is the one that belongs to the start (Newton–Kantorovich).
 CONTRACTION = 0.5

@@ -8,17 +8,16 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus import dense
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
 from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.status import Status
-from sarrus.system import System
+from sarrus.linalg import dense
 
 # A configuration farther from the constraints than this is an error.
 OPEN = 1e-5

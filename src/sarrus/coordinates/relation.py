@@ -16,17 +16,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus import dense
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import WORST, condition_number
 from sarrus.coordinates.newton import follow, newton
-from sarrus.equations import Equations
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.symbolic import Tracer, UserFunction, names_of
+from sarrus.equations.equations import Equations
+from sarrus.equations.symbolic import Tracer, UserFunction, names_of
+from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class Relation:
@@ -231,7 +231,7 @@ def extend(
     conditions at q, at a singular configuration among others, and `SolveError` where R(q, y) = 0 has no solution near
     the guess.
     """
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
     q0 = system.normalized(q)
     v0 = system.checked(np.zeros(system.nv) if v is None else v, system.nv, "v")

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.files.seals import add_seal, content_of, seal, unsealed
 from sarrus.files.steady import SteadyFile
 from sarrus.files.whole import beside, write

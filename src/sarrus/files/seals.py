@@ -10,7 +10,7 @@ import errno
 import hashlib
 from pathlib import Path
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 
 _SEAL = b"\nsarrus sha256 "
 _SEAL_BYTES = len(_SEAL) + 64 + 1

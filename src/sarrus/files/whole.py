@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sarrus.errors import ArgumentError, SarrusError, WriteError
+from sarrus.base.errors import ArgumentError, SarrusError, WriteError
 
 PART = ".part"  # in the name of a file that is being written
 _STEM = 40  # characters of the own name in it, which may be as long as the system allows

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NOISE,
@@ -17,7 +18,6 @@ from sarrus.formulations.requirements import (
     refused,
     refused_motion,
 )
-from sarrus.status import Status
 
 EPSILON = float(np.finfo(float).eps)
 # Default penalty: the largest eigenvalue of ρ AᵀA is this multiple of that of M, the smallest one at least the second.

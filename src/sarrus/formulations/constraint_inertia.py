@@ -31,11 +31,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
 from sarrus.formulations.metric import WeightedProblem
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, general_solver, guarded, refused
-from sarrus.status import Status
 
 # An eigenvalue of a block of M below this multiple of the norm of M is zero: rounding of the products that make it.
 _MASSLESS = 1e-13

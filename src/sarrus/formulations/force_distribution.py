@@ -19,14 +19,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations.force_limits import Condition, Limits
 from sarrus.formulations.friction_cones import ConeInequality, ContactForces, contact_forces
 from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
 from sarrus.formulations.metric import as_array
 from sarrus.formulations.problem import TOLERANCE, Array
 from sarrus.formulations.requirements import definite_root
-from sarrus.status import Status
 
 # Missing force above this multiple of the wanted one means that the actuators cannot produce it.
 _REACHED = 1e-8

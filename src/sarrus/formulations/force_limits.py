@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
 from sarrus.formulations.friction_cones import ConeInequality, ContactForces, cone_inequalities
 from sarrus.formulations.log_barrier import Cone
 from sarrus.formulations.metric import as_array
 from sarrus.formulations.problem import Array
-from sarrus.numbers import real_array
 
 Condition = tuple[ArrayLike, ArrayLike]
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
 from sarrus.formulations.log_barrier import Cone
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.oblique import oblique_projection
 from sarrus.formulations.problem import TOLERANCE, Array
-from sarrus.numbers import real_array
-from sarrus.status import Status
 
 
 @dataclass(frozen=True, eq=False)

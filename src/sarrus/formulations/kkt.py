@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.status import Status
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
@@ -16,7 +17,6 @@ from sarrus.formulations.requirements import (
     refused_motion,
     refused_rank,
 )
-from sarrus.status import Status
 
 # Diagonal entries of M below this multiple of the largest one are not used as a scale.
 MASSLESS = 1e-12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.status import Status
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NUMERICALLY_SINGULAR,
@@ -17,7 +18,6 @@ from sarrus.formulations.requirements import (
     refused_mass,
     refused_rank,
 )
-from sarrus.status import Status
 
 
 @guarded

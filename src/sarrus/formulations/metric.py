@@ -31,9 +31,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
 from sarrus.formulations.problem import TOLERANCE, Array, Problem
-from sarrus.numbers import real_array
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
 _LENGTHS = ("m", "m/s", "m/s^2", "N")
@@ -48,9 +48,9 @@ def characteristic_metric(units: Sequence[str], length: float) -> Array:
 
     Parameters
     ----------
-    units : kinds of the entries, as `sarrus.units.velocity_units` and `sarrus.units.constraint_units` name them: "m",
-        "m/s" or the force "N" dual to them; "rad", "rad/s", the torque "N m" or "1" (no unit). The words stand
-        for the kind only: with data in millimetres write "m" all the same.
+    units : kinds of the entries, as `sarrus.dynamics.units.velocity_units` and `sarrus.dynamics.units.constraint_units`
+        name them: "m", "m/s" or the force "N" dual to them; "rad", "rad/s", the torque "N m" or "1" (no unit). The
+        words stand for the kind only: with data in millimetres write "m" all the same.
     length : κ > 0 in the unit of length of the data, such as the length of a link.
 
     Returns

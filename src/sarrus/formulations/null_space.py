@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root, refused_motion
-from sarrus.numbers import real_array
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8

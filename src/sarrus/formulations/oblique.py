@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.formulations.constraint_inertia import parameter, solve_inertia
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation

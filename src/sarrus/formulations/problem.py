@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.solves import determined_rows
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
-from sarrus.numbers import real_array
-from sarrus.solves import determined_rows
-from sarrus.status import Status
 
 Array = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
 from sarrus.formulations.residuals import INCONSISTENT
-from sarrus.status import ACTUATORS_FALL_SHORT, Status
 
 # Missing force above this multiple of the needed one means that the actuators cannot produce the motion.
 _MISSING = 1e-8

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dgetrf, dgetrs, dpotrs
 
-from sarrus.errors import SarrusError, SolveError
+from sarrus.base.errors import SarrusError, SolveError
+from sarrus.base.status import Status
 from sarrus.formulations.balance import Solve
 from sarrus.formulations.checked import refine
 from sarrus.formulations.problem import Array, Formulation, Problem
-from sarrus.status import Status
 
 Method = TypeVar("Method", bound=Callable[..., Formulation])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sarrus.status import Status
+from sarrus.base.status import Status
 
 # A residual below this is as good as met; up to the second one the answer is near.
 MET, NEAR = 1e-9, 1e-6

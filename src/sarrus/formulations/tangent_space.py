@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array
 

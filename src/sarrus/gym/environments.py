@@ -7,9 +7,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
 from sarrus.gym.task import Task, message
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
 
 
 class Environment(gymnasium.Env[Array, Any]):

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
-from sarrus.inputs import control_bounds
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.run_options import check_contacts, check_positive, check_stabilization, choose_scheme
-from sarrus.system import System
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.system import System
+from sarrus.simulation.inputs import control_bounds
+from sarrus.simulation.run_options import (
+    check_contacts,
+    check_positive,
+    check_stabilization,
+    choose_scheme,
+)
 
 if TYPE_CHECKING:
     from sarrus.gym.environments import Environment, VectorEnvironment

@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 import casadi as ca
 import numpy as np
 
-from sarrus.batch.plan import CLEAR_PIVOT, Plan, groups
-from sarrus.batch.starts import pack_states
-from sarrus.batch.workers import Worker, default_threads
-from sarrus.errors import ArgumentError
-from sarrus.inputs import control_bounds
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import prepare
-from sarrus.mechanism.pose import Array
-from sarrus.run_options import choose_scheme
-from sarrus.system import System
+from sarrus.simulation.inputs import control_bounds
+from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
+from sarrus.simulation.many.starts import pack_states
+from sarrus.simulation.many.workers import Worker, default_threads
+from sarrus.simulation.run_options import choose_scheme
 
 # Fewer copies than this for each thread are not worth a thread.
 _SHARE = 32

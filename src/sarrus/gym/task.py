@@ -9,12 +9,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, unknown_name
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.gym.stepper import Stepper
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.status import Status
-from sarrus.system import System
 
 # f(q, v, u, t) of all copies: q (n, nq), v (n, nv), u (n, nu), t (n,).
 StateFunction = Callable[[Array, Array, Array, Array], ArrayLike]

@@ -5,10 +5,10 @@ With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on th
 
     y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
 
-Rows, γ and λ are in characteristic units meanwhile, R A, R γ and R⁻¹λ (`sarrus.characteristic`): what is decided of
-rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where the rows are
-clearly independent and nobody asks for pivots, or there are none, straight-line code does all that
-(`sarrus.elimination.direct_solution`).
+Rows, γ and λ are in characteristic units meanwhile, R A, R γ and R⁻¹λ (`sarrus.dynamics.characteristic`): what is
+decided of rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where the
+rows are clearly independent and nobody asks for pivots, or there are none, straight-line code does all that
+(`sarrus.equations.elimination.direct_solution`).
 """
 
 from __future__ import annotations

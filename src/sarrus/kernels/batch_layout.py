@@ -19,8 +19,8 @@ STATES, OUTCOMES, INPUTS, N_INTERVALS, SAMPLES, N_SAMPLES = 5, 6, 7, 8, 9, 10
 LEAST, GREATEST, SUM, SQUARES = 11, 12, 13, 14
 # Whether the energy of each run is kept; room to record in, and its number of rows.
 KEEP_ENERGY, BLOCK, ROOM = 15, 16, 17
-# Of runs that step side by side: straight-line functions (see `sarrus.batch.lane_functions`; CONTROL 0: none), room to
-# work in; number of steps in all, of one interval of the inputs, and from one sample to the next.
+# Of runs that step side by side: straight-line functions (see `sarrus.simulation.many.lane_functions`; CONTROL 0:
+# none), room to work in; number of steps in all, of one interval of the inputs, and from one sample to the next.
 SLOPE, NEWTON, VELOCITY, CONTROL, WORK, STEPS, STEPS_HELD, EVERY = 18, 19, 20, 21, 22, 23, 24, 25
 SIZE = 26
 

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.base.errors import CompilationError
 from sarrus.codegen import cache
 from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode
-from sarrus.errors import CompilationError
 from sarrus.kernels.origin import origin
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

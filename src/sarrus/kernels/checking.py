@@ -231,7 +231,7 @@ def refine(s, ws, nv, nc, used, whole, perm):
 
 @internal
 def outcome(table, settings, s, ws, used):
-    """Return what the facts of a solve say of it: the number of a `sarrus.status.Status`."""
+    """Return what the facts of a solve say of it: the number of a `sarrus.base.status.Status`."""
     dependent = used < table[la.NC]
     least_squares = s[ws.facts + la.CONTRADICTION] > settings[la.INCONSISTENT]
     if not s[ws.facts + la.WEAKEST] <= la.ILL:

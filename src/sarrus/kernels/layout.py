@@ -90,8 +90,8 @@ TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
 # factorisation knows; these with the residuals looked at, as they are for an answer.
 SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
-# What became of a solve, numbers of `sarrus.status.Status`; `sarrus.kernels.forward` returns the rank plus `STRIDE` ×
-# one of these. Negative: no answer.
+# What became of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.forward` returns the rank plus
+# `STRIDE` × one of these. Negative: no answer.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
 NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
@@ -118,8 +118,8 @@ SCALE_OF_MEASURED_ROWS = (
 )
 SHORTEST_CLOSING = 15  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
 N_SETTINGS = 16
-# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.characteristic`; for every row
-# the first one of its closure; and the factors of coordinates (nq).
+# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.dynamics.characteristic`; for
+# every row the first one of its closure; and the factors of coordinates (nq).
 FACTORS = N_SETTINGS
 
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
@@ -239,9 +239,9 @@ class LocalArray(NamedTuple):
     """Offsets in the array of an implicit method: local coordinates about a state, and the linear model in them.
 
     ``start`` holds [x | a | λ] where the step begins, ``ranks`` those of A there, ``state`` the x of a stage. ``terms``
-    receives the derivatives in the order of `sarrus.local_model.TERMS`. Of the directions (y, η, t), one after the
-    other, ``place`` has N⁺δq for y and t, ``along`` δv for all; ``motions`` are the rows of η = Zᵀ v, ``coordinates``
-    those of y = R q. ``model`` is [J | ḟ] by rows, ``matrix`` I/(h γ) − J, ``stages`` the u_i.
+    receives the derivatives in the order of `sarrus.simulation.local_model.TERMS`. Of the directions (y, η, t), one
+    after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all; ``motions`` are the rows of η = Zᵀ v,
+    ``coordinates`` those of y = R q. ``model`` is [J | ḟ] by rows, ``matrix`` I/(h γ) − J, ``stages`` the u_i.
     """
 
     start: int

@@ -3,7 +3,8 @@
     a = −A⁺γ + Z z,    Zᵀ M Z z = Zᵀ(f + M A⁺γ),
 
 Z an orthonormal basis of the null space of A, on which M must be positive definite. Here rows and velocities are in
-characteristic units, R A C⁻¹ and C a (`sarrus.characteristic`), so that A⁺ and Z do not depend on units of measurement.
+characteristic units, R A C⁻¹ and C a (`sarrus.dynamics.characteristic`), so that A⁺ and Z do not depend on units of
+measurement.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ Both corrections are the shortest in the kinetic metric: of all δ with A δ = �
 
     q ← q ⊕ (−L⁻¹ Â⁺ φ),    v ← v − L⁻¹ Â⁺ ψ,    M = LᵀL,  Â = R A L⁻¹  (and R φ, R ψ),
 
-for any rank of A; R brings rows in metres and in radians to one scale (`sarrus.characteristic`). So neither depends on
-units of measurement. (The decomposition: Aghili and Piedboeuf, Multibody System Dynamics 10, 2003; metric tensors:
-Aghili, IEEE Trans. Robotics 21, 2005, section II-A; the form that is robust in singular configurations is Spencer's.)
-Where the elimination is traced, A L⁻¹ comes from straight-line code and M is that of every step; elsewhere M is that
-of the configuration where the projection begins.
+for any rank of A; R brings rows in metres and in radians to one scale (`sarrus.dynamics.characteristic`). So neither
+depends on units of measurement. (The decomposition: Aghili and Piedboeuf, Multibody System Dynamics 10, 2003; metric
+tensors: Aghili, IEEE Trans. Robotics 21, 2005, section II-A; the form that is robust in singular configurations is
+Spencer's.) Where the elimination is traced, A L⁻¹ comes from straight-line code and M is that of every step; elsewhere
+M is that of the configuration where the projection begins.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from sarrus.errors import ArgumentError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.kernels.tableau import widest_gap
-from sarrus.mechanism.pose import Array
 
 IMPLICIT_METHODS = ("rodas4", "rodas5p")
 

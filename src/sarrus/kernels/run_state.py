@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# How a call of `advance` ended. The numbers of failures are those of `sarrus.status.Status`.
+# How a call of `advance` ended. The numbers of failures are those of `sarrus.base.status.Status`.
 RUNNING, RENEW_CHART, OTHER_METHOD, DONE = -1, -2, -3, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
 STEP_LIMIT, UNSTABLE_STEP = 20, 22

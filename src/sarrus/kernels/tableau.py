@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from sarrus.errors import ArgumentError
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

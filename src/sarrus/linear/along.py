@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
-from sarrus.errors import ArgumentError, SolveError
 from sarrus.linear.derivatives import native_derivatives
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.loop import StraightLine
 from sarrus.linear.taylor import first_order_taylor
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.kernels import layout as la
 from sarrus.linear.partition import OWN_CLEAR, partition
 from sarrus.linear.pieces import Pieces, pieces_of
 from sarrus.linear.traced import own_model, whole_model
-from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Pivots below this fraction of the largest singular value of A M^(−1/2) nearby are not believed.
 VANISHING = 1e-3

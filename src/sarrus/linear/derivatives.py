@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.linear.activations import by_inputs
-from sarrus.mechanism.pose import Array
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.kinematics import accelerated, forward_kinematics
-from sarrus.multibody.numbers import stacked_numbers
+from sarrus.multibody.scalars import stacked_numbers
 from sarrus.multibody.tree import Tree
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,16 +12,15 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm
 from scipy.signal import StateSpace
 
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SarrusError
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.units import velocity_units
 from sarrus.linear.mode_motion import ModeMotion, mode_motion
 from sarrus.linear.outputs import output_units
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.units import velocity_units
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
-from sarrus.errors import ArgumentError, SolveError
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.taylor import extended, first_order_taylor
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # Force left along the motions, relative to the forces at work, below which a configuration is at rest.
 _REST = 1e-7

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.manifold import OPEN, close, difference, open_by
-from sarrus.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import Array
-from sarrus.solves import read_only
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.manifold import OPEN, close, difference, open_by
 
 if TYPE_CHECKING:
     from sarrus.linear.linear_system import LinearSystem

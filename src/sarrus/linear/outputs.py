@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from sarrus.errors import ArgumentError, unknown_name
-from sarrus.mechanism.pose import Array
-from sarrus.units import coordinate_units, velocity_units
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.dynamics.units import coordinate_units, velocity_units
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 Entry = TypeVar("Entry")
 

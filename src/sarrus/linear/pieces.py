@@ -16,7 +16,7 @@ from sarrus.multibody.row_partials import RowPartials
 from sarrus.multibody.tree import build_tree
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus import dense
-from sarrus.dense import product
+from sarrus.base.arrays import Array
+from sarrus.linalg import dense
+from sarrus.linalg.dense import product
 from sarrus.linear.derivatives import Derivatives
-from sarrus.mechanism.pose import Array
 
 
 @dataclass(frozen=True, eq=False)

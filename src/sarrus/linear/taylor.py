@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus import dense
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
 from sarrus.coordinates.relation import Relation, extend
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.kernels import layout as la
+from sarrus.linalg import dense
 from sarrus.linear.activations import activations_of
 from sarrus.linear.derivatives import Derivatives, derivatives
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name
 from sarrus.linear.reduction import Chart, Reduced, reduce
-from sarrus.mechanism.pose import Array
-from sarrus.solves import ForwardDynamics, read_only
-from sarrus.status import Status
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 # A configuration farther from the constraints than this is an error.
 OPEN = 1e-5

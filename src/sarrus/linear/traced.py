@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from sarrus.elimination import factor_symmetric, least, solve_symmetric
+from sarrus.equations.elimination import factor_symmetric, least, solve_symmetric
 from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.linear.derivatives import along
 from sarrus.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
 from sarrus.linear.pieces import Pieces
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 class Elimination:

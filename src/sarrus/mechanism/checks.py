@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ModelError
+from sarrus.base.numbers import real_array
 from sarrus.mechanism.elements import Activation
-from sarrus.mechanism.pose import LARGEST, Array, scalar, vector
-from sarrus.numbers import real_array
+from sarrus.mechanism.pose import LARGEST, scalar, vector
 
 
 def nonnegative(value: Any, what: str, label: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm
@@ -45,7 +45,7 @@ class ClosureBuilder(Description):
             frame 2 lies on it.
         length : distance of the two origins [m], > 0, for ``distance``.
         active : True or False makes the closure one that comes and goes, on or off at the start; see
-            `sarrus.activity`. By default it always holds.
+            `sarrus.contacts.activity`. By default it always holds.
 
         Positions: the residual is the origin of frame 2 minus the origin of frame 1 in world axes, so
         the multiplier is the force [N] that body 1 exerts on body 2, in world axes. Perpendicular
@@ -107,7 +107,7 @@ class ClosureBuilder(Description):
         ``{"follower": 1.0, "cam": (-c0, -c1, -c2)}``.
 
         ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
-        brake, on or off at the start; see `sarrus.activity`.
+        brake, on or off at the start; see `sarrus.contacts.activity`.
         """
         self._fresh_constraint(name, "closure")
         label = f"coupling {name!r}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.contact_places import Place, Plane, at_site, lower_face, only_one, point_of
 from sarrus.mechanism.description import Description
@@ -67,12 +67,12 @@ class ContactBuilder(Description):
             the geom, if there is one.
         restitution : Newton's coefficient of the normal velocity at an impact, from 0 to 1.
         active : whether the contact is closed at the start. Its tangential rows then hold the point where it is in
-            the reference pose; `sarrus.activity.switch_on` anchors it elsewhere.
+            the reference pose; `sarrus.contacts.activity.switch_on` anchors it elsewhere.
 
         Rows: "n", the gap [m] with the normal force [N] as multiplier, ≥ 0 where the ground pushes; with "stick"
-        also "t1" and "t2". While the contact is open its rows are zero. `sarrus.activity` switches it and
-        measures the gap, `sarrus.impacts.impact` gives the velocities after a touchdown. Redundant contacts are
-        ordinary.
+        also "t1" and "t2". While the contact is open its rows are zero. `sarrus.contacts.activity` switches it and
+        measures the gap, `sarrus.contacts.impacts.impact` gives the velocities after a touchdown. Redundant contacts
+        are ordinary.
 
         Raises `ModelError` for a geom that does not touch with one point, and says what to do instead.
         """

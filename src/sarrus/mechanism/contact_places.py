@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Geom
-from sarrus.mechanism.pose import Array, Pose, clean
+from sarrus.mechanism.pose import Pose, clean
 
 
 @dataclass(frozen=True)

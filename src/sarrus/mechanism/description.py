@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import (
     WORLD,
@@ -28,7 +29,7 @@ from sarrus.mechanism.elements import (
     UserForce,
 )
 from sarrus.mechanism.keyframe import Keyframe
-from sarrus.mechanism.pose import Array, Pose, vector
+from sarrus.mechanism.pose import Pose, vector
 from sarrus.mechanism.report import ImportReport
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.mechanism.tendons import Tendon

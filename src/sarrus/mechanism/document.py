@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.mechanism import elements, tendons, transmissions
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.keyframe import Keyframe

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array, Pose, rotation_of_quaternion
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import Pose, rotation_of_quaternion
 from sarrus.mechanism.transmissions import JointGears, Transmission
 
 WORLD = "world"

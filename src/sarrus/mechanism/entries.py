@@ -27,7 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sarrus.errors import ArgumentError, unknown_name
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import (
     COORDINATE_LABELS,
@@ -38,7 +39,6 @@ from sarrus.mechanism.elements import (
     Joint,
     SpringDamper,
 )
-from sarrus.mechanism.pose import Array
 from sarrus.mechanism.tendons import Tendon
 
 # Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.

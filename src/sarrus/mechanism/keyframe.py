@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import Pose
 
 
 @dataclass(frozen=True, eq=False)

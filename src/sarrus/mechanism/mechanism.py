@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
 from sarrus.mechanism.contact_builder import ContactBuilder
@@ -247,7 +247,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
 
         ``contacts`` "ignore" leaves contacts out, "geoms" writes spheres of ``contact_radius`` [m] on planes.
         """
-        from sarrus.mechanism.export import write_mjcf
+        from sarrus.export.mjcf.writer import write_mjcf
 
         write_mjcf(self, path, contacts, contact_radius)
 

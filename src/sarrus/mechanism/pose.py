@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sarrus.errors import ModelError
-from sarrus.numbers import real_array
+from sarrus.base.errors import ModelError
+from sarrus.base.numbers import real_array
 
 Array = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.description import Description

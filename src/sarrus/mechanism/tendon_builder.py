@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.pose import as_pose, scalar, vector

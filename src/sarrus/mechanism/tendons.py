@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import Pose
 
 WRAP_KINDS = ("sphere", "cylinder")
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import Pose
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose, vector
+from sarrus.mechanism.pose import Pose, vector
 from sarrus.mechanism.sensor import FRAME_KINDS
 
 SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")

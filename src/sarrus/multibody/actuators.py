@@ -17,7 +17,7 @@ from sarrus.mechanism.elements import Actuator
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.transmissions import TendonTransmission
 from sarrus.multibody.lengths import Length, Lengths
-from sarrus.multibody.numbers import varies
+from sarrus.multibody.scalars import varies
 
 # Values of scalar coordinates by name.
 Named = Mapping[str, ca.SX]

@@ -40,7 +40,7 @@ from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import JetFrames
-from sarrus.multibody.numbers import varies
+from sarrus.multibody.scalars import varies
 
 # Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
 _HALF_TURN = 2e-15

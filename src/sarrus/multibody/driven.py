@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
+from sarrus.equations.symbolic import holds_nan, stacked
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.pose import Pose
-from sarrus.symbolic import holds_nan, stacked
 
 
 @dataclass(frozen=True, eq=False)

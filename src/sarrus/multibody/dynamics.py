@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.multibody.kinematics import Motion, cross, skew
-from sarrus.multibody.numbers import as_casadi
+from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.tree import Tree
 
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
+from sarrus.equations.symbolic import holds_nan, stacked
 from sarrus.mechanism.elements import CoordinateSpring, Joint, SpringDamper, UserForce
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import Frames
-from sarrus.multibody.numbers import stacked_numbers, varies
 from sarrus.multibody.rotations import rotation_vector
-from sarrus.symbolic import holds_nan, stacked
+from sarrus.multibody.scalars import stacked_numbers, varies
 
 
 def power_conjugate(rate: ca.SX, v: ca.SX, force: ca.SX) -> ca.SX:

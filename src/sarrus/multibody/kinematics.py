@@ -13,9 +13,9 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 from sarrus.multibody.jet import Jet, constant
-from sarrus.multibody.numbers import Numbers, as_casadi, place
+from sarrus.multibody.scalars import Numbers, as_casadi, place
 from sarrus.multibody.tree import GROUND, Node, Tree
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import casadi as ca
 
-from sarrus.equations import ContactRows, Equations
+from sarrus.equations.equations import ContactRows, Equations
 from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
@@ -21,8 +21,8 @@ from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_ene
 from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
 from sarrus.multibody.lengths import Lengths, coupled_lengths, spring_length
-from sarrus.multibody.numbers import varies
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
+from sarrus.multibody.scalars import varies
 from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import Tree, build_tree
 

@@ -14,11 +14,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from sarrus.errors import ArgumentError
+from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.entries import Entries, Entry, Place
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
-from sarrus.multibody.numbers import DrivenPose, is_driven
+from sarrus.multibody.scalars import DrivenPose, is_driven
 
 # What drives what: one number by name, or several, each alone or with its factor.
 Targets = Mapping[str, str | Sequence[str | tuple[str, float]]]

@@ -20,7 +20,7 @@ from typing import TypeVar
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import cross, forward_kinematics, skew
 from sarrus.multibody.tree import GROUND, RigidPart, Tree

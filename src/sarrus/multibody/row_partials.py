@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from sarrus.equations import Equations
+from sarrus.base.arrays import Array
+from sarrus.equations.equations import Equations
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import cross
 from sarrus.multibody.model import constraint_rows
-from sarrus.multibody.numbers import place
 from sarrus.multibody.partials import Changes, TreeDerivatives, TreePartials
+from sarrus.multibody.scalars import place
 from sarrus.multibody.switches import Switches
 from sarrus.multibody.tree import GROUND, Tree
 

@@ -12,11 +12,13 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from sarrus.equations import Equations
+from sarrus.base.arrays import Array
+from sarrus.equations.equations import Equations
+from sarrus.equations.symbolic import stacked
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.elements import WORLD, Actuator, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sensor import Sensor
 from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
 from sarrus.multibody import actuators, forces
@@ -24,10 +26,9 @@ from sarrus.multibody.closures import closure_residual, contact_residual, coordi
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import Frames, Motion, accelerated, cross, forward_kinematics
 from sarrus.multibody.lengths import Lengths, coupled_lengths, spring_length
-from sarrus.multibody.numbers import Numbers, as_casadi, varies
 from sarrus.multibody.rotations import conjugate, product, world_quaternion
+from sarrus.multibody.scalars import Numbers, as_casadi, varies
 from sarrus.multibody.tree import Tree
-from sarrus.symbolic import stacked
 
 
 def sensor_values(mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 

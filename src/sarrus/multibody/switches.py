@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import casadi as ca
 
-from sarrus.equations import activity_parameter, anchor_parameter, stick_parameter
-from sarrus.errors import ModelError
+from sarrus.base.errors import ModelError
+from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.multibody.jet import Jet
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD, Body, Joint
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose
+from sarrus.mechanism.pose import Pose
 from sarrus.multibody.driven import DrivenFrame, driven_frame
-from sarrus.multibody.numbers import AnyPose, Numbers, as_casadi, compose, is_driven, place
+from sarrus.multibody.scalars import AnyPose, Numbers, as_casadi, compose, is_driven, place
 
 GROUND = -1
 

@@ -5,7 +5,7 @@ Rows      `bounds`, `friction_cone`, `quadratic_constraint`, put together by `st
 """
 
 from sarrus.optimize.cone_program import ConeProgram, ConeSolution, solve_cone_program
-from sarrus.optimize.rows import ConeRows, bounds, friction_cone, quadratic_constraint, stack
+from sarrus.optimize.cone_rows import ConeRows, bounds, friction_cone, quadratic_constraint, stack
 
 __all__ = [
     "ConeProgram",

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, SolveError
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels.c_function import cone_program
-from sarrus.mechanism.pose import Array
-from sarrus.numbers import real_array
-from sarrus.solves import read_only
-from sarrus.status import Status
 
 # Relative gap and residuals that the iterations aim at, and those that are accepted where rounding ends them.
 TARGET, ACCEPTED = 1e-13, 1e-8

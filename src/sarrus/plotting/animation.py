@@ -10,20 +10,20 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from sarrus.errors import ArgumentError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.files.whole import beside, checked_path
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
-from sarrus.plotting.contacts import contact_marks, draw_contacts, move_contacts
-from sarrus.plotting.projection import choose_view
+from sarrus.plotting.contact_drawing import contact_marks, draw_contacts, move_contacts
+from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
 from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
 from sarrus.plotting.style import FAINT, INK
 
 if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
     from sarrus.linear.linear_system import LinearSystem
-    from sarrus.system import System
-    from sarrus.trajectory import Trajectory
+    from sarrus.simulation.trajectory import Trajectory
 
 _DPI = 90
 _TAIL_SECONDS = 0.5  # of film

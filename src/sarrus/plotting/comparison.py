@@ -15,8 +15,8 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_fi
 from sarrus.plotting.text import legend, literal, title
 
 if TYPE_CHECKING:
-    from sarrus.comparison import Comparison
-    from sarrus.trajectory import Array, Trajectory
+    from sarrus.simulation.trajectory import Array, Trajectory
+    from sarrus.studies.comparison import Comparison
 
 INTERVALS = 200  # of time, of which each shows its largest value: lines instead of bands
 MEMORY = 8  # intervals for which a residual holds its largest value, against the noise of rounding

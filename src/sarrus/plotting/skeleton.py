@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.errors import ArgumentError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.elements import WORLD, Joint
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
 from sarrus.mechanism.tendons import segments
 
 if TYPE_CHECKING:
-    from sarrus.system import System
-    from sarrus.trajectory import Trajectory
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.trajectory import Trajectory
 
 _SAME = 1e-9  # points of one body closer than this are one [m]
 

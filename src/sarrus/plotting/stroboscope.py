@@ -12,16 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
-from sarrus.plotting.contacts import contact_marks, draw_contacts
-from sarrus.plotting.projection import View, choose_view
+from sarrus.base.errors import ArgumentError
+from sarrus.plotting.contact_drawing import contact_marks, draw_contacts
+from sarrus.plotting.picture_plane import View, choose_view
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_system
 from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
 from sarrus.plotting.text import literal, title
 
 if TYPE_CHECKING:
-    from sarrus.system import System
-    from sarrus.trajectory import Array, Trajectory
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.trajectory import Array, Trajectory
 
 _TRACE_SAMPLES = 1200
 _LONG_SIDE = 7.0  # of the drawing [inch]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
-from sarrus.printable import printable
+from sarrus.base.printable import printable
 
 _MOST = 200  # signs of a name that are drawn
 

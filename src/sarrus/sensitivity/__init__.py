@@ -4,8 +4,13 @@ Parameters are those in ``system.parameters``: names that a `sarrus.System` was 
 one's own equations.
 """
 
-from sarrus.sensitivity.motion import MotionSensitivity, motion
-from sarrus.sensitivity.rest import EigenvalueSensitivity, EquilibriumSensitivity, eigenvalues, equilibrium
+from sarrus.sensitivity.equilibrium_derivatives import (
+    EigenvalueSensitivity,
+    EquilibriumSensitivity,
+    eigenvalues,
+    equilibrium,
+)
+from sarrus.sensitivity.motion_derivatives import MotionSensitivity, motion
 from sarrus.sensitivity.step import StepDerivatives, step_derivatives
 
 __all__ = [

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from sarrus.errors import SolveError
-from sarrus.inertia import is_definite
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.inertia import is_definite
+from sarrus.dynamics.quaternions import normalize
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
-from sarrus.mechanism.pose import Array
-from sarrus.quaternions import normalize
 from sarrus.sensitivity.rows import RankedRows
 from sarrus.sensitivity.terms import Columns, RowTerms, Terms, row_terms, terms
-from sarrus.status import Status
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

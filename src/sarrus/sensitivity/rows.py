@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus import dense
-from sarrus.dense import product
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
+from sarrus.linalg import dense
+from sarrus.linalg.dense import product
 
 
 class RankedRows:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError
 from sarrus.linear.outputs import rate_name
 from sarrus.linear.taylor import on_constraints
-from sarrus.mechanism.pose import Array
 from sarrus.sensitivity.flow import Flow
 from sarrus.sensitivity.terms import chosen_parameters
-from sarrus.solves import read_only
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 def change_names(system: System) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from sarrus.errors import ArgumentError, unknown_name
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.linear.derivatives import bias_rows, residual_force
-from sarrus.mechanism.pose import Array
 
 if TYPE_CHECKING:
-    from sarrus.system import System
+    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True)

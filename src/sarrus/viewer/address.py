@@ -9,7 +9,7 @@ import os
 import socket
 from dataclasses import dataclass
 
-from sarrus.errors import ArgumentError, ViewerError
+from sarrus.base.errors import ArgumentError, ViewerError
 from sarrus.viewer.patience import within
 
 LOOPBACK = "127.0.0.1"

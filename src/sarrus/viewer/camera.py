@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array
-from sarrus.plotting.projection import View
+from sarrus.base.arrays import Array
+from sarrus.plotting.picture_plane import View
 
 FIELD = 0.55  # vertical field of view [rad]
 _MARGIN = 1.12

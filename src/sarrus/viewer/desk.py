@@ -14,7 +14,7 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, TypeVar
 
-from sarrus.errors import ViewerError
+from sarrus.base.errors import ViewerError
 from sarrus.viewer.patience import answer_with
 
 TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself

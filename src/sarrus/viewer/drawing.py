@@ -8,12 +8,13 @@ from itertools import product
 
 import numpy as np
 
-from sarrus.analysis.manifold import close, holonomic_jacobian, rank_cut, split
-from sarrus.errors import SarrusError
-from sarrus.mechanism.pose import Array, perpendicular_to, quaternion_of_rotation
-from sarrus.plotting.projection import View, choose_view
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.dynamics.manifold import close, holonomic_jacobian, rank_cut, split
+from sarrus.dynamics.system import System
+from sarrus.mechanism.pose import perpendicular_to, quaternion_of_rotation
+from sarrus.plotting.picture_plane import View, choose_view
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
-from sarrus.system import System
 from sarrus.viewer.meshes import along, join
 from sarrus.viewer.parts import Part, Parts, parts_of
 

@@ -10,18 +10,18 @@ from matplotlib import get_data_path
 from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
-from sarrus.errors import ArgumentError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.printable import printable
+from sarrus.dynamics.system import System
 from sarrus.files.whole import beside, checked_path
-from sarrus.mechanism.pose import Array
 from sarrus.plotting.animation import save_animation
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
-from sarrus.printable import printable
-from sarrus.system import System
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.drawing import Drawing, Poses
-from sarrus.viewer.forces import Forces, arrows, forces_of_run, metres_per_newton
+from sarrus.viewer.force_arrows import Forces, arrows, forces_of_run, metres_per_newton
 from sarrus.viewer.meshes import Mesh, along, capsule, cone, join, rod
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.puppet import SURE, UNSURE

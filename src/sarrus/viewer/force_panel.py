@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array
-from sarrus.trajectory import Trajectory
-from sarrus.viewer.forces import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
+from sarrus.base.arrays import Array
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.viewer.force_arrows import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.puppet import Arrows
 from sarrus.viewer.readout import small_print

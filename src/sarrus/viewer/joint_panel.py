@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.analysis.follow import Follower
-from sarrus.errors import SarrusError
-from sarrus.mechanism.pose import Array
-from sarrus.printable import printable
-from sarrus.units import coordinate_units
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.base.printable import printable
+from sarrus.dynamics.units import coordinate_units
 
 if TYPE_CHECKING:
     from sarrus.viewer.server import Viewer

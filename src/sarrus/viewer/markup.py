@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from sarrus.printable import printable
+from sarrus.base.printable import printable
 
 
 class Html(str):

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sarrus.mechanism.pose import Array, Pose, perpendicular_to
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import Pose, perpendicular_to
 
 Faces = NDArray[np.int64]
 

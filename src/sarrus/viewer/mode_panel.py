@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.analysis.equilibrium import equilibrium
-from sarrus.errors import SarrusError
+from sarrus.base.errors import SarrusError
 from sarrus.linear.linearize import linearize
 from sarrus.linear.mode_motion import ModeMotion, mode_motion
 from sarrus.viewer.markup import Pane

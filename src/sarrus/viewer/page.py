@@ -12,7 +12,7 @@ from sarrus.plotting.text import title
 from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.forces import forces_of_run, metres_per_newton
+from sarrus.viewer.force_arrows import forces_of_run, metres_per_newton
 from sarrus.viewer.markup import Html, element, html, lines
 from sarrus.viewer.parts import rgb
 from sarrus.viewer.puppet import Arrows, Puppet

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.base.arrays import Array
+from sarrus.formats.urdf.geometry import find_file
 from sarrus.mechanism.elements import WORLD, Body, Closure, Shape
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array, Pose
-from sarrus.mechanism.urdf_geometry import find_file
+from sarrus.mechanism.pose import Pose
 from sarrus.plotting.skeleton import Skeleton
 from sarrus.plotting.style import FAINT, INK, colour
 from sarrus.viewer import meshes

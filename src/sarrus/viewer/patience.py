@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-from sarrus.errors import ViewerError
+from sarrus.base.errors import ViewerError
 
 T = TypeVar("T")
 

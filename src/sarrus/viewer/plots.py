@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array
+from sarrus.base.arrays import Array
 from sarrus.plotting.style import FAINT, GRID, INK, colour
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.markup import Html, element
 
 WIDTH, HEIGHT = 420, 150

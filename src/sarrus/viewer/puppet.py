@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.base.printable import printable
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.plotting.style import FAINT, colour
-from sarrus.printable import printable
 from sarrus.viewer.drawing import Drawing, Poses
-from sarrus.viewer.forces import Forces, arrows
+from sarrus.viewer.force_arrows import Forces, arrows
 from sarrus.viewer.meshes import capsule
 from sarrus.viewer.parts import Rgb, rgb
 

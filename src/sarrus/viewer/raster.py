@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sarrus.base.arrays import Array
 from sarrus.kernels.dispatched import kept
-from sarrus.mechanism.pose import Array
 from sarrus.viewer.camera import Camera
 from sarrus.viewer.meshes import Faces
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sarrus.activity import active
-from sarrus.analysis.manifold import open_by, rank_cut, split
-from sarrus.mechanism.pose import Array
-from sarrus.status import Status
-from sarrus.system import System
-from sarrus.trajectory import Trajectory
-from sarrus.units import constraint_units
-from sarrus.viewer.forces import as_in_run
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.contacts.activity import active
+from sarrus.dynamics.manifold import open_by, rank_cut, split
+from sarrus.dynamics.system import System
+from sarrus.dynamics.units import constraint_units
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.viewer.force_arrows import as_in_run
 from sarrus.viewer.markup import Html, element
 
 _ROUNDING = 1e-12  # multipliers below this part of the largest one are zero

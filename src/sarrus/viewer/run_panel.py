@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sarrus.errors import SarrusError
-from sarrus.simulation import simulate
+from sarrus.base.errors import SarrusError
+from sarrus.simulation.simulate import simulate
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.readout import small_print
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import SarrusError
+from sarrus.base.errors import SarrusError
+from sarrus.dynamics.system import System
 from sarrus.plotting.style import colour
 from sarrus.plotting.text import title
-from sarrus.system import System
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.desk import Desk

@@ -10,7 +10,7 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
-from sarrus.errors import ArgumentError, ViewerError
+from sarrus.base.errors import ArgumentError, ViewerError
 from sarrus.viewer.address import Address
 from sarrus.viewer.gate import Gate
 from sarrus.viewer.patience import within

@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from sarrus.mechanism.pose import Array, perpendicular_to
+from sarrus.base.arrays import Array
+from sarrus.mechanism.pose import perpendicular_to
 from sarrus.plotting.style import GRID
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.meshes import Mesh, join, rectangle

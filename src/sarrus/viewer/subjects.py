@@ -9,12 +9,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.errors import ArgumentError, SarrusError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SarrusError
+from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Array
 from sarrus.plotting.skeleton import drawn_mechanism, drawn_system
-from sarrus.system import System
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 
 Viewable: TypeAlias = Mechanism | System | Trajectory
 _OPEN = 1e-9  # loops open by more than this are closed before they are shown [m, rad]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sarrus.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.markup import Html, Pane, element, html, lines
 
 if TYPE_CHECKING:

@@ -1,0 +1,14 @@
+"""Arrays of numbers: their type, and results that nobody writes to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def read_only(array: Array) -> Array:
+    """Return the array with its writeable flag cleared."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,28 @@
+"""Arrays of real numbers from what users give: text, complex parts and masked entries are no numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sarrus.base.errors import ArgumentError
+
+
+def real_array(value: ArrayLike) -> NDArray[np.float64]:
+    """Return a contiguous array of floats, the value itself if it is one; NaN and infinity are floats.
+
+    Raises `ArgumentError` for text, for entries with imaginary parts or a mask, and for what is no array. The caller
+    says which argument it is.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return np.ascontiguousarray(value) if value.ndim else value
+    if np.ma.is_masked(value):
+        raise ArgumentError(f"numbers are needed, got masked entries: {value!r}")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"{array.dtype}")
+        floats = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"real numbers are needed, got {value!r}") from error
+    return np.ascontiguousarray(floats) if floats.ndim else floats

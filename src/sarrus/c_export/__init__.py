@@ -1,5 +1,0 @@
-"""Systems and control laws as C99 source: the traced terms, and the kernels translated from their Python source."""
-
-from sarrus.c_export.export import CExport, export_c
-
-__all__ = ["CExport", "export_c"]

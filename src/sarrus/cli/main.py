@@ -1,0 +1,206 @@
+"""The command ``sarrus``: look at a model file, simulate it, draw the motion, export it, time it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sarrus.base.errors import SarrusError
+from sarrus.cli.bench import HELP as BENCH
+from sarrus.cli.bench import bench
+from sarrus.cli.compare import HELP as COMPARE
+from sarrus.cli.compare import compare
+from sarrus.cli.export import app as export
+from sarrus.cli.options import (
+    PICTURES,
+    Absolute,
+    Assemble,
+    Coordinates,
+    Duration,
+    Floating,
+    Keyframe,
+    Lenient,
+    Loops,
+    Method,
+    Model,
+    Relative,
+    Stabilization,
+    Step,
+    Velocities,
+    method_name,
+)
+from sarrus.cli.study import HELP as SWEEP
+from sarrus.cli.study import sweep
+from sarrus.cli.view import HELP as VIEW
+from sarrus.cli.view import view
+
+if TYPE_CHECKING:
+    from sarrus.simulation.trajectory import Trajectory
+
+# Bad command lines raise this class of typer's, wherever the installed version keeps it.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Dynamics of constrained mechanical systems: loops, redundancy, singular configurations.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sarrus import __version__
+
+        typer.echo(f"sarrus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def info(
+    model: Model, loops: Loops = None, lenient: Lenient = False, floating_base: Floating = False
+) -> None:
+    """Show bodies, joints, closures, degrees of freedom, redundant rows and the import report of a model."""
+    from sarrus.cli.tables import print_info
+    from sarrus.dynamics.system import System
+    from sarrus.formats.load import load
+
+    print_info(
+        System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base)),
+        model,
+    )
+
+
+@app.command(
+    help="Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. "
+    "Velocities that are not given follow from the closures. With --assemble, coordinates given with --set "
+    "keep their values if the loops can close so."
+)
+def simulate(
+    model: Model,
+    duration: Duration = 5.0,
+    dt: Step = None,
+    method: Method = None,
+    rtol: Relative = None,
+    atol: Absolute = None,
+    stabilization: Stabilization = "projection",
+    keyframe: Keyframe = None,
+    set_: Coordinates = None,
+    velocity: Velocities = None,
+    assemble: Assemble = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the trajectory, NetCDF.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Save the trajectory as a table.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot coordinates, energy, closure, condition.")] = None,
+    draw: Annotated[Path | None, typer.Option(help="Stroboscopic drawing.")] = None,
+    animate: Annotated[Path | None, typer.Option(help="Animated GIF.")] = None,
+    loops: Loops = None,
+    lenient: Lenient = False,
+    floating_base: Floating = False,
+) -> None:
+    import sarrus
+    from sarrus.base import interrupts
+    from sarrus.cli.state import initial_state
+    from sarrus.cli.tables import print_run
+    from sarrus.kernels.c_function import prefetch
+
+    outputs: list[tuple[Path, tuple[str, ...], Callable[[Trajectory, Path], Any]]] = [
+        (path, suffixes, write)
+        for path, suffixes, write in (
+            (output, (".nc",), sarrus.Trajectory.save),
+            (csv, (".csv",), sarrus.Trajectory.to_csv),
+            (plot, PICTURES, sarrus.Trajectory.plot),
+            (draw, PICTURES, sarrus.Trajectory.draw),
+            (animate, (".gif",), sarrus.Trajectory.animate),
+        )
+        if path is not None
+    ]
+    _check_outputs(outputs)
+    mechanism = sarrus.load(
+        model, loops=loops, strict=False if lenient else None, floating_base=floating_base
+    )
+    prefetch()
+    system = sarrus.System(mechanism)
+    start = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
+    failed = False
+    written = []
+    with interrupts.held():
+        trajectory = sarrus.simulate(
+            system,
+            start.q,
+            start.v,
+            t0=start.t,
+            control=start.control,
+            duration=duration,
+            dt=dt,
+            method=method_name(method),
+            rtol=rtol,
+            atol=atol,
+            stabilization=stabilization,
+            throw=False,
+        )
+        for path, _, write in outputs:
+            try:
+                write(trajectory, path)
+                written.append(path)
+            except (SarrusError, OSError) as error:
+                _complain(error)
+                failed = True
+    print_run(trajectory, start.remarks, written)
+    if failed:
+        raise typer.Exit(2)
+    if not trajectory.status.ok:
+        _complain(f"{trajectory.status}: {trajectory.message}")
+    if not trajectory.status.complete:
+        raise typer.Exit(1)
+
+
+app.command(help=COMPARE)(compare)
+app.command(help=BENCH)(bench)
+app.add_typer(export, name="export")
+app.command(help=VIEW)(view)
+app.command(help=SWEEP)(sweep)
+
+
+def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:
+    """Find out before a long run, not after it, that a result could not be written."""
+    from sarrus.files.whole import checked_path
+
+    for path, suffixes, _ in outputs:
+        checked_path(path, suffixes, "output file")
+
+
+def _complain(error: Exception | str) -> None:
+    """Print one line on stderr."""
+    print("sarrus: " + " ".join(str(error).split()), file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0 done, 1 the run ended badly, 2 bad input."""
+    try:
+        return app(args=arguments, standalone_mode=False, prog_name="sarrus") or 0
+    except UsageError as error:
+        _complain(error.format_message())
+    except (SarrusError, OSError) as error:
+        _complain(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

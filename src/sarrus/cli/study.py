@@ -1,0 +1,109 @@
+"""The command ``sarrus sweep``: a study from a TOML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from rich.table import Table
+
+HELP = (
+    "Do the runs of a study, a TOML file (docs/sweep.md describes it), and print how they went. Finished chunks are "
+    "kept in the store: the same command goes on where the last one was stopped. Exit code 1 where no run reached the "
+    "end."
+)
+
+
+def sweep(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the result, NetCDF.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Folder for finished chunks and the result, instead of the study's.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Number of threads; default: one per processor.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the dask cluster of this scheduler.")
+    ] = None,
+) -> None:
+    """Run the command; `HELP` describes it."""
+    import sarrus
+    from sarrus.base import interrupts
+    from sarrus.base.errors import ArgumentError
+    from sarrus.cli.tables import console
+    from sarrus.files.whole import checked_path
+    from sarrus.studies.dataset import save
+    from sarrus.studies.study_file import read_study
+
+    if output is not None:
+        checked_path(output, (".nc",), "output file")
+    read = read_study(study)
+    folder = store or read.store
+    if folder is None and output is None:
+        raise ArgumentError(
+            f"{study}: there is no place for the result: give the key 'store', or --output", element="store"
+        )
+    client = _client(scheduler)
+    began = perf_counter()
+    places = [folder / "result.nc"] if folder is not None else []
+    with interrupts.held():
+        try:
+            result = sarrus.sweep(read.system, **read.arguments, store=folder, threads=threads, client=client)
+        except ArgumentError as error:
+            raise ArgumentError(f"{study}: {error}", element=error.element, valid=error.valid) from error
+        finally:
+            if client is not None:
+                client.close()
+        out = console()
+        out.print(_summary(result, perf_counter() - began))
+        if output is not None:
+            save(result, output)
+            places.append(output)
+    for place in places:
+        out.print(f"written  {place}", markup=False, soft_wrap=True)
+    if not (result.status == "OK").any():
+        raise typer.Exit(1)
+
+
+def _client(address: str | None) -> Any:
+    if address is None:
+        return None
+    from sarrus.base.errors import ArgumentError
+
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ArgumentError(
+            "--scheduler needs dask: pip install sarrus[sweep]", element="scheduler"
+        ) from error
+    return Client(address)
+
+
+def _summary(result: xr.Dataset, seconds: float) -> Table:
+    """Return axes, runs by status, time and throughput as a two-column table."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_row("[bold]system[/]", f"[bold]{escape(result.attrs['name'])}[/]")
+    names, counts = np.unique(result.status.values, return_counts=True)
+    runs = int(counts.sum())
+    shape = result.status.dims
+    if shape == ("run",):
+        axes = [str(name) for name in result.coords if result[name].dims == ("run",) and name != "run"]
+        table.add_row("samples of", escape(", ".join(axes)))
+    else:
+        table.add_row("grid", escape(" × ".join(f"{name} ({result.sizes[name]})" for name in shape)))
+    table.add_row("runs", f"{runs}")
+    for name, count in zip(names, counts):
+        colour = "green" if name == "OK" else "red"
+        table.add_row(f"  [{colour}]{name}[/]", f"{count}")
+    table.add_row("time", f"{seconds:.3g} s, {runs / seconds:,.0f} runs per second")
+    return table

@@ -1,0 +1,203 @@
+"""What the command line prints: tables of a model and of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sarrus.analysis.mobility import mobility
+from sarrus.base.status import Status
+from sarrus.mechanism.elements import Joint
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.report import Outcome
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.trajectory import Trajectory
+
+_PIPE_WIDTH = 120  # columns where stdout is no terminal
+
+
+def console() -> Console:
+    """Return a console on stdout that does not break lines early in a pipe."""
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, highlight=False)
+
+
+def print_run(trajectory: Trajectory, remarks: Sequence[str], written: Sequence[Path]) -> None:
+    """Print the short table of a run: steps, speed, energy, closure, passages, status, files."""
+    out = console()
+    out.print(run_table(trajectory))
+    for line in remarks:
+        out.print(f"[dim]note[/]     {escape(line)}")
+    for crossing in trajectory.limit_crossings:
+        out.print(f"[yellow]limit[/]    {escape(str(crossing))}")
+    for path in written:
+        out.print(f"[dim]written[/]  {escape(str(path))}", soft_wrap=True)
+
+
+def run_table(trajectory: Trajectory) -> Table:
+    """Return the figures of a run as a two-column table."""
+    table = Table.grid(padding=(0, 2))
+    steps = f"{trajectory.steps}" + (f" ({trajectory.rejected} rejected)" if trajectory.rejected else "")
+    rate = trajectory.steps / trajectory.wall_seconds if trajectory.wall_seconds > 0 else float("nan")
+    table.add_row("[bold]system[/]", f"[bold]{escape(trajectory.name)}[/]")
+    table.add_row("time", f"{trajectory.duration:.6g} s in {trajectory.wall_seconds:.3g} s")
+    table.add_row("steps", f"{steps}, {rate:,.0f} per second")
+    conserved = trajectory.system is None or trajectory.system.equations.conservative
+    table.add_row("energy drift" if conserved else "energy change", f"{trajectory.energy_drift:.3g} J")
+    if trajectory.constraint_names:
+        table.add_row("closure residual", f"{np.max(trajectory.residual, initial=0.0):.3g}")
+        table.add_row("passages", _passages(trajectory))
+    if trajectory.determined_until < np.inf:
+        table.add_row(
+            "determined", f"[yellow]until {trajectory.determined_until:.4g} s[/]: then rounding decides"
+        )
+    colour = "green" if trajectory.status.ok else "red"
+    table.add_row("status", f"[{colour}]{trajectory.status}[/]")
+    return table
+
+
+def _passages(trajectory: Trajectory, most: int = 8) -> str:
+    times = [f"{passage.time:.3f}" for passage in trajectory.passages]
+    if not times:
+        return "none"
+    more = f" and {len(times) - most} more" if len(times) > most else ""
+    return f"{len(times)} singular, at {', '.join(times[:most])} s{more}"
+
+
+def print_info(system: System, path: Path) -> None:
+    """Print bodies, joints, closures, contacts, mobility at the reference pose, and the import report."""
+    out = console()
+    mechanism = system.mechanism
+    assert mechanism is not None
+    out.print(f"[bold]{escape(mechanism.name)}[/]  [dim]{escape(str(path))}[/]", soft_wrap=True)
+    tables = [_bodies(mechanism), _joints(mechanism)]
+    if mechanism.closures or mechanism.couplings:
+        tables.append(_closures(mechanism))
+    if mechanism.contacts:
+        tables.append(_contacts(mechanism))
+    for table in (*tables, _mobility(system)):
+        out.print()
+        out.print(table)
+    out.print()
+    if mechanism.actuators:
+        out.print(f"actuators  {escape(', '.join(mechanism.actuators))}")
+    if mechanism.sensors:
+        out.print(f"sensors    {escape(', '.join(mechanism.sensors))}")
+    if mechanism.keyframes:
+        out.print(f"keyframes  {escape(', '.join(mechanism.keyframes))}")
+    out.print(f"[bold]import[/]  {escape(mechanism.report.headline())}")
+    for entry in mechanism.report:
+        if entry.outcome is not Outcome.ACTS or entry.reason:
+            out.print(f"  {escape(str(entry))}", soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(escape(column))
+    return table
+
+
+def _bodies(mechanism: Mechanism) -> Table:
+    table = _table("body", "parent", "mass [kg]")
+    for body in mechanism.bodies.values():
+        table.add_row(escape(body.name), escape(body.parent), f"{body.mass:.6g}")
+    return table
+
+
+def _joints(mechanism: Mechanism) -> Table:
+    table = _table("joint", "kind", "between", "limits")
+    for body in mechanism.bodies.values():
+        for joint in body.joints:
+            table.add_row(
+                escape(joint.name), joint.kind, escape(f"{body.parent}, {body.name}"), _limits(joint)
+            )
+    return table
+
+
+def _limits(joint: Joint) -> str:
+    return ", ".join(
+        "free" if limit is None else f"{limit[0]:.4g} … {limit[1]:.4g}" for limit in joint.limits
+    )
+
+
+def _closures(mechanism: Mechanism) -> Table:
+    table = _table("closure", "kind", "between", "rows")
+    for closure in mechanism.closures.values():
+        between = escape(f"{closure.body1}, {closure.body2}")
+        table.add_row(escape(closure.name), closure.kind, between, str(len(closure.row_names)))
+    for coupling in mechanism.couplings.values():
+        between = escape(", ".join(term.coordinate for term in coupling.terms))
+        table.add_row(escape(coupling.name), "coupling", between, str(len(coupling.row_names)))
+    return table
+
+
+def _contacts(mechanism: Mechanism) -> Table:
+    table = _table("contact", "body", "point [m]", "on", "friction coefficient", "patch")
+    patch_of = {name: patch.name for patch in mechanism.patches.values() for name in patch.contacts}
+    for contact in mechanism.contacts.values():
+        coefficient = contact.friction_coefficient
+        sticks = "sticks" if contact.friction == "stick" else contact.friction
+        table.add_row(
+            escape(contact.name),
+            escape(contact.body),
+            ", ".join(f"{x:.4g}" for x in contact.point),
+            escape(contact.ground),
+            sticks if coefficient is None else f"{coefficient:.4g}",
+            escape(patch_of.get(contact.name, "")),
+        )
+    return table
+
+
+def _mobility(system: System) -> Table:
+    """Return what moves at the reference pose with its loops closed."""
+    closed = system.assemble(system.neutral(), throw=False)
+    table = Table.grid(padding=(0, 2))
+    table.add_row("[bold]mobility[/]", "at the reference pose, loops closed")
+    table.add_row("coordinates", f"{system.nq}, velocities {system.nv}, controls {system.nu}")
+    if closed.status is Status.NOT_CLOSED:
+        table.add_row("rows", f"{system.nc}")
+        table.add_row("closure residual", f"{closed.residual:.3g}")
+        table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
+        return table
+    here = mobility(system, closed.q)
+    table.add_row("rows", f"{system.nc} of rank {here.rank}")
+    driven = int(np.linalg.matrix_rank(here.motions.T @ system.actuation_matrix(here.q))) if system.nu else 0
+    passive = f", of which the actuators drive {driven}" if 0 < driven < here.dof else ""
+    table.add_row("degrees of freedom", f"{here.dof}{passive}")
+    if 0 < here.dof < system.nv:
+        table.add_row("independent", escape(", ".join(here.independent)))
+    if system.nc:
+        table.add_row("redundant rows", escape(_by_closure(system, here.redundant)) or "none")
+        table.add_row("closure residual", f"{here.residual:.3g}")
+    for k, motion in enumerate(here.idle):
+        table.add_row("idle" if k == 0 else "", escape(str(motion)))
+    if here.shaky:
+        table.add_row("[yellow]shaky[/]", f"{here.finite_dof} of them finite, the others infinitesimal")
+    if here.status in (Status.SINGULAR, Status.RIGID):
+        nearby = f"rank {here.generic_rank} nearby, where {here.generic_dof} of them remain"
+        lost = f"; dependent here: {', '.join(here.singular_closures)}" if here.singular_closures else ""
+        table.add_row(f"[yellow]{here.status.name.lower()}[/]", escape(nearby + lost))
+        for k, text in enumerate(here.branch_descriptions):
+            table.add_row("branches" if k == 0 else "", escape(text))
+        if not here.branches:
+            table.add_row("branches", "none: nothing can move on from here")
+    return table
+
+
+def _by_closure(system: System, names: Sequence[str]) -> str:
+    """Return row names, and "all of" a closure where they are all its rows."""
+    out = []
+    for closure, part in system.closure_rows.items():
+        rows = system.constraint_names[part]
+        own = [name for name in rows if name in names]
+        out += [f"all of {closure}"] if len(own) == len(rows) > 1 else own
+    return ", ".join(out)

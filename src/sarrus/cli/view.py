@@ -1,0 +1,106 @@
+"""The command ``sarrus view``: a model or a saved run in the browser, or as pages, pictures and films."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sarrus.cli.options import Assemble, Coordinates, Floating, Keyframe, Lenient, Loops
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.trajectory import Trajectory
+
+HELP = (
+    "Show a model, or runs that were saved with --output, in the browser. With --html, --png, --gif or --mp4 write "
+    "files instead, without a display. Needs the extra: pip install 'sarrus\\[view]'."
+)
+
+
+def view(
+    what: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL|RUN.nc...", help="Model file, or saved runs to lay over each other."),
+    ],
+    keyframe: Keyframe = None,
+    set_: Coordinates = None,
+    assemble: Assemble = False,
+    host: Annotated[
+        str, typer.Option(help="Address to serve at; 0.0.0.0 for the whole network.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to serve at; the next free one if it is taken.")] = 8080,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Serve, but open no browser.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write a stand-alone page.")] = None,
+    png: Annotated[Path | None, typer.Option(help="Write a picture.")] = None,
+    gif: Annotated[Path | None, typer.Option(help="Write an animated GIF of a run.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="Write a film of a run.")] = None,
+    time: Annotated[float | None, typer.Option(help="Time of the picture, in seconds.")] = None,
+    fps: Annotated[float, typer.Option(help="Pictures per second of film.")] = 25.0,
+    speed: Annotated[float, typer.Option(help="Seconds of motion per second of film.")] = 1.0,
+    forces: Annotated[
+        bool, typer.Option("--forces", help="Draw closure and contact forces in files.")
+    ] = False,
+    loops: Loops = None,
+    lenient: Lenient = False,
+    floating_base: Floating = False,
+) -> None:
+    """Run the command; `HELP` describes it."""
+    from sarrus.cli.tables import console
+    from sarrus.files.whole import checked_path
+    from sarrus.viewer.film import render
+
+    files = [(html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4")]
+    wanted = [checked_path(path, (suffix,), "output file") for path, suffix in files if path is not None]
+    shown, start = _shown(what, keyframe, set_ or [], assemble, loops, lenient, floating_base)
+    for path in wanted:
+        render(
+            shown,
+            path,
+            t=time if path.suffix == ".png" else None,
+            fps=fps,
+            speed=speed,
+            forces=forces,
+            **start,
+        )
+        console().print(f"written  {path}", markup=False, soft_wrap=True)
+    if wanted:
+        return
+    from sarrus.viewer.server import view as open_viewer
+
+    viewer = open_viewer(shown, host=host, port=port, open_browser=not no_browser, **start)
+    console().print(f"viewer   {viewer.url}  (Ctrl-C ends it)", markup=False, soft_wrap=True)
+    viewer.wait()
+
+
+def _shown(
+    what: list[Path],
+    keyframe: str | None,
+    coordinates: list[str],
+    assemble: bool,
+    loops: Path | None,
+    lenient: bool,
+    floating_base: bool,
+) -> tuple[System | dict[str, Trajectory], dict[str, Any]]:
+    """Return what to show, and the keyword of where it begins."""
+    import sarrus
+    from sarrus.base.errors import ArgumentError
+    from sarrus.cli.state import initial_state
+
+    if all(path.suffix.lower() == ".nc" for path in what):
+        runs = {path.stem if len(what) > 1 else "run": sarrus.Trajectory.load(path) for path in what}
+        if len(runs) < len(what):
+            raise ArgumentError(
+                "runs that are laid over each other need files of different names", element="what"
+            )
+        return runs, {}
+    if len(what) > 1:
+        raise ArgumentError("give one model file, or several .nc files of runs", element=str(what[1]))
+    mechanism = sarrus.load(
+        what[0], loops=loops, strict=False if lenient else None, floating_base=floating_base
+    )
+    system = sarrus.System(mechanism)
+    if keyframe is None and not coordinates and not assemble:
+        return system, {}
+    return system, {"q": initial_state(system, keyframe, coordinates, [], assemble).q}

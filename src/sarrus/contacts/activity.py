@@ -1,0 +1,155 @@
+"""Constraints that come and go: which ones hold now, how far contacts are open, and switching them.
+
+A closure or coupling added with ``active=`` and every contact has the parameter "active.NAME" in
+``system.parameters``: 1 where it holds, 0 where it does not. Sizes never change; the rows of a constraint that is off
+are zero rows, with zero multipliers. What is redundant changes with them, and every solve finds it anew.
+
+Contacts that stick and couplings hold what was there when they were closed: the parameters "anchor.ROW", which
+`switch_on` sets. Other closures must be closed when they are switched on. "stick.NAME" = 0 lets a closed contact slide
+without friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import casadi as ca
+from numpy.typing import ArrayLike
+
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+# Farther apart than this [characteristic lengths, rad], a constraint cannot be switched on.
+TOUCHING = 1e-5
+
+
+def active(system: System) -> dict[str, bool]:
+    """Return which of the constraints that come and go hold now, by name, in the order of their rows."""
+    parameters = {name: activity_parameter(name) for name in system.closure_rows}
+    return {n: system.parameters[p] != 0.0 for n, p in parameters.items() if p in system.parameters}
+
+
+def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0) -> None:
+    """Let the named constraints hold from now on, at the configuration q; contacts stick if they can.
+
+    Contacts that stick and couplings are anchored at q if they were off or sliding; what holds already stays as it is.
+    The velocity is left alone: `sarrus.contacts.impacts.impact` says what it becomes.
+
+    Raises `ArgumentError` for names of constraints that always hold or do not exist, and where one is open at q by
+    more than 1e-5 rad or characteristic lengths, with its name and the gap; then nothing is switched.
+    """
+    new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
+    trial = system.private()
+    _hold(trial, new)
+    residual = trial.constraint_residual(q, t)
+    rows = system.closure_rows
+    anchors = {}
+    for name in new:
+        for j in range(rows[name].start, rows[name].stop):
+            anchor = anchor_parameter(system.constraint_names[j])
+            if anchor in system.parameters:
+                anchors[anchor] = system.parameters[anchor] + residual[j]
+            elif abs(residual[j]) * system.characteristic.rows[j] > TOUCHING:
+                raise ArgumentError(
+                    f"{system.name}: {name!r} cannot be switched on, it is open by {abs(residual[j]):.3g} in row "
+                    f"{system.constraint_names[j]!r}",
+                    element=name,
+                )
+    for parameter, value in anchors.items():
+        system.parameters[parameter] = value
+    _hold(system, new)
+
+
+def switch_off(system: System, names: Iterable[str]) -> None:
+    """Let the named constraints hold no longer; `ArgumentError` names one that always holds or does not exist."""
+    for name in _checked(system, names):
+        system.parameters[activity_parameter(name)] = 0.0
+
+
+def sliding(system: System, name: str) -> bool:
+    """Tell whether a contact that could stick slides without friction while it is closed."""
+    return system.parameters.get(stick_parameter(name)) == 0.0
+
+
+def gaps(system: System, q: ArrayLike, t: float = 0.0) -> dict[str, float]:
+    """Return how far each contact is open [m], negative where its point is below the plane; on or off."""
+    return _measured(system, "gap", q, None, t)
+
+
+def gap_rates(system: System, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, float]:
+    """Return how fast each gap opens [m/s], negative where the point approaches its plane; on or off."""
+    return _measured(system, "rate", q, v, t)
+
+
+def contact_names(system: System) -> tuple[str, ...]:
+    """Return the names of the contacts in the order of their rows."""
+    return tuple(contact.name for contact in system.equations.contacts)
+
+
+def gap_expressions(system: System) -> tuple[ca.SX, ca.SX]:
+    """Return the gaps and their rates as columns over the symbols of the equations, whatever is on or off."""
+    e = system.equations
+    switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(activity_parameter(""))]
+    rows = [contact.normal for contact in e.contacts]
+    both = ca.horzcat(e.position_residual[rows], e.velocity_residual[rows])
+    gap, rate = ca.horzsplit(ca.substitute(both, e.p[switches], ca.SX.ones(len(switches))))
+    return gap, rate
+
+
+@contextmanager
+def unchanged(system: System) -> Iterator[None]:
+    """Put back the parameters at the end, whatever happened to them.
+
+    Threads that share the system see what happens meanwhile: `System.private` is what they do not see.
+    """
+    before = dict(system.parameters)
+    try:
+        yield
+    finally:
+        restore(system, before)
+
+
+def restore(system: System, parameters: Mapping[str, float]) -> None:
+    """Assign parameters that were kept."""
+    system.parameters.update(parameters)
+
+
+def _hold(system: System, names: Iterable[str]) -> None:
+    for name in names:
+        for parameter in (activity_parameter(name), stick_parameter(name)):
+            if parameter in system.parameters:
+                system.parameters[parameter] = 1.0
+
+
+def _measured(system: System, what: str, q: ArrayLike, v: ArrayLike | None, t: float) -> dict[str, float]:
+    if not system.equations.contacts:
+        return {}
+    native = system.compiled.named("gaps", lambda: dict(zip(("gap", "rate"), gap_expressions(system))))
+    flat = native(system.pack(q, v, None, t))
+    return dict(zip(contact_names(system), flat[native.outputs[what][0]].tolist()))
+
+
+def _checked(system: System, names: Iterable[str]) -> list[str]:
+    if isinstance(names, str):
+        raise ArgumentError(f"{system.name}: names must be a sequence, such as [{names!r}]", element="names")
+    valid, checked = tuple(active(system)), list(dict.fromkeys(names))
+    for name in checked:
+        if name in system.closure_rows and name not in valid:
+            raise ArgumentError(
+                f"{system.name}: {name!r} always holds; add it with active=True or False to switch it. "
+                f"Those that come and go: {', '.join(map(repr, valid)) or 'none'}",
+                element=name,
+                valid=valid,
+            )
+        if name not in valid:
+            raise ArgumentError(
+                f"{system.name}: " + unknown_name("constraint that comes and goes", name, valid),
+                element=name,
+                valid=valid,
+            )
+    return checked

@@ -1,0 +1,151 @@
+"""References for control: functions of time, of floats as of CasADi symbols, with as many derivatives as they promise.
+
+Each returns a function of t that gives a column. Laws differentiate it themselves; `sample` gives numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import factorial
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import make_interp_spline
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
+
+Path = Callable[[Any], Any]
+
+
+def hold(value: ArrayLike) -> Path:
+    """Stay at a value."""
+    column = ca.DM(_vector(value, "value"))
+    return lambda t: column + 0 * t
+
+
+def minimum_jerk(start: ArrayLike, end: ArrayLike, duration: float, t0: float = 0.0) -> Path:
+    """Go from start to end in ``duration`` seconds from t0 on, at rest before and after.
+
+    x = x₀ + (x₁ − x₀)(10 s³ − 15 s⁴ + 6 s⁵) (Flash and Hogan 1985); twice continuously differentiable.
+    """
+    a, b = _vector(start, "start"), _vector(end, "end")
+    _same_length(a, b)
+    duration, t0 = _number(duration, "duration"), _number(t0, "t0")
+    if not duration > 0.0:
+        raise ArgumentError(f"duration must be positive [s], got {duration!r}", element="duration")
+
+    def path(t: Any) -> Any:
+        s = ca.fmin(ca.fmax((t - t0) / duration, 0.0), 1.0)
+        return ca.DM(a) + ca.DM(b - a) * (s**3 * (10.0 + s * (-15.0 + 6.0 * s)))
+
+    return path
+
+
+def via_points(times: Sequence[float], points: ArrayLike) -> Path:
+    """Go through points (one row each) at increasing times: a spline of degree five, at rest at both ends.
+
+    Four times continuously differentiable between the ends; before and after, the path stays where it begins and ends.
+    """
+    knots, rows = _array(times, "times"), _array(points, "points")
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if knots.ndim != 1 or len(knots) < 2 or rows.ndim != 2 or len(rows) != len(knots):
+        raise ArgumentError(
+            f"via_points needs as many times as rows of points, at least two; got {knots.shape} and {rows.shape}",
+            element="points",
+        )
+    if not np.all(np.diff(knots) > 0.0):
+        raise ArgumentError(f"via_points needs increasing times, got {times!r}", element="times")
+    rest = [(1, np.zeros(rows.shape[1])), (2, np.zeros(rows.shape[1]))]
+    spline = make_interp_spline(knots, rows, k=5, bc_type=(rest, rest))
+    # of each piece, in a column: the knot where it begins, and its Taylor coefficients there
+    pieces = [spline.derivative(k)(knots[:-1]).T / factorial(k) for k in range(1, 6)]
+    columns = ca.DM(np.vstack([knots[:-1], rows[:-1].T, *pieces]))
+    size = rows.shape[1]
+
+    def path(t: Any) -> Any:
+        clipped = ca.fmin(ca.fmax(t, knots[0]), knots[-1])
+        begun = [1, *(1.0 * (clipped >= knot) for knot in knots[1:-1]), 0]
+        # choosing among the coefficients, not among the values, keeps derivatives short
+        chosen = columns @ ca.vertcat(*[this - following for this, following in pairwise(begun)])
+        s, value = clipped - chosen[0], 0
+        for power in range(5, -1, -1):
+            value = chosen[1 + power * size : 1 + (power + 1) * size] + s * value
+        return value
+
+    return path
+
+
+def circle(
+    centre: ArrayLike,
+    radius: float,
+    angular_velocity: float,
+    *,
+    first: ArrayLike = (1.0, 0.0),
+    second: ArrayLike = (0.0, 1.0),
+    phase: float = 0.0,
+) -> Path:
+    """Go round a circle: centre + radius (cos φ ``first`` + sin φ ``second``), φ = phase + angular_velocity t.
+
+    angular_velocity [rad/s], phase [rad]; first and second are directions, of length one and at right angles.
+    """
+    middle, a, b = _vector(centre, "centre"), _vector(first, "first"), _vector(second, "second")
+    _same_length(middle, a)
+    _same_length(middle, b)
+    radius, phase = _number(radius, "radius"), _number(phase, "phase")
+    angular_velocity = _number(angular_velocity, "angular_velocity")
+    if not np.allclose([a @ a, b @ b, a @ b], [1.0, 1.0, 0.0], rtol=0.0, atol=1e-9):
+        raise ArgumentError(
+            f"a circle needs directions first and second of length one at right angles, got {first!r}, {second!r}",
+            element="first",
+        )
+
+    def path(t: Any) -> Any:
+        angle = phase + angular_velocity * t
+        return ca.DM(middle) + radius * (ca.cos(angle) * ca.DM(a) + ca.sin(angle) * ca.DM(b))
+
+    return path
+
+
+def sample(path: Path, times: ArrayLike, derivative: int = 0) -> Array:
+    """Return the values of a path, or of a derivative of it, at times (n,): n × rows."""
+    t = ca.SX.sym("t")
+    value = ca.vec(ca.SX(path(t)))
+    for _ in range(derivative):
+        value = ca.jtimes(value, t, ca.SX(1))
+    function = ca.Function("path", [t], [value])
+    return np.array(function(_vector(times, "times")[None, :])).T
+
+
+def _array(value: ArrayLike, what: str) -> Array:
+    """Return an array of finite numbers."""
+    try:
+        array = real_array(value)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{what} must be finite numbers, got {value!r}", element=what)
+    return array
+
+
+def _vector(value: ArrayLike, what: str) -> Array:
+    vector = np.atleast_1d(_array(value, what))
+    if vector.ndim != 1:
+        raise ArgumentError(f"{what} must be a vector of numbers, got {value!r}", element=what)
+    return vector
+
+
+def _number(value: float, what: str) -> float:
+    number = _array(value, what)
+    if number.ndim:
+        raise ArgumentError(f"{what} must be one number, got {value!r}", element=what)
+    return float(number)
+
+
+def _same_length(a: Array, b: Array) -> None:
+    if a.shape != b.shape:
+        raise ArgumentError(f"a path needs vectors of one length, got {len(a)} and {len(b)}", element="path")

@@ -1,0 +1,392 @@
+"""Assembly: from a rough guess to closed loops, and the rank of the constraints near a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError, unknown_name
+from sarrus.base.status import Status
+from sarrus.dynamics.closing import NEWTON, flow, turned_over
+from sarrus.dynamics.compiled import random_coordinates
+from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
+from sarrus.dynamics.flips import flipped
+from sarrus.dynamics.inertia import is_singular_at
+from sarrus.dynamics.solves import Assembly
+from sarrus.linalg import dense
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+TOLERANCE = 1e-12
+RESTARTS = 4
+# Seeded steps of this size [rad, m] from an assembly with opposite axes, to find one with parallel axes.
+_TURN, _TURNS = 2.0, 24
+# Neighbours: length of the step along the tangent space, how many are drawn, iterations of a quick closing.
+_NEAR, _DRAWS, _QUICK = 0.03, 12, 20
+
+
+def assemble(
+    system: System, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
+) -> Assembly:
+    """Close the loops from the guess q without leaving its branch, moving as little as possible.
+
+    Coordinates in ``locked`` (joint or coordinate names) keep their values. Where the guess is a closed configuration
+    but for these, they are moved to their values from there and the mechanism comes along, as it would by continuous
+    motion; ``limits`` says how far they came where the way is blocked. Any other guess is closed by a continuous
+    descent. Lengths are measured in the kinetic metric, so that units do not matter.
+
+    Where that does not close the loops, Levenberg–Marquardt steps are tried from the guess and from four seeded
+    perturbations before giving up. Revolute, cylindrical, screw and planar closures may end up with opposite instead
+    of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
+    ``flipped`` names them. ``left_branch`` names the closures of which the answer may be on another branch than the
+    guess: all after such a jump, after a descent those whose orientation changed.
+    ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
+    """
+    free = free_velocities(system, locked)
+    start = system.normalized(q)
+    if not np.isfinite(gap(system, start, t)):
+        raise ArgumentError(
+            f"{system.name}: q lies where the constraints are not finite numbers", element="q"
+        )
+    found = _close(system, start, t, free)
+    best, error = found.q, gap(system, found.q, t)
+    near = survey(system, best, t)
+    closed = system.data.closed(TOLERANCE)
+    if error > max(DATA_TOLERANCE, closed) or found.opposite:
+        status = Status.NOT_CLOSED
+    elif near.motions is not None and near.motions.shape[1] == 0:
+        status = Status.RIGID
+    elif error > closed:
+        status = Status.INCONSISTENT
+    else:
+        status = Status.SINGULAR if near.here < near.holonomic_rank else Status.OK
+    phi = system.constraint_residual(best, t)
+    gaps = {
+        name: float(np.abs(phi[rows]).max())
+        for name, rows in system.closure_rows.items()
+        if rows.stop <= system.nh
+    }
+    result = Assembly(
+        read_only(best),
+        float(np.abs(phi).max(initial=0.0)),
+        found.iterations,
+        near.here,
+        status,
+        gaps,
+        found.opposite,
+        found.left_branch,
+        found.limits,
+    )
+    if throw and status is Status.NOT_CLOSED:
+        raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Closed:
+    """Where closing the loops ended; the fields are those of `Assembly`."""
+
+    q: Array
+    iterations: int
+    opposite: tuple[str, ...] = ()
+    left_branch: tuple[str, ...] = ()
+    limits: dict[str, float] = field(default_factory=dict)
+
+
+def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
+    """Close the loops: by continuation, else by a continuous descent, else by jumps."""
+    from sarrus.dynamics.continuation import closed_origins, follow, same_place
+
+    error = gap(system, start, t)
+    closed = system.data.closed(DATA_TOLERANCE)
+    if error <= system.data.closed():
+        return _Closed(start, 0)
+    limits: dict[str, float] = {}
+    names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
+    if error > TOLERANCE and not free.all():
+        ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
+        arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
+        if arrived:
+            best, iterations = arrived[0]
+            sure = ways[0].arrived and all(same_place(system, best, other) for other, _ in arrived)
+            return _Closed(best, iterations, left_branch=() if sure else names)
+        if ways:
+            way = ways[0]
+            locked = {name for name, value in zip(system.velocity_names, free) if value == 0.0}
+            limits = {
+                name: float(way.q[i])
+                for i, name in enumerate(system.coordinate_names)
+                if way.q[i] != start[i] and name in locked
+            }
+    best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
+    best, iterations = descend(system, best, t, free)
+    iterations += steps
+    jumped = bool(limits)
+    rng = np.random.default_rng(1)
+    attempts = [np.zeros(system.nv)]
+    attempts += [
+        0.1 * (1 + k) * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        for k in range(RESTARTS)
+    ]
+    error = gap(system, best, t)
+    for kick in attempts:
+        if error <= closed:
+            break
+        trial, more = descend(system, system.move(start, kick), t, free)
+        iterations += more
+        left = gap(system, trial, t)
+        if left < error:
+            best, error, jumped = trial, left, True
+    if error > closed:
+        return _Closed(best, iterations, limits=limits)
+    turned, opposite, more = _turn_round(system, best, t, free)
+    jumped = jumped or turned is not best
+    changed = names if jumped else turned_over(system, start, turned, t, free)
+    return _Closed(turned, iterations + more, opposite, changed, limits)
+
+
+def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:
+    """Return the number of singular values above ``tolerance`` × the largest one, or ``scale`` if more."""
+    if jacobian.size == 0:
+        return 0
+    values = dense.singular_values(jacobian)
+    return int(np.count_nonzero(values > tolerance * max(values[0], scale)))
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """What the constraints are like at generic closed configurations near one.
+
+    ``rank`` of A and ``holonomic_rank`` of its holonomic rows; ``here`` is the latter at the configuration itself.
+    ``scale`` is the largest singular value of A nearby or at a random configuration and ``weighted_scale`` that of A
+    M^(−1/2), ``even_scale`` the same with rows in characteristic units, ``measured_scale`` that of A with rows and
+    velocities in these: pivots count as singular against these. ``smallest`` is the largest value nearby of the
+    smallest singular value, at the generic rank, of what the solve factors: A M^(−1/2) with rows in characteristic
+    units, or where M is singular A with rows and velocities in them. ``motions`` (nv × d): basis of the motions out of
+    the configuration where A allows velocities besides that no motion has; d = 0 where it is isolated; else None (see
+    `sarrus.dynamics.rigidity`).
+    """
+
+    holonomic_rank: int
+    rank: int
+    here: int
+    scale: float
+    weighted_scale: float
+    even_scale: float
+    measured_scale: float
+    smallest: float
+    motions: Array | None = None
+
+
+def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
+    """Return the largest rank and scale of A at q and at up to three closed configurations nearby.
+
+    The loops are closed first if they are open at q: beside the constraints redundant rows separate.
+    Neighbours are steps of 0.03 along v and along the tangent space, closed again. At a singular
+    configuration the rank is lower than nearby. ``v`` matters for constraints nonlinear in the velocity; the
+    neighbours' velocities are seeded steps too. Where holonomic rows are dependent and no neighbour has a higher
+    rank, the second order says whether the configuration is rigid, and on which branches else to look.
+    """
+    from sarrus.dynamics.manifold import split
+    from sarrus.dynamics.rigidity import look
+
+    start = np.zeros(system.nv) if v is None else v
+    everything = np.ones(system.nv)
+    if system.nc == 0:
+        return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    data = system.data
+    if gap(system, q, t) > data.closed(TOLERANCE):
+        closed, _ = descend(system, q, t, everything)
+        q = closed if gap(system, closed, t) <= data.closed(DATA_TOLERANCE) else q
+    samples = [(q, start), *_neighbours(system, q, t, start)]
+    found = _compared(system, samples, t)
+    if found.here < found.holonomic_rank or found.here in (system.nh, system.nv) or not data.exact:
+        return found
+    ways = look(system, q, t, alone=all(p is q for p, _ in samples))
+    if ways.places:
+        found = _compared(system, [*samples, *((p, start) for p in ways.places)], t)
+    motions = ways.motions
+    if motions is not None and system.nc > system.nh:
+        motions = motions @ split(finite_jacobian(system, q, t, start) @ motions, 1e-6 * found.scale).kernel
+    return replace(found, motions=motions)
+
+
+def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
+    """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
+    jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
+    anywhere = (
+        random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
+    )
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
+    weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
+    in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
+    even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
+    scale = max(map(_largest, (*jacobians, elsewhere)))
+    measured = [jacobian / system.characteristic.columns for jacobian in (*jacobians, elsewhere)]
+    factored = [system.characteristic.rows[:, None] * jacobian for jacobian in measured]
+    measured_scale = max(map(_largest, factored))
+    factored = factored[:-1] if system.compiled.mass_is_singular else in_metric
+    rows = _row_scales(system, measured)
+    *evened, _ = (rows * jacobian for jacobian in measured)
+    even = max(_largest(rows * jacobian) for jacobian in measured)
+    weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
+    cut = system.data.rank_cut(1e-6)
+    holonomic = [numerical_rank(jacobian[: system.nh], cut, even) for jacobian in evened]
+    rank = max(numerical_rank(jacobian, cut, even) for jacobian in evened)
+    smallest = max(dense.singular_values(x)[rank - 1] for x in factored) if rank else 0.0
+    return Neighbourhood(
+        max(holonomic),
+        rank,
+        holonomic[0],
+        scale,
+        weighted_scale,
+        even_scale,
+        measured_scale,
+        float(smallest),
+    )
+
+
+def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
+    """Return the rank of A at q alone, every velocity measured in 1/√M_kk and every row in its length then."""
+    mass = np.diag(system.mass_matrix(q, t))
+    jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
+    length = np.linalg.norm(jacobian, axis=1, keepdims=True)
+    return numerical_rank(jacobian / np.where(length > 0.0, length, 1.0))
+
+
+def _row_scales(system: System, jacobians: list[Array]) -> Array:
+    """Return factors (nc, 1) that give the largest row of every closure length one, whatever its units.
+
+    Rows of one closure keep their proportions: a row that rounding keeps from being zero must not grow.
+    """
+    length = np.max([np.linalg.norm(jacobian, axis=1) for jacobian in jacobians], axis=0)
+    factors = np.ones(system.nc)
+    for block in system.closure_rows.values():
+        largest = length[block].max(initial=0.0)
+        factors[block] = 1.0 / largest if largest > 0.0 else 1.0
+    return factors[:, None]
+
+
+def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
+    """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
+
+    Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
+    back to q; then they are closed without motion along the step, and what still falls back is drawn anew.
+    """
+    rng = np.random.default_rng(2)
+    everything = np.ones(system.nv)
+    size = system.characteristic
+    beside = system.move(q, _NEAR * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
+
+    def even(place: Array) -> Array:
+        return size.even(finite_jacobian(system, place, t, v))
+
+    tangent = (
+        _tangent(even(q)[: system.nh], _largest(even(beside)), system.data.rank_cut(1e-6)) / size.columns
+    )
+    directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
+    directions += [
+        dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
+    ]
+    found, speed = [], dense.norm(size.columns * v)
+    closed = min(DATA_TOLERANCE, 1e-10 + 10 * gap(system, q, t))
+    closed = max(closed, system.data.accepted(0.0))
+    for direction in directions:
+        kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
+        step = _NEAR * direction / dense.norm(size.columns * direction)
+        away = system.move(q, step)
+        beside_it = dense.svd((size.columns * step)[None], 1).right[1:].T / size.columns[:, None]
+        for ways in (everything, beside_it):
+            near, iterations = descend(system, away, t, ways)
+            came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
+            fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
+            if gap(system, near, t) <= closed and not fallen:
+                found.append((near, v + kick))
+                break
+        if len(found) == 3:
+            break
+    if not found and system.nc > system.nh:
+        found = [(q, v + 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns)]
+    return found
+
+
+def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
+    """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
+    jacobian = system.constraint_jacobian(q, t, v)
+    bad = ~np.isfinite(jacobian).all(axis=1)
+    if bad.any():
+        name = system.constraint_names[int(np.argmax(bad))]
+        raise SolveError(
+            f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name
+        )
+    return jacobian
+
+
+def _largest(matrix: Array) -> float:
+    return dense.largest(matrix)
+
+
+def _weighted(system: System, q: Array, jacobian: Array) -> Array:
+    """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
+    if is_singular_at(system, q):
+        return jacobian
+    return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
+
+
+def _in_metric(system: System, q: Array, jacobian: Array, t: float) -> Array:
+    """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
+    size = system.characteristic
+    rows = size.rows[:, None] * jacobian
+    return dense.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
+
+
+def _tangent(jacobian: Array, scale: float, cut: float) -> Array:
+    """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
+    rank = int(np.count_nonzero(dense.singular_values(jacobian) > cut * scale))
+    return dense.svd(jacobian, rank).right[rank:]
+
+
+def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
+    """Return the rank that A has at generic closed configurations near q; see `survey`."""
+    return survey(system, q, t, v).rank
+
+
+def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
+    """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
+    rng = np.random.default_rng(3)
+    names, iterations = flipped(system, q), 0
+    for _ in range(_TURNS):
+        if not names:
+            break
+        kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        trial, more = descend(system, system.move(q, kick), t, free)
+        iterations += more
+        closed = gap(system, trial, t) <= system.data.closed(DATA_TOLERANCE)
+        left = flipped(system, trial) if closed else names
+        if len(left) < len(names):
+            q, names = trial, left
+    return q, names, iterations
+
+
+def free_velocities(system: System, names: Sequence[str], argument: str = "locked") -> Array:
+    """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
+    if isinstance(names, str):
+        raise ArgumentError(
+            f"{argument} must be a sequence of names, such as {argument}=['crank']", element=argument
+        )
+    free = np.ones(system.nv)
+    for name in names:
+        indices = system.velocity_indices(name)
+        if not indices:
+            raise ArgumentError(
+                f"{argument}: {unknown_name('joint or coordinate', name, system.joint_names)}",
+                element=name,
+                valid=system.joint_names,
+            )
+        free[indices] = 0.0
+    return free

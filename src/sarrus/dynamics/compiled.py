@@ -1,0 +1,224 @@
+"""`CompiledEquations`: native functions of a system, each compiled when it is first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.codegen import NativeFunction, compile_function
+from sarrus.dynamics.quaternions import normalize
+from sarrus.equations.elimination import (
+    TRACED_ROWS,
+    TRACED_VELOCITIES,
+    Weighted,
+    direct_solution,
+    live_rows,
+    weighted,
+)
+from sarrus.equations.equations import Equations
+from sarrus.kernels import layout as la
+from sarrus.linalg import dense
+
+# Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
+RIDGE = 2.0**-40
+
+
+class CompiledEquations:
+    """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
+
+    def __init__(
+        self,
+        equations: Equations,
+        ridge: Array | None = None,
+        stiff: Array | None = None,
+        even: Array | None = None,
+    ) -> None:
+        """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`.
+
+        ``even`` (nc,): factors of the rows, see `sarrus.dynamics.characteristic`.
+        """
+        self.equations = equations
+        self.ridge, self.stiff, self.even = ridge, stiff, even
+        self._functions: dict[str, NativeFunction] = {}
+        self._lock = threading.RLock()  # one function by one name: others may hold its address
+        e = equations
+        self.applied = ca.SX.sym("tau", e.nv)
+        self.inputs = [e.q, e.v, e.u, e.t, e.p, self.applied]
+        self.mode = self._elimination_mode()
+        live = live_rows(e) if self.mode == la.TRACED else None
+        self.direct = live if live is not None and len(live) <= min(e.nv, TRACED_ROWS) else None
+
+    def function(self, name: str) -> NativeFunction:
+        """Return the native function ``name``, compiling it at its first use."""
+        if name not in self._functions:
+            with self._lock:
+                if name not in self._functions:
+                    self._functions[name] = self.compile(name, self._outputs(name))
+        return self._functions[name]
+
+    def named(
+        self,
+        name: str,
+        outputs: Callable[..., Mapping[str, ca.SX]],
+        extra: Mapping[str, int] | None = None,
+        *,
+        lanes: int = 1,
+    ) -> NativeFunction:
+        """Return a function that is not part of the equations, built by ``outputs`` at its first use.
+
+        ``extra`` has names and lengths of inputs that follow x; ``outputs`` gets their symbols, in this order.
+        """
+        if name not in self._functions:
+            with self._lock:
+                if name not in self._functions:
+                    symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
+                    self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
+        return self._functions[name]
+
+    def compile(
+        self, name: str, outputs: Mapping[str, ca.SX], extra: Sequence[ca.SX] = (), *, lanes: int = 1
+    ) -> NativeFunction:
+        """Compile expressions over the symbols of these equations and ``extra``; the caller keeps the result alive."""
+        return compile_function(f"{self.equations.name}.{name}", [*self.inputs, *extra], outputs, lanes=lanes)
+
+    @property
+    def compiled(self) -> dict[str, NativeFunction]:
+        """The functions compiled so far, with their sizes and compile seconds."""
+        return dict(self._functions)
+
+    @property
+    def mass_is_singular(self) -> bool:
+        """Whether M is singular, so that only the null-space method solves the dynamics."""
+        return self.mode == la.NULL_SPACE
+
+    def table(self) -> np.ndarray:
+        """Return the table for the kernels with dimensions and modes; see `sarrus.kernels.layout`."""
+        e = self.equations
+        end = la.QUATERNIONS + len(e.quaternions)
+        table = np.zeros(end + e.nh + e.nc + e.nv + 1, np.int64)
+        table[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
+        table[la.ELIMINATION] = self.mode
+        table[la.SIMPLE_RATE] = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
+        table[la.GENERIC_RANK] = min(e.nc, e.nv)
+        table[la.HOLONOMIC_RANK] = min(e.nh, e.nv)
+        table[la.DIRECT_RANK] = -1 if self.direct is None else len(self.direct)
+        table[la.N_QUATERNIONS] = len(e.quaternions)
+        table[la.QUATERNIONS : end] = e.quaternions
+        return table
+
+    def _outputs(self, name: str) -> dict[str, ca.SX]:
+        e = self.equations
+        match name:
+            case "dynamics":
+                return self._dynamics(self.mode)
+            case "whole":
+                return self._dynamics(la.NULL_SPACE)
+            case "direct" | "checked":
+                assert self.direct is not None
+                answer = direct_solution(e, self.weighted, self.direct, self.even)
+                return {what: x for what, x in answer.items() if what != "checks" or name == "checked"}
+            case "position":
+                b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
+                return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
+            case "velocity":
+                return {"residual": e.velocity_residual, "jacobian": e.jacobian}
+            case "energy":
+                return {"energy": e.kinetic_energy + e.potential_energy}
+            case "metric":
+                traced = self.mode == la.TRACED
+                return {"metric": self.weighted.factor if traced else self.metric}
+            case "closing":
+                rows, slip = self.weighted.rows[: e.nh, :], e.velocity_residual[: e.nh]
+                return {
+                    "residual": e.position_residual,
+                    "rows": rows,
+                    "slip": slip,
+                    "factor": self.weighted.factor,
+                }
+            case "slipping":
+                return {
+                    "slip": e.velocity_residual,
+                    "rows": self.weighted.rows,
+                    "factor": self.weighted.factor,
+                }
+            case "invariants":
+                return self._invariants()
+            case _:
+                return {name: getattr(e, name)}
+
+    @property
+    def projecting(self) -> tuple[str, ...]:
+        """Names of the functions that projections need besides position, velocity and rate."""
+        e = self.equations
+        if self.mode != la.TRACED:
+            return ("metric",) if e.nc else ()
+        return (*(["closing"] if e.nh else []), *(["slipping"] if e.nc > e.nh else []))
+
+    @property
+    def force(self) -> ca.SX:
+        """Expression of f in M a = f + Aᵀλ."""
+        e = self.equations
+        return e.passive_force + e.input_force - e.bias_force + e.non_ideal + self.applied
+
+    @property
+    def metric(self) -> ca.SX:
+        """Expression of the metric of projections: M, or where M is singular M + AᵀD A + a small ridge.
+
+        A motion without kinetic energy has no length in M. The shortest δ with given A δ is unique all the same where
+        M is definite on the motions that the constraints leave, as the dynamics demand; then M + AᵀD A is definite for
+        any D > 0, and the same δ is the shortest in it (δᵀAᵀD A δ is given).
+        """
+        e = self.equations
+        if self.mode != la.NULL_SPACE:
+            return e.mass_matrix
+        size = ca.trace(e.mass_matrix) / e.nv
+        ridge = size * ca.SX.ones(e.nv) if self.ridge is None else ca.SX(self.ridge.tolist())
+        stiff = size * ca.SX.ones(e.nc) if self.stiff is None else ca.SX(self.stiff.tolist())
+        return e.mass_matrix + e.jacobian.T @ ca.diag(stiff) @ e.jacobian + RIDGE * ca.diag(ridge)
+
+    @cached_property
+    def weighted(self) -> Weighted:
+        """The problem after elimination, traced once for the two functions that solve it."""
+        return weighted(self.equations, self.force)
+
+    def _dynamics(self, mode: int) -> dict[str, ca.SX]:
+        e = self.equations
+        mass, force, rows = e.mass_matrix, self.force, e.jacobian
+        if mode == la.TRACED:
+            mass, force, rows = self.weighted.factor, self.weighted.force, self.weighted.rows
+        return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.whole_rate}
+
+    def _invariants(self) -> dict[str, ca.SX]:
+        """Return c = (φ, ψ, T + V) and its derivative along (δq = N δ, δv)."""
+        e = self.equations
+        c = ca.vertcat(e.position_residual, e.velocity_residual, e.kinetic_energy + e.potential_energy)
+        along_q = ca.jacobian(c, e.q) @ ca.jacobian(e.rate, e.v)
+        return {"c": c, "jacobian": ca.horzcat(along_q, ca.jacobian(c, e.v))}
+
+    def _elimination_mode(self) -> int:
+        """Choose the elimination: null space where M is singular, traced where it pays, else Cholesky."""
+        e = self.equations
+        probe = ca.Function("probe", [e.q, e.t, e.p], [e.mass_matrix])
+        rng = np.random.default_rng(0)
+        parameters = np.array(list(e.parameter_values.values()))
+        for _ in range(3):
+            q = random_coordinates(e, rng)
+            mass = np.array(probe(q, 0.0, parameters))
+            if not np.all(np.isfinite(mass)):
+                continue
+            scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
+            if np.any(scale <= 0.0) or not dense.is_definite(mass / np.outer(scale, scale), 1e-12):
+                return la.NULL_SPACE
+        return la.TRACED if e.nv <= TRACED_VELOCITIES else la.CHOLESKY
+
+
+def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:
+    """Return random coordinates with unit quaternions."""
+    q = rng.uniform(-1.0, 1.0, equations.nq)
+    normalize(q, np.array(equations.quaternions, dtype=np.int64))
+    return q

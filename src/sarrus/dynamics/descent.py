@@ -1,0 +1,143 @@
+"""Descent on the closures: Levenberg–Marquardt steps in the kinetic metric, from a guess to closed loops.
+
+Rows and steps are measured in radians and characteristic lengths (`sarrus.dynamics.characteristic`) and a step δ has
+the length δᵀM δ / (mass × length²), so that a descent takes the same steps in metres and in millimetres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels import layout as la
+from sarrus.linalg import dense
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.manifold import Rows
+    from sarrus.dynamics.system import System
+
+# Contradictions of redundant rows below this are rounding of the data, as robot files have it.
+DATA_TOLERANCE = 1e-6
+MAX_ITERATIONS = 300
+# Dampings tried in one step, each ten times the one before: the last is next to nothing even against the square of a
+# residual of 1e-12, which is what it takes beside an isolated configuration.
+_DAMPINGS = 40
+# Of a residual below the tolerance of data a step that leaves more than this part gains little. So many in a row end
+# the descent, beside a zero of high order; and none is taken that is longer than this multiple of the residual: rows
+# that contradict each other by printed digits are nearly met, or not, anywhere along the motions.
+_LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
+# Singular values below this share of the largest count as zero: always, and where loops are nearly closed, unless
+# only these are left to close. Beside the constraints redundant rows separate, and what they say there is rounding.
+_LEAST, _REDUNDANT = 1e-9, 1e-6
+
+
+def gap(system: System, q: Array, t: float = 0.0) -> float:
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
+    phi = system.constraint_residual(q, t)
+    return float(np.abs(system.characteristic.rows[: system.nh] * phi).max(initial=0.0))
+
+
+def longest(system: System, step: Array) -> float:
+    """Return the largest entry of a step (nv,) in absolute value, in radians and characteristic lengths."""
+    return float(np.abs(system.characteristic.columns * step).max(initial=0.0))
+
+
+def directions(free: Array) -> Array:
+    """Return the columns of the identity (nv × k) where ``free`` (nv,) is not zero."""
+    return np.eye(len(free))[:, free != 0.0]
+
+
+def _along(basis: Array | None, matrix: Array) -> Array:
+    """Return a matrix in the directions of a ``basis`` by columns; as it is in all directions, None."""
+    return matrix if basis is None else dense.product(matrix, basis)
+
+
+def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
+    """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
+
+    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the
+    characteristic metric.
+    """
+    size = system.characteristic
+    name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
+    whole = system.compiled.function(name)(system.pack(q, t=t)).reshape(system.nv, system.nv)
+    for metric in (whole / (size.mass * size.length**2), np.diag(size.columns**2)):
+        part = metric if basis is None else dense.product(basis.T, metric, basis)
+        if np.isfinite(part).all():
+            try:
+                root = dense.cholesky(part)
+            except np.linalg.LinAlgError:
+                continue
+            if (np.diag(part) <= la.NO_METRIC * np.diag(root) ** 2).all():
+                return root
+    raise AssertionError("the characteristic metric is definite")
+
+
+def descend(
+    system: System | Rows,
+    q: Array,
+    t: float,
+    free: Array,
+    enough: Callable[[Array, float], bool] | None = None,
+) -> tuple[Array, int]:
+    """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
+
+    The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
+    ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
+    may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Rows that are independent by the
+    digits of the data alone (`sarrus.dynamics.data_tolerance`) move nothing. Returns q and the number of iterations.
+    """
+    plant = cast("System", getattr(system, "system", system))
+    basis = (None if free.all() else directions(free)) if free.ndim == 1 else free
+    factors = np.ones(system.nh)
+    factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
+    reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
+    phi = factors * system.constraint_residual(q, t)
+    size = dense.norm(phi)
+    data = plant.data
+    fine, least = data.closed(DATA_TOLERANCE), _LEAST if data.exact else data.rank_cut(_REDUNDANT)
+    scale, crawling, cut = 1.0, 0, data.rank_cut(_REDUNDANT)
+    if basis is not None and basis.shape[1] == 0:
+        return q, 0
+    for iteration in range(MAX_ITERATIONS):
+        if size <= 1e-15 * reach or (enough is not None and enough(q, size)):
+            return q, iteration
+        root = metric_root(plant, q, t, basis)
+        rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t)[: system.nh])
+        left, values, right = dense.svd(dense.solve(root, rows.T).T)
+        keep = int(np.count_nonzero(values > (cut if size < fine else least) * max(values[0], 1e-300)))
+        left, values, right = left[:, :keep], values[:keep], right[:keep]
+        slope = dense.product(left.T, phi)
+        improved = False
+        for _ in range(_DAMPINGS):
+            damped = dense.product(right.T, values * slope / (values**2 + scale * size**2))
+            step = -dense.solve(root.T, damped)
+            step = step if basis is None else dense.product(basis, step)
+            step /= max(1.0, longest(plant, step))
+            trial = system.move(q, step)
+            value = factors * system.constraint_residual(trial, t)
+            length, left_over = longest(plant, step), dense.norm(value)
+            little = size < fine and left_over > _LITTLE * size
+            if left_over < size and not (little and length > _FAR * size):
+                improved = True
+                break
+            scale = 10.0 * scale
+            if length < 1e-16:
+                break
+        if not improved and cut > least and 1e-13 * reach < size < fine:
+            cut, scale = least, 1.0
+            continue
+        if not improved:
+            return q, iteration
+        stalled = left_over > size * (1 - 1e-9) and size > fine
+        crawling = crawling + 1 if little else 0
+        q, phi, size = trial, value, left_over
+        scale = max(0.1 * scale, 1e-4)
+        if crawling > _CRAWL and cut > least:
+            cut, scale, crawling = least, 1.0, 0
+        elif stalled or crawling > _CRAWL:
+            return q, iteration
+    return q, MAX_ITERATIONS

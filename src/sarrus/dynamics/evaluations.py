@@ -1,0 +1,285 @@
+"""`Evaluations`: what the equations of a system are called, and their values at a state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.characteristic import characteristic
+from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.quaternions import are_unit, normalize
+from sarrus.equations.equations import Equations
+from sarrus.equations.symbolic import ParameterValues
+from sarrus.mechanism.keyframe import Keyframe
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.multibody.model import body_placements
+from sarrus.multibody.parameters import MechanismParameters
+
+
+class Evaluations:
+    """Names, sizes and quantities of compiled equations; `sarrus.dynamics.system.System` adds the solves."""
+
+    def _describe(self, e: Equations, mechanism: Mechanism | None, driven: MechanismParameters) -> None:
+        self.mechanism, self.driven = mechanism, driven
+        self.equations = e
+        self.parameters = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, driven.check)
+        self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
+        self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
+        self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
+        joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
+        self.joint_names: tuple[str, ...] = joints
+        self.characteristic = characteristic(self)
+        size = self.characteristic
+        parts = (size.metric, size.mass * (size.length * size.rows) ** 2, size.rows) if mechanism else ()
+        self.compiled = CompiledEquations(e, *parts)
+        self._quaternions = np.array(e.quaternions, dtype=np.int64)
+        n = self.nq + self.nv
+        self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
+        self._t_index = n + self.nu
+        tau = self._t_index + 1 + e.p.shape[0]
+        self._p_part, self._tau_part = slice(self._t_index + 1, tau), slice(tau, tau + self.nv)
+
+    # --- description -------------------------------------------------------------------------------
+
+    @property
+    def closure_rows(self) -> dict[str, slice]:
+        """Rows of each closure, coupling or constraint by its name."""
+        if self.mechanism is None:
+            return {name: slice(i, i + 1) for i, name in enumerate(self.constraint_names)}
+        rows, start = {}, 0
+        for element in self.mechanism.constraints():
+            rows[element.name] = slice(start, start + len(element.row_names))
+            start += len(element.row_names)
+        return rows
+
+    def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
+        """Return the entries of a constraint vector that belong to one closure, by row name."""
+        rows = self.closure_rows
+        if name not in rows:
+            raise ArgumentError(unknown_name("closure", name, rows), element=name, valid=rows)
+        return {n: float(x) for n, x in zip(self.constraint_names[rows[name]], values[rows[name]])}
+
+    def velocity_indices(self, name: str) -> list[int]:
+        """Return the indices of a joint's or a coordinate's velocities; empty where there is none."""
+        return [i for i, n in enumerate(self.velocity_names) if n == name or n.rpartition(".")[0] == name]
+
+    def current_mechanism(self) -> Mechanism:
+        """Return the mechanism with the present values of ``parameters`` in its numbers, to draw or export it."""
+        if self.mechanism is None:
+            raise ArgumentError(
+                f"{self.name}: only a system made from a Mechanism has one", element="mechanism"
+            )
+        return self.driven.apply(self.mechanism, self.parameters)
+
+    def neutral(self) -> Array:
+        """Return q at the reference pose: zeros, or the references of the joints."""
+        if self.mechanism is None:
+            q = np.zeros(self.nq)
+            q[list(self.equations.quaternions)] = 1.0
+            return q
+        return self.mechanism.reference()
+
+    def keyframe(self, name: str) -> Keyframe:
+        """Return a keyframe of the mechanism, q with unit quaternions, v and u with zeros where it has none.
+
+        `ArgumentError` for an unknown name and for a keyframe that does not fit joints or actuators that were added
+        after it.
+        """
+        known = self.mechanism.keyframes if self.mechanism else {}
+        if name not in known:
+            raise ArgumentError(unknown_name("keyframe", name, known), element=name, valid=known)
+        key = known[name]
+        v, u = (
+            np.zeros(size) if values is None else self.checked(values, size, what).copy()
+            for values, size, what in ((key.v, self.nv, "v"), (key.u, self.nu, "u"))
+        )
+        return replace(key, q=read_only(self.normalized(key.q)), v=read_only(v), u=read_only(u))
+
+    @property
+    def sensor_names(self) -> tuple[str, ...]:
+        """Names of the sensors of the mechanism, in the order of their readings."""
+        return tuple(self.mechanism.sensors) if self.mechanism else ()
+
+    # --- quantities of the equations ---------------------------------------------------------------
+
+    def mass_matrix(self, q: ArrayLike, t: float = 0.0) -> Array:
+        """Return M(q) (nv × nv), armature included; t matters where a Lagrangian has explicit time."""
+        return self.evaluate("mass_matrix", q, t=t)["mass_matrix"]
+
+    def bias_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return h(q, v) (nv,): Coriolis, centrifugal and gravity forces, MuJoCo's qfrc_bias."""
+        return self.evaluate("bias_force", q, v, t=t)["bias_force"][:, 0]
+
+    def passive_force(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return k(q, v, t) (nv,): springs, dampers, actuator forces at u = 0 without limits, user forces."""
+        return self.evaluate("passive_force", q, v, t=t)["passive_force"][:, 0]
+
+    def actuation_matrix(self, q: ArrayLike, v: ArrayLike | None = None) -> Array:
+        """Return S (nv × nu), the generalized force per unit of control where no limit acts.
+
+        v matters only where the gain of an actuator depends on its rate; by default it is zero.
+        """
+        return self.evaluate("actuation", q, v)["actuation"]
+
+    def input_force(self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> Array:
+        """Return what the actuators add to k (nv,): S u within the limits of controls, actuators and joints."""
+        return self.evaluate("input_force", q, v, u=u, t=t)["input_force"][:, 0]
+
+    def saturated(
+        self, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, t: float = 0.0
+    ) -> tuple[str, ...]:
+        """Return the names of the actuators whose force a limit holds, so that it does not follow u as S says."""
+        if self.mechanism is None or not self.mechanism.has_limits:
+            return ()
+        lost = self.evaluate("input_jacobian", q, v, u, t)["input_jacobian"] != self.actuation_matrix(q, v)
+        return tuple(name for name, held in zip(self.actuator_names, lost.any(axis=0)) if held)
+
+    def constraint_residual(self, q: ArrayLike, t: float = 0.0) -> Array:
+        """Return φ(q, t) (nh,), the residual of the holonomic constraints [m, rad]."""
+        return self.evaluate("position_residual", q, t=t)["position_residual"][:, 0]
+
+    def velocity_residual(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return ψ = A v − b (nc,), holonomic rows first, then nonholonomic ones."""
+        return self.evaluate("velocity_residual", q, v, t=t)["velocity_residual"][:, 0]
+
+    def constraint_jacobian(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None) -> Array:
+        """Return A (nc × nv); ``v`` matters only where a constraint is nonlinear in the velocity."""
+        return self.evaluate("jacobian", q, v, t=t)["jacobian"]
+
+    def constraint_bias(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return γ (nc,), so that A a + γ = 0."""
+        return self.evaluate("constraint_bias", q, v, t=t)["constraint_bias"][:, 0]
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
+        """Return the kinetic energy [J]; ``t`` as in `mass_matrix`."""
+        return float(self.evaluate("kinetic_energy", q, v, t=t)["kinetic_energy"][0, 0])
+
+    def potential_energy(self, q: ArrayLike, t: float = 0.0) -> float:
+        """Return the potential energy of gravity and springs [J]; ``t`` as in `mass_matrix`."""
+        return float(self.evaluate("potential_energy", q, t=t)["potential_energy"][0, 0])
+
+    def coordinate_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return q̇ = N(q) v (nq,)."""
+        return self.evaluate("rate", q, v)["rate"][:, 0]
+
+    def activation_rate(self, q: ArrayLike, u: ArrayLike | None = None) -> Array:
+        """Return ẇ of the activations of the actuators, the last coordinates, at controls u; empty without any."""
+        e = self.equations
+        if e.drift is None:
+            return np.zeros(0)
+        return self.evaluate("drift", q, None, u)["drift"][e.nq - e.activations :, 0]
+
+    def without_activations(self, what: str) -> None:
+        """Raise `ArgumentError` where actuators have activations, which ``what`` does not know."""
+        e = self.equations
+        if e.activations:
+            names = e.coordinate_names[e.nq - e.activations :]
+            raise ArgumentError(
+                f"{self.name}: {what} know no activations yet ({', '.join(names)}): take a system of "
+                "mechanism.without_activation(), whose actuators act at once",
+                element=names[0].removesuffix(".activation"),
+            )
+
+    def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
+        """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.
+
+        ``t`` matters where bodies are driven.
+        """
+        mechanism, tree = self.mechanism, self.equations.tree
+        if mechanism is None or tree is None:
+            raise ArgumentError(
+                f"{self.name}: only a system made from a Mechanism has bodies", element="mechanism"
+            )
+        native = self.compiled.named(
+            "placements", lambda: {"x": body_placements(tree, mechanism.bodies, self.equations.q)}
+        )
+        flat = native(self.pack(q, t=t)).reshape(-1, 12)
+        return read_only(flat[:, :3].copy()), read_only(flat[:, 3:].reshape(-1, 3, 3).copy())
+
+    def evaluate(
+        self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> dict[str, Array]:
+        """Evaluate a native function of these equations by name; its outputs come as read-only matrices."""
+        native = self.compiled.function(name)
+        flat = native(self.pack(q, v, u, t))
+        return {key: read_only(flat[part].reshape(shape)) for key, (part, shape) in native.outputs.items()}
+
+    def pack(
+        self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
+    ) -> Array:
+        """Return x = [q | v | u | t | p | τ], the input of the native functions, with τ = 0.
+
+        Lengths and finiteness are checked, and quaternions scaled to length one.
+        """
+        x = np.zeros(self._tau_part.stop)
+        x[self._q_part] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
+        if v is not None:
+            x[self._v_part] = self.checked(v, self.nv, "v")
+        if u is not None:
+            x[self._u_part] = self.checked(u, self.nu, "u")
+        x[self._t_index] = self._time(t)
+        if self.parameters:
+            x[self._p_part] = list(self.parameters.values())
+        return x
+
+    def checked(self, value: ArrayLike, size: int, what: str) -> Array:
+        """Return an argument as a finite vector; the error names it and the ``size`` entries it needs."""
+        given = ""
+        try:
+            array = real_array(value)
+        except ArgumentError as error:
+            array, given = np.empty((0, 0)), str(error)
+        if array.shape != (size,):
+            names = self._entry_names(what)
+            given = given or f"got shape {array.shape}"
+            raise ArgumentError(
+                f"{self.name}: {what} must have {size} entries ({', '.join(names)}), {given}",
+                element=what,
+                valid=names,
+            )
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
+        return array
+
+    def _entry_names(self, what: str) -> tuple[str, ...]:
+        """Return the names of the entries of an argument."""
+        controls = self.actuator_names
+        names = {
+            "q": self.coordinate_names,
+            "u": controls,
+            "weights": controls,
+            "multipliers": self.constraint_names,
+        }
+        return names.get(what, self.velocity_names)
+
+    def _time(self, t: float) -> float:
+        if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):
+            raise ArgumentError(f"{self.name}: t must be a finite number [s], got {t!r}", element="t")
+        return float(t)
+
+    # --- quaternions -------------------------------------------------------------------------------
+
+    def normalized(self, q: ArrayLike) -> Array:
+        """Return a copy of q with unit quaternions."""
+        out = np.array(self.checked(q, self.nq, "q"))
+        vanished = normalize(out, self._quaternions)
+        if vanished is not None:
+            name = self.coordinate_names[vanished]
+            raise ArgumentError(
+                f"{self.name}: the quaternion {name.rpartition('.')[0]!r} has zero length", element=name
+            )
+        return out
+
+    def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
+        """Return q itself where its quaternions have length one, else a copy where they do."""
+        unit = isinstance(q, np.ndarray) and are_unit(q, self._quaternions)
+        return q if unit else self.normalized(q)
+
+    def move(self, q: ArrayLike, step: ArrayLike) -> Array:
+        """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
+        return self.normalized(real_array(q) + self.coordinate_rate(q, step))

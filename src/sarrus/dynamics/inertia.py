@@ -1,0 +1,73 @@
+"""Directions without inertia: where M is singular, everywhere or at single configurations.
+
+Three hinges with massless bodies between them lose a direction of M at gimbal lock, a massless knee where its leg is
+stretched. Where the constraints hold these directions the null-space method has the acceleration all the same
+(`sarrus.kernels.null_space`); where they do not, it is not determined, and the error names the coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.kernels import layout as la
+from sarrus.linalg import dense
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.mechanism.mechanism import Mechanism
+
+# Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
+_NONE = 1.0 / la.NO_METRIC
+# Entries of such a direction that are named, as a part of the largest.
+_NAMED = 0.05
+
+
+def is_singular_at(system: System, q: Array, t: float = 0.0) -> bool:
+    """Tell whether M is singular at q, but for rounding."""
+    return system.compiled.mass_is_singular or not is_definite(system.mass_matrix(q, t))
+
+
+def is_definite(mass: Array, least: float = _NONE) -> bool:
+    """Tell whether M, with ones on its diagonal, has eigenvalues above ``least`` only; also where it is no number."""
+    scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
+    if not np.isfinite(mass).all():
+        return True
+    return bool((scale > 0.0).all()) and dense.is_definite(mass / np.outer(scale, scale), least)
+
+
+def may_lose_inertia(mechanism: Mechanism | None) -> bool:
+    """Tell whether a body on a joint without armature has no mass: M may be singular at single configurations."""
+    return mechanism is not None and any(
+        body.mass == 0.0 and any(not np.any(joint.armature) for joint in body.joints)
+        for body in mechanism.bodies.values()
+    )
+
+
+def without_inertia(system: System, q: Array, v: Array, t: float = 0.0) -> tuple[str, ...]:
+    """Return the names of the coordinates that move where neither M nor the constraints determine the motion."""
+    size = system.characteristic
+    mass = system.mass_matrix(q, t) / np.outer(size.columns, size.columns)
+    free = np.eye(system.nv)
+    if system.nc:
+        rows = size.even(system.constraint_jacobian(q, t, v))
+        values = dense.singular_values(rows)
+        rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0)))
+        free = dense.svd(rows, rank).right[rank:]
+    reduced = dense.product(free, mass, free.T)
+    if not len(reduced):
+        return ()
+    found = dense.svd(reduced)
+    lost = found.right[found.values <= 1e3 * _NONE * max(float(np.abs(mass).max()), 1e-300)]
+    along = np.abs(dense.product(lost, free)).max(axis=0, initial=0.0)
+    named = along > _NAMED * along.max(initial=0.0)
+    return tuple(name for name, moves in zip(system.velocity_names, named) if moves)
+
+
+def ill_posed(system: System, q: Array, v: Array, t: float = 0.0) -> str:
+    """Return the diagnosis of ILL_POSED with the coordinates that have no inertia here."""
+    names = ", ".join(map(repr, without_inertia(system, q, v, t)))
+    return Status.ILL_POSED.diagnosis + (f": nothing resists a motion of {names}" if names else "")

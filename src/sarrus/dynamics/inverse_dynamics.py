@@ -1,0 +1,122 @@
+"""Inverse dynamics of a constrained, partly actuated system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
+from sarrus.dynamics.assembly import numerical_rank
+from sarrus.dynamics.rigidity import is_blocked
+from sarrus.dynamics.solves import InverseDynamics
+from sarrus.kernels import layout as la
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+_TOLERANCE = 1e-8
+# Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
+_DISTINCT = 1e-3
+
+
+def inverse_dynamics(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    t: float = 0.0,
+    *,
+    weights: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    throw: bool = True,
+) -> InverseDynamics:
+    """Return actuator controls u and multipliers λ with M a + h = k + S u + τ + Aᵀλ.
+
+    The constraints are projected out with a basis Z of the null space of A, orthonormal in characteristic units
+    (`sarrus.dynamics.characteristic`), in which λ is the shortest too, so redundant and singular rows are ordinary: Zᵀ
+    S u = Zᵀ(M a + h − k − τ). Where the actuators are redundant, u minimises uᵀ diag(weights) u (default: ones); where
+    they cannot produce the motion, u is the least-squares answer and the status NOT_ACHIEVABLE (raised as `SolveError`
+    unless ``throw`` is False). Passive joints are those no actuator acts on. Limits of the actuators are left
+    aside here; the result names those that would act (``saturated``), so that this u does not give this motion. Rigid
+    (``a`` or v point where A leaves velocities that no motion has, and anything at an isolated q): status RIGID, raised
+    as well; u is then what holds these directions too, as far as the actuators can.
+    """
+    q = system.normalized(q)
+    mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, t, v)
+    acceleration = system.checked(a, system.nv, "a")
+    needed = mass @ acceleration + system.bias_force(q, v, t) - system.passive_force(q, v, t)
+    non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
+    needed -= non_ideal
+    if tau is not None:
+        needed -= system.checked(tau, system.nv, "tau")
+    rank = constraint_rank(system, q, real_array(v), t, jacobian)
+    size = system.characteristic
+    _, _, right = np.linalg.svd(size.even(jacobian)) if system.nc else (None, None, np.eye(system.nv))
+    free = right[rank:] / size.columns
+    actuation = system.actuation_matrix(q, v)
+    root = _root_weights(system, weights)
+    reachable = free @ actuation / root
+    u = np.linalg.pinv(reachable, rcond=_TOLERANCE) @ (free @ needed) / root if system.nu else np.zeros(0)
+    missing = needed - actuation @ u
+    residual = float(np.linalg.norm(free @ missing))
+    multipliers = size.least_multipliers(jacobian, rank, missing)
+    offence = jacobian @ acceleration + system.constraint_bias(q, v, t)
+    violation = float(np.linalg.norm(offence))
+    if violation > _TOLERANCE * (
+        1.0 + float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
+    ):
+        status = Status.INCONSISTENT
+    elif residual > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
+        status = Status.NOT_ACHIEVABLE
+    else:
+        status = Status.OK
+    motions = system.motions_left
+    speed = real_array(v)
+    if motions is not None and is_blocked(system, q, speed, t, acceleration, motions):
+        status = Status.RIGID
+    elif motions is not None and status is Status.NOT_ACHIEVABLE:
+        along = float(np.linalg.norm(motions.T @ missing))
+        status = status if along > _TOLERANCE * (1.0 + float(np.linalg.norm(needed))) else Status.RIGID
+    result = InverseDynamics(
+        u=read_only(u),
+        multipliers=read_only(multipliers),
+        constraint_force=read_only(jacobian.T @ multipliers + non_ideal),
+        residual=residual,
+        acceleration_residual=violation,
+        rank=rank,
+        actuation_rank=numerical_rank(reachable, _TOLERANCE),
+        saturated=system.saturated(q, v, u, t),
+        status=status,
+    )
+    if throw and status is not Status.OK:
+        worst = violation if status is Status.INCONSISTENT else residual
+        reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
+        raise SolveError(f"{system.name}: {reason} (residual {worst:.3g}). {status.remedy}", result=result)
+    return result
+
+
+def constraint_rank(system: System, q: Array, v: Array, t: float, jacobian: Array) -> int:
+    """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
+    generic, cut = system.ensure_generic_rank(q, t, v), system.options.singular_cut
+    scale = system.settings()[la.SCALE_OF_ROWS]
+    rank = numerical_rank(jacobian, cut, scale)
+    unlike = rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic
+    if unlike or system.motions_left is not None:
+        generic = system.ensure_generic_rank(q, t, v, renew=True)
+        rank = numerical_rank(jacobian, cut, system.settings()[la.SCALE_OF_ROWS])
+    return min(rank, generic)
+
+
+def _root_weights(system: System, weights: ArrayLike | None) -> Array:
+    root = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
+    if not np.all(root > 0.0):
+        raise ArgumentError(
+            f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
+            element="weights",
+        )
+    return np.sqrt(root)

@@ -1,0 +1,281 @@
+"""The set of closed configurations as a curved space: tangents, curvature, steps and differences.
+
+A direction is a velocity x (nv,); q ⊕ x = `System.move`. Lengths are Euclidean in x, metres and radians alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.assembly import finite_jacobian
+from sarrus.dynamics.descent import descend, gap
+from sarrus.linalg import dense
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+# Singular values of A below this multiple of the largest one nearby are zero: looser than printed digits.
+CUT = 1e-6
+# Loops open by more than this are no configuration to analyse; below it they are closed first.
+OPEN = 1e-5
+# Length of one step of a walk [rad, m] where nothing else is said.
+STEP = 0.05
+# A walk bends by less than this cosine in one step, and does not take steps below this share of the first one.
+_STRAIGHT, _SHORTEST = 0.98, 1e-3
+# Coordinates of these names turn round after 2π.
+_TURNS = {
+    "revolute": ("",),
+    "cylindrical": (".angle",),
+    "universal": (".angle1", ".angle2"),
+    "planar": (".angle",),
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """The four subspaces of a matrix at a numerical rank, orthonormal bases by columns.
+
+    ``kernel`` (n × (n − rank)): motions that it leaves; ``left_null`` (m × (m − rank)): combinations of rows
+    that vanish. ``values`` are all singular values, ``cut`` the value below which they count as zero.
+    """
+
+    values: Array
+    rank: int
+    cut: float
+    left: Array
+    left_null: Array
+    right: Array
+    kernel: Array
+
+    @property
+    def gap(self) -> float:
+        """Ratio of the smallest singular value kept to the largest one dropped; inf where there is none."""
+        if self.rank == 0 or self.rank == len(self.values) or self.values[self.rank] == 0.0:
+            return float("inf")
+        return float(self.values[self.rank - 1] / self.values[self.rank])
+
+
+def split(matrix: Array, cut: float) -> Split:
+    """Return the subspaces of a matrix whose singular values up to ``cut`` count as zero."""
+    m, n = matrix.shape
+    if m == 0 or n == 0:
+        return Split(np.zeros(0), 0, cut, np.zeros((m, 0)), np.eye(m), np.zeros((n, 0)), np.eye(n))
+    rank = int(np.count_nonzero(dense.singular_values(matrix) > cut))
+    left, values, right = dense.svd(matrix, rank)
+    return Split(values, rank, cut, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
+
+
+def rank_cut(system: System, q: Array, t: float = 0.0, least: float = 0.0) -> float:
+    """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least."""
+    return system.data.rank_cut(CUT) * max(typical_size(system, q, t), least)
+
+
+def holonomic_jacobian(system: System, q: Array, t: float = 0.0) -> Array:
+    """Return the rows of A that belong to φ (nh × nv); a row that is no number is a `SolveError`."""
+    return finite_jacobian(system, q, t)[: system.nh]
+
+
+def typical_size(system: System, q: Array, t: float = 0.0) -> float:
+    """Return the largest singular value of A at q and 0.03 beside it: what its zeros are measured against."""
+    if system.nc == 0:
+        return 0.0
+    beside = np.random.default_rng(5).standard_normal(system.nv)
+    places = (q, system.move(q, 0.03 * beside / dense.norm(beside)))
+    return max(dense.largest(finite_jacobian(system, place, t)) for place in places)
+
+
+def rate_matrix(system: System, q: Array) -> Array:
+    """Return N(q) (nq × nv) of q̇ = N v."""
+    e = system.equations
+    native = system.compiled.named("rate_matrix", lambda: {"N": ca.jacobian(e.rate, e.v)})
+    return np.asarray(native(system.pack(q)).reshape(system.nq, system.nv))
+
+
+def turning(system: System) -> np.ndarray:
+    """Return the indices of the coordinates that stand for the same place after a full turn.
+
+    Those of a mechanism follow from its joints. In one's own equations a coordinate turns where no row and no
+    entry of M tells q from q + 2π at seeded random configurations.
+    """
+    if system.mechanism is not None:
+        names = {
+            joint.name + label for joint in system.mechanism.joints() for label in _TURNS.get(joint.kind, ())
+        }
+        return np.array(
+            [i for i, name in enumerate(system.coordinate_names) if name in names], dtype=np.int64
+        )
+    rng, inside = np.random.default_rng(6), set(system.equations.quaternions)
+    candidates = [i for i in range(system.nq) if not any(s <= i < s + 4 for s in inside)]
+    for _ in range(2):
+        q = system.normalized(system.neutral() + rng.uniform(-1.0, 1.0, system.nq))
+        here = _fingerprint(system, q)
+        candidates = [
+            i
+            for i in candidates
+            if np.allclose(
+                _fingerprint(system, q + 2 * np.pi * np.eye(system.nq)[i]), here, rtol=0, atol=1e-9
+            )
+        ]
+    return np.array(candidates, dtype=np.int64)
+
+
+def _fingerprint(system: System, q: Array) -> Array:
+    parts = (system.mass_matrix(q).ravel(), system.constraint_residual(q), [system.potential_energy(q)])
+    return np.nan_to_num(np.concatenate(parts))
+
+
+def difference(system: System, start: Array, end: Array, turns: np.ndarray | None = None) -> Array:
+    """Return the chord x (nv,) from start to end: start ⊕ x ≈ end, exact where N is constant.
+
+    Quaternions of either sign are the same. ``turns`` are the coordinates of which full turns are taken away.
+    """
+    gap = np.asarray(end, dtype=float) - start
+    for s in system.equations.quaternions:
+        part = slice(s, s + 4)
+        if end[part] @ start[part] < 0.0:
+            gap[part] = -np.asarray(end[part]) - start[part]
+    if turns is not None:
+        gap[turns] -= 2 * np.pi * np.rint(gap[turns] / (2 * np.pi))
+    return dense.product(dense.pseudoinverse(rate_matrix(system, start)), gap)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Equations on q with their Jacobian, which the descent of `assembly` solves as it solves the closures."""
+
+    system: System
+    nh: int
+    residual: Callable[[Array], Array]
+    jacobian: Callable[[Array], Array]
+
+    def constraint_residual(self, q: Array, t: float) -> Array:
+        """Return the residual."""
+        return self.residual(q)
+
+    def constraint_jacobian(self, q: Array, t: float) -> Array:
+        """Return its derivative along velocities."""
+        return self.jacobian(q)
+
+    def move(self, q: Array, step: Array) -> Array:
+        """Return q ⊕ step."""
+        return self.system.move(q, step)
+
+
+def solve_rows(
+    rows: Rows, q: Array, free: Array, enough: Callable[[Array, float], bool] | None = None
+) -> Array:
+    """Return the configuration next to q where the rows vanish, or come closest to it.
+
+    ``free`` (nv,) is one where q may move and zero elsewhere; ``enough`` as in `descend`.
+    """
+    return descend(rows, q, 0.0, free, enough)[0]
+
+
+def close(system: System, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
+    """Return the closed configuration next to q, or the least open one.
+
+    ``across`` (nv × m, orthonormal) are directions in which q must not move.
+    """
+    if across is None or across.size == 0:
+        return descend(system, q, t, np.ones(system.nv))[0]
+    whole, _ = np.linalg.qr(across, mode="complete")
+    return descend(system, q, t, whole[:, across.shape[1] :])[0]
+
+
+def open_by(system: System, q: Array, t: float = 0.0) -> float:
+    """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
+    return gap(system, q, t)
+
+
+def closed_start(system: System, q: Array, t: float) -> Array:
+    """Return q with its loops closed to rounding; loops open by more than 1e-5 are a `SolveError`."""
+    q = system.normalized(q)
+    error = open_by(system, q, t)
+    if not error <= system.data.closed(OPEN):
+        raise SolveError(
+            f"{system.name}: the loops are open by {error:.3g} at q, more than {OPEN:g}. "
+            "Close them with system.assemble(q) first"
+        )
+    return close(system, q, t)
+
+
+def second_derivatives(system: System, q: Array, t: float, basis: Array) -> Array:
+    """Return ∂²φ (nh × k × k) over the directions x_i by columns of ``basis``, from γ(q, v) by polarization.
+
+    At a fixed time. Combinations of rows with uᵀA = 0 have this as their curvature whatever the coordinates:
+    along any motion q(s) with velocity x, uᵀ d²φ/ds² = uᵀ γ(q, x).
+    """
+    still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
+
+    def curvature(x: Array) -> Array:
+        both = system.constraint_bias(q, x, t)[: system.nh] + system.constraint_bias(q, -x, t)[: system.nh]
+        return np.asarray(both / 2 - still)
+
+    k = basis.shape[1]
+    out = np.zeros((system.nh, k, k))
+    for i in range(k):
+        out[:, i, i] = curvature(basis[:, i])
+    for i in range(k):
+        for j in range(i):
+            both = curvature(basis[:, i] + basis[:, j])
+            out[:, i, j] = out[:, j, i] = (both - out[:, i, i] - out[:, j, j]) / 2
+    return out
+
+
+def walk(
+    system: System,
+    q: Array,
+    direction: Array,
+    *,
+    t: float,
+    step: float,
+    cut: float,
+    hold: Array | None = None,
+) -> Iterator[tuple[Array, Array]]:
+    """Yield (configuration, unit tangent) along the closed configurations, straight on from q, without end.
+
+    The tangent is the previous one projected on the kernel of A, which carries it through singular
+    configurations. Steps are halved where the path bends by more than 0.2 rad or the loops do not close; it
+    ends where that does not help. ``hold`` (nv × m, orthonormal): directions in which q must not move.
+    """
+    held = np.zeros((system.nv, 0)) if hold is None else hold
+    tangent = direction / np.linalg.norm(direction)
+    length = step
+    while length > _SHORTEST * step:
+        p = close(system, system.move(q, length * tangent), t, across=np.column_stack([held, tangent]))
+        kernel = split(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).kernel
+        ahead = kernel @ (kernel.T @ tangent)
+        size = float(np.linalg.norm(ahead))
+        if size < _STRAIGHT or open_by(system, p, t) > system.data.accepted(OPEN):
+            length /= 2
+            continue
+        q, tangent, length = p, ahead / size, min(step, 2 * length)
+        yield q, tangent
+
+
+def came_back(
+    system: System,
+    start: Array,
+    way: Array,
+    q: Array,
+    tangent: Array,
+    turns: np.ndarray,
+    counted: Array | None = None,
+) -> bool:
+    """Tell whether a walk in steps of `STEP` that left the start along ``way`` is there again, full turns aside.
+
+    ``counted`` (nv,) is zero for velocities that do not matter.
+    """
+    weight = np.ones(system.nv) if counted is None else counted
+    home = float(np.linalg.norm(weight * difference(system, start, q, turns)))
+    before, now = weight * way, weight * tangent
+    return home < 0.6 * STEP and float(now @ before) > 0.9 * float(
+        np.linalg.norm(now) * np.linalg.norm(before)
+    )

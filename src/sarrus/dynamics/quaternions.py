@@ -1,0 +1,44 @@
+"""Unit quaternions among the coordinates of a system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels.layout import UNIT
+from sarrus.linalg import dense
+
+SHORTEST = 1e-9
+
+
+def are_unit(q: Array, starts: np.ndarray) -> bool:
+    """Tell whether the quaternions that begin at ``starts`` have length one; short or NaN entries pass."""
+    for start in starts:
+        part = q[start : start + 4].tolist()
+        if len(part) == 4:
+            w, x, y, z = part
+            if abs(w * w + x * x + y * y + z * z - 1.0) > UNIT:
+                return False
+    return True
+
+
+def normalize(q: Array, starts: np.ndarray) -> int | None:
+    """Scale the quaternions in q to length one, in place; return where one begins that has no length."""
+    for start in starts:
+        size = dense.norm(q[start : start + 4])
+        if size < SHORTEST:
+            return int(start)
+        q[start : start + 4] /= size
+    return None
+
+
+def normalized_expression(q: ca.SX, starts: Sequence[int]) -> ca.SX:
+    """Return an expression of q with its quaternions scaled to length one."""
+    scaled = ca.SX(q)
+    for start in starts:
+        part = q[start : start + 4]
+        scaled[start : start + 4] = part / ca.sqrt(ca.sumsqr(part))
+    return scaled

@@ -1,0 +1,179 @@
+"""Rigid configurations: velocities that the constraints allow and that no motion has.
+
+Where rows are dependent, the kernel of A may hold more than the tangents of motions. A curve q(s) of closed
+configurations has ∂²φ(q′, q′) + A q″ = 0, so uᵀ∂²φ(q′, q′) = 0 for every u with uᵀA = 0 (Connelly and Whiteley,
+Second-order rigidity and prestress stability for tensegrity frameworks, SIAM Journal on Discrete Mathematics 9(3),
+1996); `sarrus.dynamics.branches` finds what satisfies that and tries it. M a = f + Aᵀλ, A a + γ = 0 knows nothing of
+it, and moves such a mechanism into a direction that is closed. In the limit of stiff links it stays where it is, with
+multipliers that grow without bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.dynamics.branches import find_branches, goes_on, tangents
+from sarrus.dynamics.manifold import OPEN, Split, close, holonomic_jacobian, open_by, rank_cut, split
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+# Step of the central difference that finds how tangents turn along a motion [rad, m].
+_STEP = 1e-3
+# Directions that are probed for curvature, and what counts as none, relatively.
+_PROBES, _FLAT = 3, 1e-7
+# States larger than this are no place to look at: the run flew off.
+_FAR = 1e6
+# What an acceleration may have in a direction that is closed: error of that difference, relatively; and a velocity.
+_BESIDE, _SLOW = 1e-4, 1e-6
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What a look at the second order has found.
+
+    ``motions`` (nv × d): orthonormal basis of the motions out of q, where these are fewer than A allows; d = 0: q is
+    isolated. None where they are not fewer, or branches meet. ``places``: configurations on the branches, if any.
+    """
+
+    motions: Array | None = None
+    places: tuple[Array, ...] = ()
+
+
+def look(system: System, q: Array, t: float, *, alone: bool = True) -> Ways:
+    """Return the ways out of a closed configuration q where the rank of A is known not to be higher nearby.
+
+    ``alone``: no closed configuration beside q is known. Little is done where the second order lets all velocities of
+    A pass at seeded directions. Constraints that depend on time may open what is closed at t: nothing is said of them.
+    """
+    e = system.equations
+    if not system.nh or ca.depends_on(e.position_residual, e.t):
+        return Ways()
+    cut = rank_cut(system, q, t)
+    parts = split(holonomic_jacobian(system, q, t), cut)
+    if parts.rank in (system.nh, system.nv) or (not alone and _bends_nowhere(system, q, t, parts)):
+        return Ways()
+    here = tangents(system, q, t, cut)
+    if here.flat and (not alone or goes_on(system, q, t, here)):
+        return Ways()
+    branches, complete = find_branches(system, q, t, here)
+    if not branches and complete:
+        return Ways(np.zeros((system.nv, 0)))
+    if len(branches) == 1 and branches[0].rank == parts.rank and branches[0].dof == here.space.shape[1]:
+        return Ways(here.space if here.space.shape[1] < parts.kernel.shape[1] else None)
+    return Ways(places=tuple(branch.q for branch in branches))
+
+
+def _bends_nowhere(system: System, q: Array, t: float, parts: Split) -> bool:
+    """Tell whether all forms uᵀ∂²φ(x, x) vanish on the kernel of A, by their values at a few seeded x."""
+    rng = np.random.default_rng(12)
+    still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
+    for _ in range(_PROBES):
+        x = parts.kernel @ rng.standard_normal(parts.kernel.shape[1])
+        bending = system.constraint_bias(q, x / np.linalg.norm(x), t)[: system.nh] - still
+        scale = max(float(np.abs(bending).max()), float(parts.values[0]))
+        if float(np.abs(parts.left_null.T @ bending).max()) > _FLAT * scale:
+            return False
+    return True
+
+
+def leaves(motions: Array, v: Array) -> bool:
+    """Tell whether a velocity that A allows is none of the motions."""
+    return float(np.linalg.norm(v - motions @ (motions.T @ v))) > _SLOW * float(np.linalg.norm(v))
+
+
+def is_blocked(system: System, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
+    """Tell whether v or a point where no motion goes on, of those that there are; always at an isolated q.
+
+    Never where the loops are open: there the rows are those of another mechanism.
+    """
+    if open_by(system, q, t) > OPEN:
+        return False
+    if motions.shape[1] == 0:
+        return True
+    across, speed = _across(system, q, t, motions), float(np.linalg.norm(v))
+    bent = _bending(system, q, t, motions.T @ v, motions)
+    push = float(np.linalg.norm(across.T @ (a - bent)))
+    slip = float(np.linalg.norm(across.T @ v))
+    return slip > _SLOW * speed or push > _BESIDE * (float(np.linalg.norm(a)) + speed**2)
+
+
+def has_left(system: System, x: Array) -> bool:
+    """Tell whether a run that failed at x = [q | v | u | t | p | τ] left the motions that a rigid mechanism has."""
+    s, x = system, x.copy()
+    q, v, t = x[s._q_part], x[s._v_part], float(x[s._t_index])
+    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:
+        return False
+    try:
+        q[:] = close(s, q, t)
+        s.ensure_generic_rank(q, t, v, renew=True)
+    except SarrusError:
+        return False
+    rank, answer = s.accelerate(x)
+    motions = s.motions_left
+    return rank >= 0 and motions is not None and is_blocked(s, q, v, t, answer[: s.nv], motions)
+
+
+def _across(system: System, q: Array, t: float, motions: Array) -> Array:
+    """Return a basis of the velocities that A allows, normal to the motions."""
+    kernel = split(system.constraint_jacobian(q, t), rank_cut(system, q, t)).kernel
+    return kernel @ split(motions.T @ kernel, 0.5).kernel
+
+
+def _bending(system: System, q: Array, t: float, rates: Array, motions: Array) -> Array:
+    """Return the acceleration across the motions of a curve with velocity motions · rates: Ṗ v, P on the tangents."""
+    speed = float(np.linalg.norm(rates))
+    if speed == 0.0 or motions.shape[1] == 0:
+        return np.zeros(system.nv)
+    x = motions @ rates / speed
+    cut = rank_cut(system, q, t)
+    turned = []
+    for step in (_STEP, -_STEP):
+        p = close(system, system.move(q, step * x), t, across=x[:, None])
+        space = tangents(system, p, t, cut).space
+        turned.append(space @ (space.T @ x))
+    return np.asarray((turned[0] - turned[1]) / (2 * _STEP) * speed**2)
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a mechanism does that can move along its motions alone.
+
+    ``a`` (nv,), ``multipliers`` (nc,) of least norm, as in `ForwardDynamics`, and ``unbalanced`` (nv,) with
+    M a + h = k + S u + τ + Aᵀλ + unbalanced; ``residual`` is the norm of A a + γ.
+    """
+
+    a: Array
+    multipliers: Array
+    unbalanced: Array
+    residual: float
+
+
+def held(system: System, x: Array, motions: Array) -> Held:
+    """Return the acceleration at x = [q | v | u | t | p | τ] that keeps to the motions, and the forces that hold it.
+
+    Gauss's principle on what the motions leave: Tᵀ(M a − f) = 0 with A a + γ = 0. M a − f is then split into what
+    multipliers give, Aᵀλ, and the rest, for which no finite ones are enough.
+    """
+    s = system
+    q, v, u, t = x[s._q_part], x[s._v_part], x[s._u_part], float(x[s._t_index])
+    mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
+    force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s._tau_part]
+    force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
+    parts = split(jacobian, rank_cut(s, q, t))
+    values = parts.values[: parts.rank]
+    across = _across(s, q, t, motions)
+    bent = _bending(s, q, t, motions.T @ v, motions)
+    given = across @ (across.T @ bent) - parts.right @ ((parts.left.T @ bias) / values)
+    along = np.linalg.lstsq(motions.T @ mass @ motions, motions.T @ (force - mass @ given), rcond=None)[0]
+    a = given + motions @ along
+    wanted = mass @ a - force
+    held_by_rows = parts.right @ (parts.right.T @ wanted)
+    multipliers = s.characteristic.least_multipliers(jacobian, parts.rank, held_by_rows)
+    return Held(a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias)))

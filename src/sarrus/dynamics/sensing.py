@@ -1,0 +1,179 @@
+"""What the sensors of a system read, at a state and along a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.linalg import dense
+from sarrus.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
+from sarrus.multibody.sensors import sensor_values
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.trajectory import Trajectory
+
+_MATTERS = 1e-9
+
+
+class Readings(Mapping[str, Array]):
+    """Readings by the names of the sensors: arrays (size,) at a state, (time, size) along a run; read-only.
+
+    ``array`` has all entries side by side, (entries,) or (time, entries), in the order of the sensors: of a file
+    MuJoCo's ``mjData.sensordata``, less the sensors that were left out. ``labels`` are names of the entries, such as
+    "imu.x", ``units`` their units, empty where they depend on what is measured.
+    """
+
+    def __init__(
+        self,
+        sensors: Mapping[str, Sensor],
+        array: Array,
+        free: Callable[[], Array] | None = None,
+    ) -> None:
+        self.array = read_only(array)
+        self.labels = tuple(label for s in sensors.values() for label in s.labels)
+        self.units = tuple(s.unit for s in sensors.values() for _ in s.labels)
+        self._places, start, self._free = {}, 0, free
+        for name, sensor in sensors.items():
+            self._places[name] = slice(start, start + sensor.size)
+            start += sensor.size
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """Sensors of force and torque whose readings are one choice of many, because constraints are redundant.
+
+        What they read follows from the multipliers of least norm. Known at a state only; () along a run.
+        """
+        if self._free is None:
+            return ()
+        loose = self._free()
+        return tuple(name for name, place in self._places.items() if loose[place].any())
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._places:
+            valid = tuple(self._places)
+            raise ArgumentError(unknown_name("sensor", name, valid), element=str(name), valid=valid)
+        return self.array[..., self._places[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        if self.array.ndim > 1:
+            return f"Readings({len(self.array)} samples of {', '.join(self) or 'no sensors'})"
+        return "Readings(" + ", ".join(f"{name}={value}" for name, value in self.items()) + ")"
+
+
+def sensors_of(system: System) -> dict[str, Sensor]:
+    """Return the sensors of a system; one from its own equations has none, which is an `ArgumentError`."""
+    if system.mechanism is None:
+        raise ArgumentError(
+            f"{system.name}: only a system made from a Mechanism has sensors", element="mechanism"
+        )
+    return system.mechanism.sensors
+
+
+def needs_accelerations(sensors: Mapping[str, Sensor]) -> bool:
+    """Tell whether a reading needs forward dynamics."""
+    return any(sensor.kind in ACCELERATION_KINDS for sensor in sensors.values())
+
+
+def sensor_expressions(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+    """Return the entries of all sensors over the symbols of the equations, accelerations and multipliers."""
+    e = system.equations
+    assert system.mechanism is not None
+    p = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
+    values = sensor_values(system.driven.apply(system.mechanism, p), e, a, multipliers)
+    return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
+
+
+def _native(system: System) -> NativeFunction:
+    """Return the function of [x | a | λ] that gives all entries, compiled when it is first needed."""
+
+    def trace(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+        return sensor_expressions(system, a, multipliers)
+
+    return system.compiled.named("sensors", trace, {"a": system.nv, "multipliers": system.nc})
+
+
+def read(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    u: ArrayLike | None,
+    t: float,
+    tau: ArrayLike | None,
+) -> Readings:
+    """Return the readings at a state; see `System.sensors`."""
+    sensors = sensors_of(system)
+    x = system.pack(q, v, u, t)
+    if not sensors:
+        return Readings({}, np.zeros(0))
+    speed = x[system._v_part]
+    a, multipliers, found = np.zeros(system.nv), np.zeros(system.nc), None
+    if needs_accelerations(sensors):
+        found = system.forward_dynamics(x[system._q_part], speed, x[system._u_part], t, tau)
+        a, multipliers = found.a, found.multipliers
+    native = _native(system)
+    values = native(np.concatenate([x, a, multipliers]))
+    reacting = any(s.kind in REACTION_KINDS for s in sensors.values())
+    if found is None or not reacting or found.rank == system.nc:
+        return Readings(sensors, values)
+    return Readings(sensors, values, lambda: _loose(system, native, x, found))
+
+
+def _loose(system: System, native: NativeFunction, x: Array, found: ForwardDynamics) -> np.ndarray:
+    """Return for each entry whether it changes with multipliers that the equations leave open."""
+    q, v, t = x[system._q_part], x[system._v_part], float(x[system._t_index])
+    size = system.characteristic
+    left = dense.svd(size.even(system.constraint_jacobian(q, t, v)), found.rank).left[:, found.rank :]
+    base = native(np.concatenate([x, found.a, found.multipliers]))
+    changes = [
+        native(np.concatenate([x, found.a, found.multipliers + size.rows * way])) - base for way in left.T
+    ]
+    return np.asarray(np.abs(changes).max(axis=0) > _MATTERS)
+
+
+def read_run(trajectory: Trajectory) -> Readings:
+    """Return the readings along a run; see `Trajectory.sensors`."""
+    if trajectory.readings is not None and trajectory.mechanism is not None:
+        return Readings(trajectory.mechanism.sensors, np.array(trajectory.readings))
+    system = trajectory.moved_system()
+    if system is None or system.mechanism is None:
+        raise ArgumentError(
+            f"trajectory {trajectory.name!r}: no mechanism is known that has sensors", element="mechanism"
+        )
+    sensors = system.mechanism.sensors
+    count = len(trajectory.t)
+    if not sensors:
+        return Readings({}, np.zeros((count, 0)))
+    native = _native(system)
+    values = {**system.parameters, **trajectory.parameters}
+    p = np.tile(list(values.values()), (count, 1)).reshape(count, -1)
+    parts = (
+        trajectory.q,
+        trajectory.v,
+        trajectory.u,
+        trajectory.t[:, None],
+        p,
+        np.zeros_like(trajectory.v),
+        trajectory.a,
+        trajectory.multipliers,
+    )
+    rows = np.ascontiguousarray(np.hstack(parts))
+    return Readings(sensors, np.array([native(row) for row in rows]).reshape(count, native.n_out))

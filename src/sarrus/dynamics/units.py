@@ -1,0 +1,67 @@
+"""Units of coordinates, velocities and multipliers, for labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.evaluations import Evaluations
+
+_TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
+_LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m", "rad")}
+
+
+def coordinate_units(system: Evaluations) -> tuple[str, ...]:
+    """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, empty where unknown."""
+    if system.mechanism is None:
+        return ("",) * system.nq
+    units: list[str] = []
+    for joint in system.mechanism.joints():
+        if joint.kind == "free":
+            units += ["m"] * 3 + ["1"] * 4
+        elif joint.kind == "spherical":
+            units += ["1"] * 4
+        else:
+            units += _LENGTH.get(joint.kind, ("rad",) * joint.nq)
+    return (*units, *("",) * (system.nq - len(units)))
+
+
+def velocity_units(system: Evaluations) -> tuple[str, ...]:
+    """Return the unit of each velocity: m/s or rad/s; empty where unknown."""
+    if system.mechanism is None:
+        return ("",) * system.nv
+    units: list[str] = []
+    for joint in system.mechanism.joints():
+        if joint.kind == "free":
+            units += ["m/s"] * 3 + ["rad/s"] * 3
+        elif joint.kind == "spherical":
+            units += ["rad/s"] * 3
+        else:
+            units += [unit + "/s" for unit in _LENGTH.get(joint.kind, ("rad",) * joint.nv)]
+    return tuple(units)
+
+
+def constraint_units(system: Evaluations) -> tuple[str, ...]:
+    """Return the unit of each multiplier: N or N m; empty for couplings and where unknown."""
+    if system.mechanism is None:
+        return ("",) * system.nc
+    couplings = system.mechanism.couplings
+    return tuple(
+        "" if element.name in couplings else "N m" if row.rpartition(".")[2] in _TURNING_ROWS else "N"
+        for element in system.mechanism.constraints()
+        for row in element.row_names
+    )
+
+
+def labels(system: Evaluations) -> dict[str, Any]:
+    """Return names and units of coordinates, velocities, actuators and rows, as a `Trajectory` takes them."""
+    names = {
+        f"{kind}_names": getattr(system, f"{kind}_names")
+        for kind in ("coordinate", "velocity", "actuator", "constraint")
+    }
+    return {
+        **names,
+        "coordinate_units": coordinate_units(system),
+        "velocity_units": velocity_units(system),
+        "constraint_units": constraint_units(system),
+    }

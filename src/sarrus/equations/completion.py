@@ -1,0 +1,112 @@
+"""From M, h and q̇ to the complete `Equations` of a user's system: constraints, forces, energies, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from sarrus.base.errors import ArgumentError
+from sarrus.equations.equations import Equations
+from sarrus.equations.symbolic import Tracer, UserFunction, names_of
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What acts on a system besides its inertia and bias: the user's functions, and the names."""
+
+    holonomic: UserFunction | None = None
+    velocity: UserFunction | None = None
+    generalized_force: UserFunction | None = None
+    inputs: UserFunction | None = None
+    non_ideal: UserFunction | None = None
+    coordinate_names: Sequence[str] | None = None
+    velocity_names: Sequence[str] | None = None
+    actuator_names: Sequence[str] | None = None
+    constraint_names: Sequence[str] | None = None
+
+
+def complete(
+    trace: Tracer, mass: ca.SX, bias: ca.SX, rate: ca.SX, potential: ca.SX, around: Surroundings
+) -> Equations:
+    """Return the equations; holonomic rows φ become ψ = dφ/dt along the rate, and γ = dψ/dt at a = 0."""
+    name, v, nv = trace.name, trace.v, trace.v.numel()
+    position = _rows(trace, "holonomic", around.holonomic, "qt")
+    extra = _rows(trace, "velocity", around.velocity, "qvt")
+    residual = ca.densify(ca.vertcat(trace.time_derivative(position, rate), extra))
+    jacobian = ca.densify(ca.jacobian(residual, v))
+    force = _force(trace, "generalized_force", around.generalized_force)
+    non_ideal = _force(trace, "non_ideal", around.non_ideal)
+    actuation = ca.SX(nv, 0) if around.inputs is None else trace.matrix("inputs", around.inputs, "q")
+    if actuation.shape[0] != nv:
+        raise ArgumentError(
+            f"{name}: inputs must return a matrix of {nv} rows, got shape {actuation.shape}", element="inputs"
+        )
+    kinetic = ca.mtimes([v.T, mass, v]) / 2
+    nu = actuation.shape[1]
+    u = ca.SX.sym("u", nu)
+    coordinates = names_of(name, "coordinate_names", around.coordinate_names, trace.q.numel(), "q")
+    velocities = coordinates if rate is v and around.velocity_names is None else around.velocity_names
+    return Equations(
+        name=name,
+        q=trace.q,
+        v=v,
+        u=u,
+        t=trace.t,
+        p=trace.p,
+        mass_matrix=mass,
+        bias_force=bias,
+        passive_force=force,
+        actuation=actuation,
+        input_force=actuation @ u,
+        rate=rate,
+        position_residual=position,
+        velocity_residual=residual,
+        jacobian=jacobian,
+        constraint_bias=ca.densify(trace.time_derivative(residual, rate)),
+        kinetic_energy=kinetic,
+        potential_energy=potential,
+        non_ideal=non_ideal,
+        coordinate_names=coordinates,
+        velocity_names=names_of(name, "velocity_names", velocities, nv, "v"),
+        constraint_names=_constraint_names(name, around.constraint_names, position.numel(), extra.numel()),
+        actuator_names=names_of(name, "actuator_names", around.actuator_names, nu, "u"),
+        conservative=force.is_zero()
+        and non_ideal.is_zero()
+        and _workless(trace, residual, jacobian)
+        and _balanced(trace, kinetic + potential, bias, rate),
+        parameter_values=trace.parameter_values,
+        quaternions=trace.quaternions,
+    )
+
+
+def _rows(trace: Tracer, what: str, function: UserFunction | None, arguments: str) -> ca.SX:
+    """Return the rows of a constraint, none where the function is missing."""
+    return ca.SX(0, 1) if function is None else trace.column(what, function, arguments)
+
+
+def _force(trace: Tracer, what: str, function: UserFunction | None) -> ca.SX:
+    """Return a generalized force, zero where the function is missing."""
+    nv = trace.v.numel()
+    return ca.SX.zeros(nv) if function is None else trace.column(what, function, "qvt", nv)
+
+
+def _constraint_names(system: str, names: Sequence[str] | None, nh: int, extra: int) -> tuple[str, ...]:
+    if names is not None:
+        return names_of(system, "constraint_names", names, nh + extra, "")
+    return tuple(f"phi{k + 1}" for k in range(nh)) + tuple(f"psi{k + 1}" for k in range(extra))
+
+
+def _workless(trace: Tracer, residual: ca.SX, jacobian: ca.SX) -> bool:
+    """Tell whether Aᵀλ does no work in any motion: A v = 0 wherever ψ = 0, here ψ = A v."""
+    slip = jacobian @ trace.v
+    return trace.vanishes(residual - slip, residual, slip)
+
+
+def _balanced(trace: Tracer, energy: ca.SX, bias: ca.SX, rate: ca.SX) -> bool:
+    """Tell whether time does not appear and d/dt(T + V) = v·(M a + h), so that h does no work but V's."""
+    if ca.depends_on(ca.vertcat(energy, bias), trace.t):
+        return False
+    at_constant_velocity, by_bias = trace.time_derivative(energy, rate), ca.dot(trace.v, bias)
+    return trace.vanishes(at_constant_velocity - by_bias, at_constant_velocity, by_bias)

@@ -1,0 +1,1 @@
+"""Out of the house: systems as CasADi functions and C99 code, mechanisms as MJCF."""

@@ -1,0 +1,155 @@
+"""What an exported system or law is made of: tables for the kernels, native functions, and the workspace in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
+from sarrus.codegen.compiler import trace_program
+from sarrus.codegen.program import Program
+from sarrus.dynamics.inertia import may_lose_inertia
+from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
+from sarrus.kernels import layout as la
+from sarrus.kernels.acceleration import acceleration
+from sarrus.kernels.null_space import null_space_acceleration
+from sarrus.kernels.projection import projection
+from sarrus.kernels.tableau import tableau
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of the workspace: an array, or a number where ``size`` is zero.
+
+    ``start`` are its numbers at first, zeros where there are none.
+    """
+
+    type: str
+    name: str
+    size: int
+    note: str
+    start: np.ndarray | None = None
+
+
+@dataclass
+class Natives:
+    """Native functions of an export by their names in C, traced when they are asked for."""
+
+    outputs: dict[str, Callable[[], tuple[list[ca.SX], Mapping[str, ca.SX]]]] = field(default_factory=dict)
+    programs: dict[str, Program] = field(default_factory=dict)
+
+    def add(self, name: str, trace: Callable[[], tuple[list[ca.SX], Mapping[str, ca.SX]]]) -> Native:
+        """Announce a function: ``trace`` returns its inputs and outputs."""
+        self.outputs[name] = trace
+        return Native(name)
+
+    def texts(self, names: Iterable[str]) -> list[str]:
+        """Return the definitions in C of those of ``names`` that are native functions."""
+        found = []
+        for name in names:
+            if name in self.outputs:
+                self.programs[name], _, _ = trace_program(name, *self.outputs[name]())
+                found.append(emit_c(self.programs[name], name))
+        if any(op == ca.OP_ERFINV for p in self.programs.values() for op, _, _ in p.instructions):
+            found.insert(0, INVERSE_ERF)
+        return found
+
+    @property
+    def count(self) -> int:
+        """The number of scalar instructions of all that were written."""
+        return sum(len(program.instructions) for program in self.programs.values())
+
+
+class SystemPlan:
+    """A system in C: its table, what the workspace holds for it, and its native functions."""
+
+    def __init__(self, system: System, natives: Natives) -> None:
+        self.system = system
+        table = system.table.copy()
+        scheme = tableau("rk4")
+        table[la.N_STAGES], table[la.N_ERRORS] = len(scheme.b), 0
+        kernel = null_space_acceleration if system.compiled.mass_is_singular else acceleration
+        entries: dict[int, Value] = {
+            la.ACCELERATION: Address(KernelCode(kernel)),
+            la.PROJECTION: Address(KernelCode(projection)),
+            la.SETTINGS: Address(View("W->settings", DOUBLE)),
+            la.STATE: Address(View("W->x", DOUBLE)),
+            la.WORK: Address(View("W->work", DOUBLE)),
+            la.GENERIC_RANK: Term("W->rank", INT, counts=True),
+            la.HOLONOMIC_RANK: Term("W->holonomic_rank", INT, counts=True),
+        }
+        names = ["dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"]
+        if table[la.WHOLE] != 0 or (
+            not system.compiled.mass_is_singular and may_lose_inertia(system.mechanism)
+        ):
+            names.append("whole")
+            entries[la.NULL_SPACE_SOLVE] = Address(KernelCode(null_space_acceleration))
+        for name in names:
+            self._native(natives, name)
+        if system.compiled.direct is not None:  # one function serves steps and single answers
+            self._native(natives, "checked")
+            entries[la.DIRECT] = Address(Native("model_checked"))
+        for name, place in la.FUNCTIONS.items():
+            if f"model_{name}" in natives.outputs:
+                entries[place] = Address(Native(f"model_{name}"))
+        self.constants = {"stage_weights": scheme.a.ravel(), "end_weights": scheme.b, "nodes": scheme.c}
+        for place, name in zip((la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES), self.constants):
+            entries[place] = Address(View(name, DOUBLE, constant=True))
+        room = la.QUATERNIONS + int(table[la.N_QUATERNIONS])
+        self.table = Table("the system", clean(table, entries), entries, room, "W->order", "system_table")
+
+    def _native(self, natives: Natives, name: str) -> None:
+        compiled = self.system.compiled
+        natives.add(f"model_{name}", lambda: (compiled.inputs, compiled._outputs(name)))
+
+    def parameters(self) -> list[Member]:
+        """Return the member of the workspace that holds the parameters, if there are any."""
+        values = np.array(list(self.system.parameters.values()))
+        return (
+            [Member("double", "parameters", len(values), "that may be changed", values)]
+            if len(values)
+            else []
+        )
+
+    def members(self, stepping: bool) -> list[Member]:
+        """Return the members of the workspace; ``stepping`` asks for room to take steps."""
+        system, table = self.system, self.table.numbers
+        work = la.run_storage(table) if stepping else la.workspace(table).size
+        return [
+            Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
+            Member("double", "settings", len(system.settings()), "tolerances", system.settings()),
+            Member(
+                "int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]
+            ),
+            Member("int", "holonomic_rank", 0, "of its holonomic rows", system.table[[la.HOLONOMIC_RANK]]),
+            Member("int", "order", len(table) - self.table.room, "permutation of the rows"),
+            Member("double", "work", int(work), "room to compute in"),
+        ]
+
+
+def clean(table: np.ndarray, entries: Mapping[int, Value]) -> np.ndarray:
+    """Return a copy of a table without addresses."""
+    numbers = np.array(table)
+    numbers[[place for place, value in entries.items() if isinstance(value, Address)]] = 0
+    return numbers
+
+
+def constant_array(type_: str, name: str, values: Any) -> str:
+    """Return the definition of an array of constants."""
+    texts = [str(int(v)) if type_ == "int" else c_number(float(v)) for v in np.ravel(values)] or ["0"]
+    lines, line = [], "   "
+    for text in texts:
+        if len(line) + len(text) > 100:
+            lines.append(line)
+            line = "   "
+        line += f" {text},"
+    lines.append(line)
+    body = "\n".join(lines)
+    return f"static const {type_} {name}[{len(texts)}] = {{\n{body}\n}};\n"

@@ -1,0 +1,177 @@
+"""`export_c`: a system or a control law as C99 source for controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.default_configuration import usual_configuration
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.control.law import Law
+from sarrus.dynamics.sensing import needs_accelerations, sensors_of
+from sarrus.dynamics.system import System
+from sarrus.export.c.contents import Natives, SystemPlan
+from sarrus.export.c.entry_points import Entry, ForwardDynamics, Step, Terms
+from sarrus.export.c.identifiers import prefix_of
+from sarrus.export.c.inverse_entry import InverseDynamics
+from sarrus.export.c.law_entry import LawEntry, settings_of
+from sarrus.export.c.package import Contents
+from sarrus.export.c.sensors_entry import Sensors
+from sarrus.export.c.writing import write_files
+
+FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "sensors", "law")
+# Those that read their state from the array x of the workspace.
+_OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors")
+
+
+@dataclass(frozen=True)
+class CExport:
+    """Exported C source.
+
+    Attributes
+    ----------
+    name : prefix of all names.
+    files : source, header, example, Makefile.
+    functions : what was asked for.
+    n_instructions : scalar instructions in the straight-line code of the model.
+    workspace_bytes : size of the workspace, but for what a compiler adds to align it.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    functions: tuple[str, ...]
+    n_instructions: int
+    workspace_bytes: int
+
+
+def export_c(
+    source: System | Law,
+    directory: str | Path,
+    functions: Sequence[str] | None = None,
+    name: str | None = None,
+    *,
+    q: ArrayLike | None = None,
+) -> CExport:
+    """Write a system or a control law as self-contained C99: name.h, name.c, main.c (an example) and a Makefile.
+
+    The code needs libm and nothing else, allocates nothing, and changes nothing but the workspace and the results that
+    it is handed; one workspace serves one thread at a time. It is the code that runs here: the traced terms of the
+    model in the same order of operations, and the kernels, translated from their one source with the sizes of the model
+    filled in. Results agree to rounding.
+
+    Redundant rows, zero rows and singular configurations are ordinary there as here, and a status comes back. The rank
+    of A at ordinary configurations, which Python finds anew where it changes, is a number in the workspace of C.
+
+    Parameters
+    ----------
+    source : System or Law
+        What to export; tolerances, parameters, gains and limits with the values that they have now.
+    directory : path
+        Where to write to, made if it is missing. Files of an earlier export are replaced; others of these names stay,
+        and are an error.
+    functions : sequence of str, optional
+        Of a system: forward_dynamics (default), inverse_dynamics (a law that demands a; u of least norm), terms (M, h,
+        k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (what they read; where some measure accelerations
+        or forces it brings forward_dynamics along). Of a law also: law (default).
+    name : str, optional
+        Prefix of all names in C; by default that of the system, letters, digits and underscores of it, after
+        ``model_`` where C has that name already.
+    q : (nq,), optional
+        An ordinary configuration, at which the rank is found and the example runs. By default the first keyframe, or
+        the reference pose, assembled where it is open, and the rank that the system has found where it was used.
+
+    Returns
+    -------
+    CExport
+
+    Raises
+    ------
+    ArgumentError
+        A function does not exist, ``law`` of a system, or a system without actuators has inverse dynamics; ``name`` is
+        one that C, libm or the export has already; a file that sarrus did not write is in the way.
+    UnsupportedOperationError
+        An expression uses an operation without a form in C.
+    """
+    if not isinstance(source, System | Law):
+        raise ArgumentError(
+            f"export_c needs a System or a control law, got {type(source).__name__}", element="source"
+        )
+    law = source if isinstance(source, Law) else None
+    system = source.system if isinstance(source, Law) else source
+    wanted = _checked(functions, law is not None)
+    if "sensors" in wanted and "forward_dynamics" not in wanted and needs_accelerations(sensors_of(system)):
+        wanted = ("forward_dynamics", *wanted)
+    own = prefix_of(system.name, name)
+    where = _configuration(system, q)
+    if law is not None and (q is not None or not law._ready):
+        law._ready = False
+        law.prepare(where, np.zeros(system.nv))
+    natives = Natives()
+    plan = SystemPlan(system, natives)
+    members, entries, tables = plan.parameters(), [], {}
+    if any(function in _OF_THE_SYSTEM for function in wanted):
+        members += plan.members("step" in wanted)
+        tables[plan.table.text] = plan.table
+    for function in wanted:
+        entry: Entry
+        if function == "forward_dynamics":
+            entry = ForwardDynamics(plan)
+        elif function == "terms":
+            entry = Terms(plan, natives)
+        elif function == "step":
+            entry = Step(plan)
+        elif function == "sensors":
+            entry = Sensors(plan, natives)
+        elif function == "law":
+            assert law is not None
+            entry = LawEntry(law, natives)
+        else:
+            entry = InverseDynamics(system, natives, where)
+        members += entry.members
+        if isinstance(entry, LawEntry):
+            tables |= entry.tables
+        entries.append(entry)
+    numbers = {text: table.numbers[: table.room] for text, table in tables.items()}
+    settings = settings_of(law) if law is not None else {}
+    contents = Contents(own, system, entries, members, natives, numbers, where, settings)
+    texts = {
+        f"{own}.c": contents.source(),
+        f"{own}.h": contents.header(),
+        "main.c": contents.example(),
+        "Makefile": contents.makefile(),
+    }
+    files = write_files(Path(directory), texts)
+    size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in members)
+    return CExport(own, files, wanted, natives.count, size)
+
+
+def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]:
+    """Return the functions asked for, each once."""
+    valid = FUNCTIONS if of_a_law else FUNCTIONS[:-1]
+    if functions is None:
+        return ("law",) if of_a_law else ("forward_dynamics",)
+    given = [functions] if isinstance(functions, str) else list(functions)
+    for function in given:
+        if function not in valid:
+            raise ArgumentError(
+                unknown_name("function to export", function, valid), element=function, valid=valid
+            )
+    if not given:
+        raise ArgumentError(f"functions is empty; there are {', '.join(valid)}", element="functions")
+    return tuple(dict.fromkeys(given))
+
+
+def _configuration(system: System, q: ArrayLike | None) -> Array:
+    """Return the configuration of the example, and have the system know the rank of A nearby."""
+    if q is not None:
+        given = np.array(system.normalized(q))
+        system.ensure_generic_rank(given, renew=True)
+        return given
+    start = usual_configuration(system)
+    system.ensure_generic_rank(start)
+    return start

@@ -1,0 +1,416 @@
+"""Expressions of the kernels as C. What is known when the code is written is computed here, the rest becomes text."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Protocol
+
+import numpy as np
+
+from sarrus.export.c.values import (
+    DOUBLE,
+    INT,
+    Address,
+    KernelCode,
+    Kind,
+    Known,
+    Native,
+    Pack,
+    Struct,
+    Table,
+    Term,
+    Value,
+    View,
+    as_term,
+    join,
+)
+from sarrus.kernels.flat import flat, flat_at, flat_from, flat_pointer, integers_at
+from sarrus.kernels.native_call import call_kernel, call_native
+
+OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.LShift: ("<<", operator.lshift),
+}
+_COMPARISONS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+}
+_MATH = {np.sqrt: "sqrt", np.sin: "sin", np.cos: "cos", np.exp: "exp", np.log: "log", np.floor: "floor"}
+_SIMPLE = re.compile(r"[A-Za-z_][\w]*(?:->\w+)?$")
+
+
+class Functions(Protocol):
+    """Who knows the C functions that kernels call; ``workspace`` is the type of what functions with a table get."""
+
+    workspace: str
+
+    def call(self, function: Any, arguments: list[Value]) -> tuple[str, Kind]:
+        """Return the name in C of a kernel function for such arguments, and what it returns."""
+
+    def helper(self, name: str) -> str:
+        """Note that the function at hand uses what has this name in C."""
+
+    def forget(self) -> None:
+        """Forget what the function at hand uses: it is translated again."""
+
+    def type_name(self, kind: Kind) -> str:
+        """Return the name of a type in C."""
+
+
+class Expressions(ABC):
+    """Translates expressions with the names that a function sees.
+
+    ``globals`` are those of the Python function; `lookup` finds its locals.
+    """
+
+    def __init__(self, functions: Functions, names: dict[str, Any]) -> None:
+        self.functions, self.globals = functions, names
+        self.intrinsics: dict[int, Callable[[list[Value]], Value]] = {
+            id(flat): lambda a: a[0],
+            id(flat_pointer): lambda a: a[0],
+            id(flat_at): self._at,
+            id(integers_at): self._at,
+            id(flat_from): self._part,
+            id(call_native): self._call_native,
+            id(call_kernel): self._call_kernel,
+            id(builtins.min): lambda a: self._extremum(a, "smaller", min),
+            id(builtins.max): lambda a: self._extremum(a, "larger", max),
+            id(builtins.abs): self._absolute,
+            id(builtins.int): lambda a: self._cast(a[0], INT, int),
+            id(builtins.float): lambda a: self._cast(a[0], DOUBLE, float),
+            id(np.isfinite): self._is_finite,
+        }
+
+    @abstractmethod
+    def lookup(self, name: str) -> Value | None:
+        """Return a local name, None where there is none."""
+
+    # --- dispatch ----------------------------------------------------------------------------------------
+
+    def value(self, node: ast.expr) -> Value:
+        """Return an expression's value."""
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise TypeError(f"line {node.lineno}: {ast.unparse(node)} has no form in C")
+        result: Value = method(node)
+        return result
+
+    def term(self, node: ast.expr) -> Term:
+        """Return an expression that is a number, as C."""
+        return as_term(self.value(node))
+
+    def _constant(self, node: ast.Constant) -> Value:
+        return Known(node.value)
+
+    def _name(self, node: ast.Name) -> Value:
+        local = self.lookup(node.id)
+        if local is not None:
+            return local
+        if node.id in self.globals:
+            return Known(self.globals[node.id])
+        return Known(getattr(builtins, node.id))
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        owner = self.value(node.value)
+        if isinstance(owner, Known):
+            return Known(getattr(owner.value, node.attr))
+        if isinstance(owner, View) and node.attr == "shape":
+            return Known((owner.length,))
+        if isinstance(owner, Pack):
+            return owner.values[owner.members.index(node.attr)]
+        assert isinstance(owner, Term)
+        assert isinstance(owner.kind, Struct)
+        kind = owner.kind.kind_of(node.attr)
+        return Term(f"{owner.text}.{node.attr}", kind)
+
+    def _tuple(self, node: ast.Tuple) -> Value:
+        return Pack(tuple(self.value(item) for item in node.elts))
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        owner, index = self.value(node.value), self.value(node.slice)
+        if isinstance(owner, Known):
+            assert isinstance(index, Known)
+            return Known(owner.value[index.value])
+        if isinstance(owner, Table):
+            return self._entry(owner, index)
+        return self.element(owner, index)
+
+    def element(self, owner: Value, index: Value) -> Term:
+        """Return the entry of a view."""
+        if not isinstance(owner, View):
+            raise TypeError(f"{owner} cannot be indexed")
+        base = owner.text if _SIMPLE.match(owner.text) else f"({owner.text})"
+        return Term(f"{base}[{as_term(index).text}]", owner.kind)
+
+    def _entry(self, table: Table, index: Value) -> Value:
+        if not isinstance(index, Known):
+            return Term(f"{self.functions.helper(table.text)}[{as_term(index).text}]", INT)
+        place = int(index.value)
+        if place >= table.room:
+            raise LookupError(f"entry {place} of the table {table.name} is room to work in: take flat_from")
+        return table.entries[place] if place in table.entries else Known(table[place])
+
+    # --- arithmetic --------------------------------------------------------------------------------------
+
+    def _unaryop(self, node: ast.UnaryOp) -> Value:
+        operand = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            if isinstance(operand, Known):
+                return Known(not operand.value)
+            return Term(f"!({as_term(operand).text})", INT)
+        assert isinstance(node.op, ast.USub)
+        if isinstance(operand, Known):
+            return Known(-operand.value)
+        term = as_term(operand)
+        return Term(f"-{term.inner}", term.kind, atomic=False)
+
+    def _binop(self, node: ast.BinOp) -> Value:
+        return self.combine(node.op, self.value(node.left), self.value(node.right))
+
+    def combine(self, op: ast.operator, left: Value, right: Value) -> Value:
+        """Return the value of a binary operation."""
+        if isinstance(left, Address):
+            assert isinstance(op, ast.Add)
+            return Address(left.target, self.combine(op, left.offset, right))
+        sign, compute = OPERATORS[type(op)]
+        if isinstance(left, Known) and isinstance(right, Known):
+            with np.errstate(all="ignore"):
+                return Known(compute(left.value, right.value))
+        a, b = as_term(left), as_term(right)
+        if a.kind == INT and b.kind == INT:
+            short = self._short(sign, left, right)
+            if short is not None:
+                return short
+        if sign == "**":
+            return self._power(a, right)
+        kind = join(a.kind, b.kind)
+        if sign == "/" and kind == INT:
+            return Term(f"(double){a.inner} / {b.inner}", DOUBLE, atomic=False)
+        if sign in ("//", "%"):
+            if kind != INT:
+                raise TypeError(f"{sign} of floating-point numbers has no form in C")
+            name = self.functions.helper("floor_quotient" if sign == "//" else "floor_remainder")
+            return Term(f"{name}({a.text}, {b.text})", INT)
+        counts = sign in ("+", "*") and a.counts and b.counts
+        return Term(f"{a.inner} {sign} {b.inner}", kind, atomic=False, counts=counts)
+
+    @staticmethod
+    def _short(sign: str, left: Value, right: Value) -> Value | None:
+        """Return a sum or a product of integers that needs no computation, None where it does."""
+        known = {k: v.value for k, v in (("left", left), ("right", right)) if isinstance(v, Known)}
+        if sign in ("+", "-") and known.get("right") == 0:
+            return left
+        if sign == "+" and known.get("left") == 0:
+            return right
+        if sign == "*" and 0 in known.values():
+            return Known(0)
+        if sign == "*" and 1 in known.values():
+            return right if "left" in known else left
+        return None
+
+    def _power(self, base: Term, exponent: Value) -> Value:
+        if isinstance(exponent, Known) and exponent.value == 2:
+            if base.kind == DOUBLE:
+                return Term(f"{self.functions.helper('square')}({base.text})", DOUBLE)
+            return Term(f"{base.inner} * {base.inner}", INT, atomic=False, counts=True)
+        return Term(f"pow({base.text}, {as_term(exponent).text})", DOUBLE)
+
+    def _compare(self, node: ast.Compare) -> Value:
+        sides = [self.value(side) for side in (node.left, *node.comparators)]
+        parts = [self._relation(op, a, b) for op, a, b in zip(node.ops, sides, sides[1:])]
+        return self._all(parts)
+
+    def _relation(self, op: ast.cmpop, left: Value, right: Value) -> Value:
+        sign, compute = _COMPARISONS[type(op)]
+        if isinstance(left, Known) and isinstance(right, Known):
+            return Known(bool(compute(left.value, right.value)))
+        if isinstance(left, Address):  # nothing lies at zero
+            return Known(sign == "!=")
+        for number, other in ((left, right), (right, left)):
+            negative = isinstance(number, Known) and number.value < 0
+            if negative and sign == "==" and isinstance(other, Term) and other.counts:
+                return Known(False)
+        a, b = as_term(left), as_term(right)
+        return Term(f"{a.inner} {sign} {b.inner}", INT, atomic=False)
+
+    def _boolop(self, node: ast.BoolOp) -> Value:
+        parts: list[Value] = []
+        every = isinstance(node.op, ast.And)
+        for item in node.values:
+            part = self.value(item)
+            if isinstance(part, Known) and bool(part.value) is not every:
+                parts.append(part)
+                break
+            parts.append(part)
+        return self._all(parts) if every else self._any(parts)
+
+    @staticmethod
+    def _all(parts: list[Value]) -> Value:
+        if any(isinstance(part, Known) and not part.value for part in parts):
+            return Known(False)
+        open_ = [as_term(part) for part in parts if not isinstance(part, Known)]
+        if not open_:
+            return Known(True)
+        return open_[0] if len(open_) == 1 else Term(" && ".join(p.inner for p in open_), INT, atomic=False)
+
+    @staticmethod
+    def _any(parts: list[Value]) -> Value:
+        if any(isinstance(part, Known) and part.value for part in parts):
+            return Known(True)
+        open_ = [as_term(part) for part in parts if not isinstance(part, Known)]
+        if not open_:
+            return Known(False)
+        return open_[0] if len(open_) == 1 else Term(" || ".join(p.inner for p in open_), INT, atomic=False)
+
+    def _ifexp(self, node: ast.IfExp) -> Value:
+        test = self.value(node.test)
+        if isinstance(test, Known):
+            return self.value(node.body if test.value else node.orelse)
+        return self._choice(as_term(test), self.value(node.body), self.value(node.orelse))
+
+    def _choice(self, test: Term, yes: Value, no: Value) -> Value:
+        if isinstance(yes, Pack) and isinstance(no, Pack):
+            return Pack(tuple(self._choice(test, a, b) for a, b in zip(yes.values, no.values)), yes.names)
+        a, b = as_term(yes), as_term(no)
+        text = f"{test.inner} ? {a.inner} : {b.inner}"
+        return Term(text, join(a.kind, b.kind), atomic=False, counts=a.counts and b.counts)
+
+    # --- calls -------------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Value:
+        callee = self.value(node.func)
+        assert isinstance(callee, Known)
+        function = callee.value
+        given = [self.value(item) for item in node.args]
+        if id(function) in self.intrinsics:
+            return self.intrinsics[id(function)](given)
+        if function in _MATH:
+            argument = as_term(given[0])
+            return Term(f"{_MATH[function]}({argument.text})", DOUBLE)
+        if isinstance(function, type) and hasattr(function, "_fields"):
+            if all(isinstance(item, Known) for item in given):
+                return Known(function(*(item.value for item in given if isinstance(item, Known))))
+            return Pack(tuple(given), function._fields)
+        python = getattr(function, "py_func", function)
+        names = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
+        bound = inspect.signature(python).bind(*given, **names)
+        bound.apply_defaults()
+        arguments = [v if isinstance(v, _VALUES) else Known(v) for v in bound.arguments.values()]
+        if isinstance(function, FunctionType) and all(isinstance(a, Known | Table) for a in arguments):
+            return Known(python(*(a.value if isinstance(a, Known) else a for a in arguments)))
+        return self._invoke(function, arguments)
+
+    def _invoke(self, function: Any, arguments: list[Value]) -> Value:
+        name, kind = self.functions.call(function, arguments)
+        texts = [text for text in map(passed, arguments) if text is not None]
+        if any(isinstance(argument, Table) for argument in arguments):
+            texts.insert(0, "W")
+        text = f"{name}({', '.join(texts)})"
+        if isinstance(kind, str) and kind.endswith("*"):
+            return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
+        return Term(text, kind)
+
+    def _at(self, arguments: list[Value]) -> Value:
+        (address,) = arguments
+        assert isinstance(address, Address)
+        assert isinstance(address.target, View | Table)
+        if isinstance(address.target, Table):
+            return address.target
+        return shifted(address.target, self._eighth(address.offset))
+
+    def _eighth(self, offset: Value) -> Value:
+        if isinstance(offset, Known):
+            return Known(offset.value // 8)
+        return Term(f"{as_term(offset).inner} / 8", INT, atomic=False)
+
+    def _part(self, arguments: list[Value]) -> Value:
+        view, first = arguments
+        if isinstance(view, Table):
+            return shifted(View(view.room_text, INT), self.combine(ast.Sub(), first, Known(view.room)))
+        assert isinstance(view, View)
+        return shifted(view, first)
+
+    def _call_native(self, arguments: list[Value]) -> Value:
+        address, inputs, first_input, outputs, first_output = arguments
+        assert isinstance(address, Address)
+        assert isinstance(address.target, Native)
+        assert isinstance(inputs, View)
+        assert isinstance(outputs, View)
+        name = self.functions.helper(address.target.name)
+        texts = shifted(inputs, first_input).text, shifted(outputs, first_output).text
+        return Term(f"{name}({', '.join(texts)})", "void")
+
+    def _call_kernel(self, arguments: list[Value]) -> Value:
+        address, *rest = arguments
+        assert isinstance(address, Address)
+        assert isinstance(address.target, KernelCode)
+        return self._invoke(address.target.function, rest)
+
+    def _extremum(self, arguments: list[Value], name: str, compute: Callable[..., Any]) -> Value:
+        if all(isinstance(argument, Known) for argument in arguments):
+            return Known(compute(*(a.value for a in arguments if isinstance(a, Known))))
+        result = as_term(arguments[0])
+        for argument in map(as_term, arguments[1:]):
+            kind = join(result.kind, argument.kind)
+            function = self.functions.helper(name if kind == DOUBLE else f"{name}_int")
+            result = Term(f"{function}({result.text}, {argument.text})", kind)
+        return result
+
+    def _absolute(self, arguments: list[Value]) -> Value:
+        term = as_term(arguments[0])
+        if term.kind != DOUBLE:
+            raise TypeError("abs of an integer has no form in C")
+        return Term(f"fabs({term.text})", DOUBLE)
+
+    def _cast(self, value: Value, kind: str, compute: Callable[[Any], Any]) -> Value:
+        if isinstance(value, Known):
+            return Known(compute(value.value))
+        term = as_term(value)
+        return term if term.kind == kind else Term(f"({kind}){term.inner}", kind)
+
+    def _is_finite(self, arguments: list[Value]) -> Value:
+        return Term(f"isfinite({as_term(arguments[0]).text})", INT)
+
+
+_VALUES = (Known, Term, View, Pack, Address, Table)
+
+
+def shifted(view: View, first: Value) -> View:
+    """Return a view from the entry ``first`` on."""
+    if isinstance(first, Known) and first.value == 0:
+        return view
+    return View(f"{view.text} + {as_term(first).inner}", view.kind, view.constant)
+
+
+def passed(value: Value) -> str | None:
+    """Return how a value is handed to a C function, None where it is known to it already."""
+    if isinstance(value, View):
+        return value.text
+    if isinstance(value, Term) and isinstance(value.kind, Struct):
+        inner = re.fullmatch(r"\(\*(\w+)\)", value.text)
+        return inner.group(1) if inner else f"&{value.text}"
+    if isinstance(value, Term) or (isinstance(value, Known) and is_number(value.value)):
+        return as_term(value).text
+    return None
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value known now is a number, which C functions take as an argument."""
+    return isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating)

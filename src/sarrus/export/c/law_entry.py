@@ -1,0 +1,256 @@
+"""Control laws in C: their tables, and the functions that ask them for controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.control.contact_law import ContactLaw
+from sarrus.control.law import ACHIEVED, ForceDemand, Law
+from sarrus.export.c.contents import Member, Natives, clean
+from sarrus.export.c.entry_points import Code
+from sarrus.export.c.functions import Kernels
+from sarrus.export.c.identifiers import macros, note
+from sarrus.export.c.values import DOUBLE, INT, Address, Native, Table, Term, Value, View
+from sarrus.kernels import contact_layout as cn
+from sarrus.kernels import law_layout as ll
+from sarrus.kernels.command import command
+from sarrus.kernels.distribution import distribution
+
+
+class LawEntry:
+    """u = law(q, v, t); ``prefix`` begins the names of its members in the workspace."""
+
+    def __init__(self, law: Law, natives: Natives, prefix: str = "law") -> None:
+        self.law, self.prefix = law, prefix
+        compiled = law.system.compiled
+        native = natives.add(
+            f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law._outputs())
+        )
+        self.constants = {f"{prefix}_roots": law._roots, f"{prefix}_wish": law._wish}
+        contacts = self._contact_table() if isinstance(law, ContactLaw) else None
+        self.table = self._law_table(native, contacts)
+        self.tables = {self.table.text: self.table}
+        if contacts is not None:
+            self.tables[contacts.text] = contacts
+        self.members = self._members(contacts)
+
+    def _view(self, name: str, *, constant: bool = False) -> Address:
+        text = f"{self.prefix}_{name}" if constant else f"W->{self.prefix}_{name}"
+        return Address(View(text, DOUBLE, constant))
+
+    def _law_table(self, native: Native, contacts: Table | None) -> Table:
+        table = self.law.table
+        entries: dict[int, Value] = {
+            ll.NATIVE: Address(native),
+            ll.INPUT: self._view("input"),
+            ll.WORK: self._view("work"),
+            ll.SETTINGS: self._view("tolerances"),
+            ll.ANSWER: self._view("answer"),
+            ll.ROOTS: self._view("roots", constant=True),
+            ll.WISH: self._view("wish", constant=True),
+            ll.RANK: Term(f"W->{self.prefix}_rank", INT, counts=True),
+        }
+        if contacts is not None:
+            entries[ll.CONTACTS] = Address(contacts)
+        room = int(ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
+        order = f"W->{self.prefix}_order"
+        return Table("the law", clean(table, entries), entries, room, order, f"{self.prefix}_table")
+
+    def _contact_table(self) -> Table:
+        law = self.law
+        assert isinstance(law, ContactLaw)
+        table = law.contact_table
+        entries: dict[int, Value] = {
+            cn.PHYSICS: self._view("limits"),
+            cn.EXTRA: self._view("rows", constant=True),
+            cn.MEMORY: self._view("memory"),
+            cn.WORK: self._view("program"),
+            cn.REPORT: self._view("report"),
+        }
+        self.constants[f"{self.prefix}_rows"] = law._arrays[cn.EXTRA]
+        room = int(cn.PLACES + 2 * len(law.terms.names) + table[cn.EXTRA_CONES])
+        order = f"W->{self.prefix}_cones"
+        return Table("the contacts", clean(table, entries), entries, room, order, f"{self.prefix}_contacts")
+
+    def _members(self, contacts: Table | None) -> list[Member]:
+        law, p, s = self.law, self.prefix, self.law.system
+        law_input = np.array(law._input)
+        members = [
+            Member("double", f"{p}_state", s.nq + s.nv + s.nu + 1, "q, v, u, t"),
+            Member(
+                "double", f"{p}_input", len(law_input), "q, v, u, t, parameters, tau, settings", law_input
+            ),
+            Member("double", f"{p}_tolerances", ll.N_SETTINGS, "tolerances", law._tolerances),
+            Member("int", f"{p}_rank", 0, "of A at ordinary closed configurations", law.table[[ll.RANK]]),
+            Member("int", f"{p}_order", len(law.table) - self.table.room, "permutation of the rows"),
+            Member("double", f"{p}_answer", len(law._answer), "unknowns, rank, what became of the levels"),
+            Member("double", f"{p}_work", len(law._work), "room to compute in"),
+        ]
+        if contacts is not None:
+            assert isinstance(law, ContactLaw)
+            arrays = law._arrays
+            members += [
+                Member(
+                    "double", f"{p}_limits", len(arrays[cn.PHYSICS]), "limits and weights", arrays[cn.PHYSICS]
+                ),
+                Member(
+                    "double", f"{p}_memory", len(arrays[cn.MEMORY]), "of the last sample", self._forgotten()
+                ),
+                Member("double", f"{p}_program", len(arrays[cn.WORK]), "room for a cone program"),
+                Member("double", f"{p}_report", len(arrays[cn.REPORT]), "of the last distribution"),
+                Member(
+                    "int", f"{p}_cones", len(contacts.numbers) - contacts.room, "sizes of cones, permutation"
+                ),
+            ]
+        return members
+
+    def _forgotten(self) -> np.ndarray:
+        """Return the memory of a law with contacts before its first sample."""
+        assert isinstance(self.law, ContactLaw)
+        kept, layout = np.zeros(len(self.law._arrays[cn.MEMORY])), self.law._memory_layout
+        kept[[layout.exact, layout.relaxed]] = -1.0
+        return kept
+
+    # --- C -----------------------------------------------------------------------------------------------
+
+    def declare(self, name: str) -> str:
+        """Return the prototypes."""
+        law, upper = self.law, name.upper()
+        start = law.system._tau_part.stop
+        text = note(
+            f"{law.name} of {law.system.name}: the controls u at a state, as they are, without limits unless the law "
+            "has them. Returns OK; NOT_ACHIEVABLE where a demand is missed (least squares, those before it first); "
+            "INFEASIBLE where limits allow no forces; ILL_POSED or NOT_FINITE, then u is not written. "
+            "Quaternions in q must have length one."
+        )
+        sample = note(
+            "The same at a sample: what the law remembers goes on by period [s]. multipliers are those of the plant, "
+            "or NULL. reset forgets what was remembered."
+        )
+        parts = [
+            f"#define {upper}_SETTING(W, k) ((W)->{self.prefix}_input[{start} + (k)])\n",
+            f"{text}\nint {name}_law({name}_workspace *W, const double *q, const double *v, double t, double *u);\n",
+            f"{sample}\nint {name}_law_sample({name}_workspace *W, const double *q, const double *v, double t,\n"
+            f"    double period, const double *multipliers, double *u);\n"
+            f"void {name}_law_reset({name}_workspace *W);\n",
+        ]
+        if isinstance(law, ContactLaw):
+            rows = [
+                f"{n}.{k}" for n, p in zip(law.terms.names, law.terms.places) for k in range(p.stop - p.start)
+            ]
+            names = macros(f"{upper}_FORCE", rows)
+            places = "\n".join(
+                f"    {m} = {k}{',' if k + 1 < len(names) else ''}" for k, m in enumerate(names)
+            )
+            parts.append(
+                f"/* Forces of the contacts that go with the last controls [N]. */\nenum {{\n{places}\n}};\n"
+            )
+            parts.append(f"#define {upper}_FORCE(W, k) ((W)->{self.prefix}_answer[{upper}_NU + (k)])\n")
+        return "\n".join(parts)
+
+    def define(self, name: str, kernels: Kernels) -> Code:
+        """Return the functions that load the state and tell what became of the demands."""
+        law, p, s, upper = self.law, self.prefix, self.law.system, name.upper()
+        kernel, _ = kernels.call(
+            distribution if isinstance(law, ContactLaw) else command,
+            [self.table, View(f"W->{p}_state", DOUBLE), Term("what", INT)],
+        )
+        count = len(s.parameters)
+        parameters = (
+            f"    for (i = 0; i < {count}; i++)\n        W->{p}_input[{s._p_part.start} + i] = W->parameters[i];\n"
+            if count
+            else ""
+        )
+        infeasible = held = ""
+        if isinstance(law, ContactLaw):
+            outcome = f"W->{p}_report[{law._report_layout.outcome}]"
+            infeasible = (
+                f"    if (code < 0 && {outcome} == {cn.FAILED}.0)\n        return {upper}_INFEASIBLE;\n"
+            )
+            held = f"    if ({outcome} == {cn.HELD}.0)\n        return {upper}_INFEASIBLE;\n"
+        levels = "".join(
+            f"    missed |= W->{p}_answer[{at + 1}] > {ACHIEVED!r} * (1.0 + W->{p}_answer[{at + 2}]);\n"
+            for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
+            if not (isinstance(level, ForceDemand) and level.wish)
+        )
+        n = s.nq + s.nv
+        run = f"""\
+static int {p}_run({name}_workspace *W, const double *q, const double *v, double t, int what, double *u)
+{{
+    double wrong = 0.0 * t;
+    int i = 0, code = 0, missed = 0;
+    for (i = 0; i < {s.nq}; i++)
+        W->{p}_state[i] = q[i];
+    for (i = 0; i < {s.nv}; i++)
+        W->{p}_state[{s.nq} + i] = v[i];
+    W->{p}_state[{n + s.nu}] = t;
+{parameters}    code = {kernel}(W, W->{p}_state, what);
+{infeasible}    for (i = 0; i < {n}; i++)
+        wrong += 0.0 * W->{p}_state[i];
+    if (code < 0 || wrong != 0.0)
+        return wrong == 0.0 ? {upper}_ILL_POSED : {upper}_NOT_FINITE;
+    for (i = 0; i < {s.nu}; i++)
+        u[i] = W->{p}_answer[i];
+{held}{levels}    return missed ? {upper}_NOT_ACHIEVABLE : {upper}_OK;
+}}
+"""
+        return Code(run + self._public(name), [kernel])
+
+    def _public(self, name: str) -> str:
+        law, p, memory = self.law, self.prefix, self.law.memory
+        own = law.system._tau_part.stop
+        measure, reset = "    (void)multipliers;\n", []
+        if memory is not None:
+            if memory.measured:
+                at = own + memory.measured_at
+                writes = [f"        W->{p}_input[{at}] = 1.0;"]
+                writes += [
+                    f"        W->{p}_input[{at + 1 + k}] = multipliers[{row}];"
+                    for k, row in enumerate(memory.measured)
+                ]
+                measure = "    if (multipliers) {\n" + "\n".join(writes) + "\n    }\n"
+                reset += [f"W->{p}_input[{at + k}] = 0.0;" for k in range(1 + len(memory.measured))]
+            reset += [
+                f"W->{p}_input[{own + memory.state_at + k}] = 0.0;" for k in range(int(memory.rate.numel()))
+            ]
+        if isinstance(law, ContactLaw):
+            layout = law._memory_layout
+            reset += [
+                f"W->{p}_memory[{place}] = {value};"
+                for place, value in ((layout.known, "0.0"), (layout.exact, "-1.0"), (layout.relaxed, "-1.0"))
+            ]
+        forget = "".join(f"    {line}\n" for line in reset) or "    (void)W;\n"
+        return f"""
+int {name}_law({name}_workspace *W, const double *q, const double *v, double t, double *u)
+{{
+    return {p}_run(W, q, v, t, {ll.ANSWER_ONLY}, u);
+}}
+
+int {name}_law_sample({name}_workspace *W, const double *q, const double *v, double t,
+    double period, const double *multipliers, double *u)
+{{
+{measure}    W->{p}_tolerances[{ll.PERIOD}] = period;
+    return {p}_run(W, q, v, t, {ll.SAMPLE}, u);
+}}
+
+void {name}_law_reset({name}_workspace *W)
+{{
+{forget}}}
+"""
+
+    def example(self, name: str) -> str:
+        """Return a call at rest."""
+        return f"""\
+    {{
+        status = {name}_law(&W, q, v, t, u);
+        printf("law: status %d\\n", status);
+        show("u", u, {self.law.system.nu});
+        TIME({name}_law(&W, q, v, t, u));
+    }}"""
+
+
+def settings_of(law: Any) -> dict[str, float]:
+    """Return the settings of a law with their present values."""
+    return {name: law.settings[name] for name in law.settings}

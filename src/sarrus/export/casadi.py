@@ -1,0 +1,277 @@
+"""`system.to_casadi(name)`: the constrained dynamics as CasADi functions, for optimal control and estimation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.analysis.mobility import independent_rows
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.coordinates.choices import PARTITION, Coordinates, choose
+from sarrus.dynamics.assembly import nearby_rank, numerical_rank
+from sarrus.dynamics.manifold import closed_start
+from sarrus.equations.elimination import (
+    direct_solution,
+    eliminate,
+    live_rows,
+    solve_lower,
+    solve_transposed,
+    weighted,
+)
+from sarrus.multibody.model import body_placements
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+INDEPENDENT = "independent"
+
+# Quantities of the equations by name: the attribute of `Equations`, and the symbols it is a function of.
+_QUANTITIES = {
+    "mass_matrix": ("mass_matrix", "qtp"),
+    "bias_force": ("bias_force", "qvtp"),
+    "passive_force": ("passive_force", "qvtp"),
+    "actuation_matrix": ("actuation", "qvp"),
+    "constraint_residual": ("position_residual", "qtp"),
+    "velocity_residual": ("velocity_residual", "qvtp"),
+    "constraint_jacobian": ("jacobian", "qvtp"),
+    "constraint_bias": ("constraint_bias", "qvtp"),
+    "kinetic_energy": ("kinetic_energy", "qvtp"),
+    "potential_energy": ("potential_energy", "qtp"),
+    "rate": ("rate", "qvp"),
+}
+
+
+def casadi_function(
+    system: System,
+    name: str,
+    *,
+    rows: Sequence[str] | str | None = None,
+    coordinates: Coordinates = PARTITION,
+    q: ArrayLike | None = None,
+    t: float = 0.0,
+) -> ca.Function:
+    """Return a CasADi function of the system: differentiable, callable with numbers, SX and MX, serialisable.
+
+    Inputs and outputs have names, so that ``f(q=q, v=v, u=u)["a"]`` works; inputs come in the order (q, v, u, t, p),
+    those left out of a call by name are zero. p are the values of ``system.parameters``, in their order; its
+    length is zero where there are none. Quaternions in q must have length one: nothing is scaled here.
+
+    name : one of
+
+    ===================== ================= ===================================================================
+    name                  inputs            outputs
+    ===================== ================= ===================================================================
+    forward_dynamics      q, v, u, t, p     a (nv,), multipliers (nc,), constraint_force (nv,), rate q̇ (nq,)
+    reduced_dynamics      q, ydot, u, t, p  yddot (dof,), v (nv,), a (nv,), rate q̇ (nq,)
+    mass_matrix           q, t, p           M (nv × nv)
+    bias_force            q, v, t, p        h (nv,)
+    passive_force         q, v, t, p        k (nv,)
+    actuation_matrix      q, v, p           S (nv × nu)
+    constraint_residual   q, t, p           φ (nh,)
+    velocity_residual     q, v, t, p        ψ (nc,)
+    constraint_jacobian   q, v, t, p        A (nc × nv)
+    constraint_bias       q, v, t, p        γ (nc,)
+    kinetic_energy        q, v, t, p        T [J]
+    potential_energy      q, t, p           V [J]
+    rate                  q, v, p           N v (nq,): q̇ but for activations
+    body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body;
+                                            q, t, p where a body is driven
+    ===================== ================= ===================================================================
+
+    The first two solve the constrained equations as straight-line expressions, without a decision about the rank:
+    λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after M is eliminated, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. So
+    their rows must be independent wherever the function is used. Full rank: the same answer as
+    `System.forward_dynamics`. Redundant rows are an error that names them; ``rows`` leaves them out, which changes
+    neither a nor Aᵀλ, but then λ is zero in rows left out instead of the λ of minimum norm. Rows that are zero by
+    structure are left out by themselves. At singular configurations the functions return infinity or NaN, and next to
+    them they lose digits: keep away from them. Massless bodies are for "reduced_dynamics" alone, where Kᵀ M K
+    is positive definite. Inconsistent rows are not noticed. Constraints that come and go are taken as they are now, by
+    ``rows``.
+
+    Parameters
+    ----------
+    rows : names of the constraint rows that the solve keeps; by default all; "independent" for a choice at q, which
+        takes early rows before late ones.
+    coordinates : of "reduced_dynamics", names of independent coordinates or joints whose rates are ẏ, or "partition".
+    q, t : closed configuration and time at which rows and coordinates are judged; by default the reference
+        pose with its loops closed.
+
+    Raises
+    ------
+    ArgumentError
+        A name is unknown; rows depend on each other or are too few, with the names to drop or to add; M is singular.
+    """
+    if name in _QUANTITIES:
+        attribute, letters = _QUANTITIES[name]
+        return _function(name, _symbols(system, letters), {name: getattr(system.equations, attribute)})
+    if name not in _SOLVES:
+        known = (*_SOLVES, *_QUANTITIES, "body_placements")
+        if name != "body_placements":
+            raise ArgumentError(
+                f"{system.name}: {unknown_name('CasADi function', name, known)}", element=name, valid=known
+            )
+        return _placements(system)
+    place = _Place(system, q, t)
+    return _SOLVES[name](system, place, place.rows(rows), coordinates)
+
+
+def _function(name: str, inputs: dict[str, ca.SX], outputs: dict[str, ca.SX]) -> ca.Function:
+    """Return a function with named inputs and outputs; columns are dense."""
+    values = [ca.densify(value) if value.is_column() else value for value in outputs.values()]
+    return ca.Function(name, list(inputs.values()), values, list(inputs), list(outputs))
+
+
+def _symbols(system: System, letters: str) -> dict[str, ca.SX]:
+    return {letter: getattr(system.equations, letter) for letter in letters}
+
+
+def _placements(system: System) -> ca.Function:
+    mechanism, tree = system.mechanism, system.equations.tree
+    if mechanism is None or tree is None:
+        raise ArgumentError(
+            f"{system.name}: only a system made from a Mechanism has bodies", element="mechanism"
+        )
+    flat = ca.vertsplit(body_placements(tree, mechanism.bodies, system.equations.q), 12)
+    outputs = {
+        "positions": ca.vertcat(*(place[:3].T for place in flat)),
+        "rotations": ca.vertcat(*(ca.reshape(place[3:], 3, 3).T for place in flat)),
+    }
+    return _function("body_placements", _symbols(system, "qtp" if tree.driven else "qp"), outputs)
+
+
+class _Place:
+    """A closed configuration, and what is known of the rows there."""
+
+    def __init__(self, system: System, q: ArrayLike | None, t: float) -> None:
+        self.system, self.t = system, t
+        if q is not None:
+            self.q = closed_start(system, real_array(q), t)
+        else:
+            closed = system.assemble(system.neutral(), t=t, throw=False)
+            if closed.status is Status.NOT_CLOSED:
+                raise ArgumentError(
+                    f"{system.name}: the loops do not close from the reference pose; give a closed configuration, q=",
+                    element="q",
+                )
+            self.q = np.array(closed.q)
+        self.jacobian = system.constraint_jacobian(self.q, t)
+        self.rank = nearby_rank(system, self.q, t)
+
+    def rows(self, wanted: Sequence[str] | str | None) -> list[int]:
+        """Return the indices of the rows to keep, which are independent at generic configurations."""
+        names, live = self.system.constraint_names, live_rows(self.system.equations)
+        if live is None:
+            raise ArgumentError(f"{self.system.name}: a row of A is zero, but its γ is not", element="rows")
+        if isinstance(wanted, str) and wanted == INDEPENDENT:
+            return self._independent(live)
+        if isinstance(wanted, str):
+            raise ArgumentError(
+                f"{self.system.name}: rows must be {INDEPENDENT!r} or names of rows, got {wanted!r}",
+                element="rows",
+            )
+        kept = live
+        if wanted is not None:
+            for name in wanted:
+                if name not in names:
+                    raise ArgumentError(
+                        f"{self.system.name}: {unknown_name('row', name, names)}", element=name, valid=names
+                    )
+            kept = sorted({names.index(name) for name in wanted})
+        if len(kept) == self.rank and (wanted is None or numerical_rank(self.jacobian[kept]) == self.rank):
+            return kept
+        chosen = self._independent(live)
+        spare = [names[j] for j in kept if j not in chosen]
+        missing = [names[j] for j in chosen if j not in kept]
+        advice = "; ".join(
+            [f"drop {', '.join(spare)}"] * bool(spare) + [f"add {', '.join(missing)}"] * bool(missing)
+        )
+        raise ArgumentError(
+            f"{self.system.name}: {len(kept)} constraint rows are not {self.rank} independent ones, as this function "
+            f"needs: {advice}. That is rows={[names[j] for j in chosen]}, or rows={INDEPENDENT!r}",
+            element="rows",
+            valid=[names[j] for j in chosen],
+        )
+
+    def _independent(self, live: list[int]) -> list[int]:
+        if numerical_rank(self.jacobian[live]) < self.rank:
+            raise ArgumentError(
+                f"{self.system.name}: the configuration is singular (rank {numerical_rank(self.jacobian[live])} here, "
+                f"{self.rank} nearby), so that rows cannot be chosen there; give another one, q=",
+                element="q",
+            )
+        return [live[j] for j in independent_rows(self.jacobian[live], self.rank)]
+
+
+def _forces(system: System) -> ca.SX:
+    """Return f in M a = f + Aᵀλ without an applied force."""
+    e = system.equations
+    return e.passive_force + e.input_force - e.bias_force + e.non_ideal
+
+
+def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+    if system.compiled.mass_is_singular:
+        raise ArgumentError(
+            f"{system.name}: M is singular; give every body a mass or an armature, or take 'reduced_dynamics'",
+            element="forward_dynamics",
+        )
+    e = system.equations
+    solved = direct_solution(e, weighted(e, _forces(system)), kept)
+    solved["constraint_force"] += e.non_ideal
+    names = ("a", "multipliers", "constraint_force", "rate")
+    return _function("forward_dynamics", _symbols(system, "qvutp"), {name: solved[name] for name in names})
+
+
+def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+    """Solve in the velocities ẏ = W v: K = (−A_d⁻¹ A_y, 1), A split into columns of dependent ones and of ẏ."""
+    e = system.equations
+    if ca.depends_on(e.jacobian, e.v):
+        raise ArgumentError(
+            f"{system.name}: constraints that are not linear in the velocity leave no linear K; use 'forward_dynamics'",
+            element="reduced_dynamics",
+        )
+    own = list(choose(system, coordinates, place.jacobian, place.rank).indices)
+    if len(own) != system.nv - place.rank:
+        raise ArgumentError(
+            f"{system.name}: coordinates must be 'partition' or names of velocities, got {coordinates!r}",
+            element="coordinates",
+            valid=system.velocity_names,
+        )
+    dependent = [i for i in range(system.nv) if i not in own]
+    ydot = ca.SX.sym("ydot", len(own))
+    order = np.argsort([*dependent, *own]).tolist()
+
+    def whole(of_dependent: ca.SX, of_own: ca.SX) -> ca.SX:
+        return ca.vertcat(of_dependent, of_own)[order, :]
+
+    rows = e.jacobian[kept, :]
+    drift = ca.substitute(e.velocity_residual[kept], e.v, ca.SX.zeros(e.nv))
+    top = ca.horzcat(-rows[:, own], -drift)
+    ratios = _solve(rows[:, dependent], top)
+    basis = whole(ratios[:, :-1], ca.SX.eye(len(own)))
+    v = whole(ratios[:, :-1] @ ydot + ratios[:, -1], ydot)
+    force, bias, rate = ca.substitute([_forces(system), e.constraint_bias[kept], e.whole_rate], [e.v], [v])
+    bent = whole(_solve(rows[:, dependent], -bias), ca.SX.zeros(len(own)))
+    mass = basis.T @ e.mass_matrix
+    factor = eliminate(mass @ basis)  # of a definite matrix: indifferent to the scales of its rows
+    halfway = solve_transposed(factor, basis.T @ force - mass @ bent)
+    yddot = ca.vertcat(ca.SX(0, 1), *solve_lower(factor, ca.vertsplit(halfway)))
+    outputs = {"yddot": yddot, "v": v, "a": bent + basis @ yddot, "rate": rate}
+    inputs = _symbols(system, "q") | {"ydot": ydot} | _symbols(system, "utp")
+    return _function("reduced_dynamics", inputs, outputs)
+
+
+def _solve(matrix: ca.SX, right: ca.SX) -> ca.SX:
+    """Return matrix⁻¹ right by a sparse QR traced over the structural nonzeros."""
+    return ca.solve(matrix, right) if matrix.shape[0] else right
+
+
+_SOLVES: dict[str, Callable[[System, _Place, list[int], Coordinates], ca.Function]] = {
+    "forward_dynamics": _forward,
+    "reduced_dynamics": _reduced,
+}

@@ -1,0 +1,1 @@
+"""A `Mechanism` as MJCF."""

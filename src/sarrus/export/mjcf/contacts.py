@@ -1,0 +1,84 @@
+"""Contacts of a mechanism as geoms of MuJoCo: a small sphere at every point, and the planes that they touch.
+
+Pairs say which sphere touches which plane; nothing else in the model collides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from xml.etree.ElementTree import SubElement
+
+import numpy as np
+
+from sarrus.base.errors import UnsupportedElementError
+from sarrus.export.mjcf.mjcf_document import Document, numbers, place
+from sarrus.formats.importing import unique
+from sarrus.mechanism.elements import Contact
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+
+CHOICES = ("refuse", "ignore", "geoms")
+
+# MuJoCo's own coefficients: of sliding where a contact sticks with any force, of torsion and of rolling.
+_SLIDING, _TORSION, _ROLLING = 1.0, 0.005, 0.0001
+_TOUCHES_NOTHING = {"mass": "0", "contype": "0", "conaffinity": "0"}
+
+
+def refuse_contacts(mechanism: Mechanism) -> None:
+    """Raise `UnsupportedElementError` if there is a contact."""
+    for name in mechanism.contacts:
+        raise UnsupportedElementError(
+            f"contact {name!r}: MJCF has no contact of a point with a plane; its contacts are between geoms and soft. "
+            "contacts='geoms' writes small spheres on planes, contacts='ignore' leaves them out",
+            element=name,
+        )
+
+
+def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) -> None:
+    """Write a sphere for every contact, its plane if it is a new one, and the pair of the two."""
+    mechanism = document.mechanism
+    if mechanism.contacts:
+        document.section("option").set("cone", "elliptic")
+    planes: dict[str, Contact] = {}
+    for contact in mechanism.contacts.values():
+        if moving[contact.ground]:
+            raise UnsupportedElementError(
+                f"contact {contact.name!r}: its plane is on {contact.ground!r}, which moves, and MuJoCo has planes on "
+                "the ground only",
+                element=contact.name,
+            )
+        plane = next((name for name, other in planes.items() if contact.same_plane(other)), None)
+        if plane is None:
+            plane = unique(f"{contact.name}.plane", (*planes, *mechanism.contacts))
+            planes[plane] = contact
+            _add_plane(document, contact, plane)
+        _add_sphere(document, contact, radius)
+        sliding = _coefficient(contact)
+        pair = {"geom1": contact.name, "geom2": plane, "condim": "3" if sliding > 0.0 else "1"}
+        friction = numbers([sliding, sliding, _TORSION, _ROLLING, _ROLLING])
+        SubElement(document.section("contact"), "pair", pair | {"friction": friction})
+
+
+def _add_plane(document: Document, contact: Contact, name: str) -> None:
+    axes = np.column_stack([contact.tangent1, contact.tangent2, contact.normal])
+    element = SubElement(
+        document.bodies[contact.ground], "geom", {"name": name, "type": "plane", "size": "0 0 1"}
+    )
+    place(element, Pose(contact.origin, axes))
+    element.attrib.update(_TOUCHES_NOTHING)
+
+
+def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
+    """Write a sphere that touches the plane with the contact's point in the reference pose."""
+    mechanism = document.mechanism
+    normal = mechanism.reference_pose(contact.ground).rotation @ contact.normal
+    centre = contact.point + radius * (mechanism.reference_pose(contact.body).rotation.T @ normal)
+    given = {"name": contact.name, "type": "sphere", "size": repr(radius), "pos": numbers(centre)}
+    friction = {"friction": numbers([_coefficient(contact), _TORSION, _ROLLING])}
+    SubElement(document.bodies[contact.body], "geom", given | friction | _TOUCHES_NOTHING)
+
+
+def _coefficient(contact: Contact) -> float:
+    if contact.friction == "frictionless":
+        return 0.0
+    return _SLIDING if contact.friction_coefficient is None else contact.friction_coefficient

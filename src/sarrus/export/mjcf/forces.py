@@ -1,0 +1,155 @@
+"""Springs, dampers and actuators of a mechanism as MJCF tendons and general actuators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import SubElement
+
+from sarrus.base.errors import UnsupportedElementError
+from sarrus.export.mjcf.mjcf_document import Document, numbers
+from sarrus.mechanism.elements import Actuator
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint
+from sarrus.mechanism.transmissions import (
+    ParentTransmission,
+    SiteTransmission,
+    SliderCrank,
+    TendonTransmission,
+)
+
+# MuJoCo reads this rest length as "the length in qpos0"; a spring that rests there is written negated.
+_AUTOMATIC = (-1.0, -1.0)
+
+
+def add_springs(document: Document) -> None:
+    """Write springs between points as spatial tendons, those on coordinates as fixed tendons."""
+    for spring in document.mechanism.springs.values():
+        tendon = SubElement(document.section("tendon"), "spatial", {"name": spring.name})
+        for number, body, point in ((1, spring.body1, spring.point1), (2, spring.body2, spring.point2)):
+            SubElement(tendon, "site", {"site": document.site(f"{spring.name}.{number}", body, Pose(point))})
+        tendon.set("stiffness", repr(spring.stiffness))
+        tendon.set("damping", repr(spring.damping))
+        tendon.set("springlength", numbers(spring.rest_length))
+    for combination in document.mechanism.coordinate_springs.values():
+        rest, sign = _written(combination.rest_length)
+        tendon = SubElement(document.section("tendon"), "fixed", {"name": combination.name})
+        tendon.set("stiffness", repr(combination.stiffness))
+        tendon.set("damping", repr(combination.damping))
+        tendon.set("springlength", numbers(rest))
+        for coordinate, weight in combination.terms:
+            SubElement(tendon, "joint", {"joint": coordinate, "coef": repr(sign * weight)})
+
+
+def _written(rest: tuple[float, float]) -> tuple[tuple[float, float], float]:
+    """Return a rest length that MuJoCo takes as it is, and the sign of the weights that it goes with."""
+    return ((1.0, 1.0), -1.0) if rest == _AUTOMATIC else (rest, 1.0)
+
+
+def add_tendons(document: Document) -> None:
+    """Write every tendon, spatial or fixed, with what is recorded of it."""
+    for tendon in document.mechanism.tendons.values():
+        element = SubElement(
+            document.section("tendon"), "spatial" if tendon.spatial else "fixed", {"name": tendon.name}
+        )
+        rest, sign = _written(tendon.rest_length)
+        if sign < 0.0 and (tendon.limits or tendon.stiffness_higher or _pulled(document, tendon)):
+            raise UnsupportedElementError(
+                f"tendon {tendon.name!r}: MJCF reads a rest length of −1 as the length in the reference configuration",
+                element=tendon.name,
+            )
+        element.set("stiffness", numbers((tendon.stiffness, *tendon.stiffness_higher)))
+        element.set("damping", numbers((tendon.damping, *tendon.damping_higher)))
+        element.set("springlength", numbers(rest))
+        element.set("armature", repr(tendon.armature))
+        element.set("frictionloss", repr(tendon.friction))
+        for prefix, limits in (("", tendon.limits), ("actuatorfrc", tendon.force_limits)):
+            if limits is not None:
+                element.set(f"{prefix}limited", "true")
+                element.set(f"{prefix}range", numbers(limits))
+        for number, item in enumerate(tendon.path):
+            name = f"{tendon.name}.{number}"
+            if isinstance(item, TendonJoint):
+                SubElement(element, "joint", {"joint": item.coordinate, "coef": repr(sign * item.weight)})
+            elif isinstance(item, TendonPoint):
+                SubElement(element, "site", {"site": document.site(name, item.body, Pose(item.point))})
+            elif isinstance(item, Pulley):
+                SubElement(element, "pulley", {"divisor": repr(item.divisor)})
+            else:
+                wrap = SubElement(element, "geom", {"geom": document.wrap(name, item)})
+                if item.side is not None:
+                    body, point = item.side
+                    wrap.set("sidesite", document.site(f"{name}.side", body, Pose(point)))
+
+
+def _pulled(document: Document, tendon: Tendon) -> bool:
+    """Tell whether an actuator or a coupling uses the length of a tendon."""
+    pulls = [a.transmission for a in document.mechanism.actuators.values()]
+    terms = [term.coordinate for c in document.mechanism.couplings.values() for term in c.terms]
+    return f"tendon:{tendon.name}" in terms or any(
+        isinstance(pull, TendonTransmission) and pull.tendon == tendon.name for pull in pulls
+    )
+
+
+def add_actuators(document: Document) -> None:
+    """Write every actuator as ``general`` with fixed or affine gain and affine bias."""
+    for actuator in document.mechanism.actuators.values():
+        element = SubElement(document.section("actuator"), "general", {"name": actuator.name})
+        for attribute, value in _transmission(document, actuator).items():
+            element.set(attribute, value)
+        varies = any(actuator.gain_slopes)
+        element.set("gaintype", "affine" if varies else "fixed")
+        element.set("gainprm", numbers((actuator.gain, *(actuator.gain_slopes if varies else ()))))
+        element.set("biastype", "affine")
+        element.set("biasprm", numbers(actuator.bias))
+        for attribute, limits in (("ctrl", actuator.limits), ("force", actuator.force_limits)):
+            if limits is not None:
+                element.set(f"{attribute}limited", "true")
+                element.set(f"{attribute}range", numbers(limits))
+        if actuator.activation is not None:
+            element.set("dyntype", actuator.activation.kind)
+            element.set("dynprm", repr(actuator.activation.time_constant))
+            if actuator.activation.limits is not None:
+                element.set("actlimited", "true")
+                element.set("actrange", numbers(actuator.activation.limits))
+
+
+def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:
+    """Return where the actuator pulls, with its gears; a fixed tendon stands for several scalar joints."""
+    along, name = actuator.transmission, actuator.name
+    if isinstance(along, TendonTransmission):
+        return {"tendon": along.tendon, "gear": _gear([along.gear])}
+    if isinstance(along, ParentTransmission):
+        return {"jointinparent": along.joint, "gear": _gear(along.gear)}
+    if isinstance(along, SiteTransmission):
+        sites = {"site": document.site(f"{name}.site", along.body, along.pose), "gear": _gear(along.gear)}
+        if along.reference is not None:
+            sites["refsite"] = document.site(f"{name}.reference", *along.reference)
+        return sites
+    if isinstance(along, SliderCrank):
+        return {
+            "cranksite": document.site(f"{name}.pin", along.body, Pose(along.pin)),
+            "slidersite": document.site(f"{name}.slider", along.slider, along.pose),
+            "cranklength": repr(along.rod),
+            "gear": _gear([along.gear]),
+        }
+    targets = [(*document.velocities[velocity], gear) for velocity, gear in along]
+    joints = {joint: size for joint, _, size, _ in targets}
+    if len(joints) == 1:
+        gears = [0.0] * 6
+        for _, index, _, gear in targets:
+            gears[index] = gear
+        return {"joint": targets[0][0], "gear": numbers(gears)}
+    if any(size > 1 for size in joints.values()):
+        raise UnsupportedElementError(
+            f"actuator {actuator.name!r}: MJCF has no actuator on a ball or free joint and on others",
+            element=actuator.name,
+        )
+    tendon = document.tendon("fixed", f"{actuator.name}.transmission")
+    for joint, _, _, gear in targets:
+        SubElement(tendon, "joint", {"joint": joint, "coef": repr(gear)})
+    return {"tendon": tendon.get("name", ""), "gear": _gear([1.0])}
+
+
+def _gear(entries: Sequence[float]) -> str:
+    """Return the six numbers that MJCF has for every transmission."""
+    return numbers([*entries, *[0.0] * (6 - len(entries))])

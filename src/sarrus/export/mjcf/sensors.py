@@ -1,0 +1,52 @@
+"""Sensors of a mechanism in MJCF; frames become sites."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import SubElement
+
+import numpy as np
+
+from sarrus.export.mjcf.mjcf_document import Document, numbers
+from sarrus.mechanism import sensor as kinds
+from sarrus.mechanism.sensor import Sensor
+
+
+def add_sensors(document: Document) -> None:
+    """Write every sensor, in order."""
+    mechanism = document.mechanism
+    for sensor in mechanism.sensors.values():
+        element = SubElement(document.section("sensor"), sensor.kind, {"name": sensor.name})
+        for attribute, value in _target(document, sensor).items():
+            element.set(attribute, value)
+        for attribute in ("cutoff", "noise"):
+            if getattr(sensor, attribute):
+                element.set(attribute, repr(getattr(sensor, attribute)))
+    if np.any(mechanism.magnetic_field != kinds.MAGNETIC_FIELD):
+        document.section("option").set("magnetic", numbers(mechanism.magnetic_field))
+
+
+def _target(document: Document, sensor: Sensor) -> dict[str, str]:
+    kind, target = sensor.kind, sensor.target
+    if kind in kinds.GLOBAL_KINDS:
+        return {}
+    if kind in (*kinds.SCALAR_KINDS, *kinds.BALL_KINDS):
+        return {"joint": target}
+    if kind in kinds.ACTUATOR_KINDS:
+        return {"actuator": target}
+    if kind in kinds.SUBTREE_KINDS:
+        return {"body": target}
+    if kind in kinds.LENGTH_KINDS:
+        if not sensor.terms:
+            return {"tendon": target}
+        tendon = document.tendon("fixed", f"{sensor.name}.length")
+        for coordinate, weight in sensor.terms:
+            SubElement(tendon, "joint", {"joint": coordinate, "coef": repr(weight)})
+        return {"tendon": tendon.get("name", "")}
+    site = document.site(sensor.name, target, sensor.pose)
+    if not kind.startswith("frame"):
+        return {"site": site}
+    found = {"objtype": "site", "objname": site}
+    if sensor.reference is not None:
+        other = document.site(f"{sensor.name}.reference", sensor.reference, sensor.reference_pose)
+        found |= {"reftype": "site", "refname": other}
+    return found

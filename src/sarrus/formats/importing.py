@@ -1,0 +1,115 @@
+"""What every importer shares: the place of the mechanism being built, refusals, unique names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from numpy.typing import ArrayLike
+
+from sarrus.base.errors import ModelFileError, UnsupportedElementError
+from sarrus.formats.model_xml import parse_xml
+from sarrus.mechanism import checks
+from sarrus.mechanism.elements import Body, Shape
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.report import Entry, ImportReport, Outcome
+
+# what the reports say of shapes that collide
+CONTACTS = (
+    "contacts are added after loading: mechanism.add_contact(name, geom=…) or (name, site=…), and for box feet "
+    "mechanism.add_contact_patch(name, geom=…), with the names in mechanism.geoms and mechanism.frames"
+)
+
+
+@dataclass
+class Import:
+    """One import in progress; ``strict`` is that of `sarrus.load`."""
+
+    path: Path
+    mechanism: Mechanism
+    strict: bool | None = None
+
+    @property
+    def report(self) -> ImportReport:
+        """The report of the mechanism."""
+        return self.mechanism.report
+
+    @cached_property
+    def frames(self) -> dict[str, tuple[str, Pose]]:
+        """The frames that a loop may name: bodies, and the frames of the file whose names no body has.
+
+        To be asked for when the bodies are all there.
+        """
+        here = Pose()
+        return self.mechanism.frames | {name: (name, here) for name in self.mechanism.bodies}
+
+    def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
+        """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as left out.
+
+        For what joins bodies or coordinates. ``remedy`` says how to change the model so that the element is kept.
+        """
+        if self.strict is not False:
+            raise UnsupportedElementError(
+                f"{self.path.name}: {kind} {name!r} cannot be kept: {reason}. To go on: {remedy}; or load "
+                "with strict=False, which leaves it out and lists it in mechanism.report",
+                element=name,
+            )
+        self.report.leave_out(kind, name, reason)
+
+    def odd(
+        self,
+        kind: str,
+        name: str,
+        reason: str,
+        outcome: Outcome = Outcome.LEFT_OUT,
+        *,
+        element: str | None = None,
+        valid: Iterable[str] = (),
+    ) -> None:
+        """List what is wrong in the file and read by others all the same; ``strict=True`` raises `ModelFileError`."""
+        if self.strict:
+            raise ModelFileError(
+                f"{self.path}: {kind} {name!r}: {reason}", element=element or name, valid=valid
+            )
+        self.report.entries.append(Entry(kind, name, outcome, reason))
+
+    def parse(self, path: Path) -> Element:
+        """Return the root element of an XML file of this import; what is odd in its text is listed."""
+        oddities: list[tuple[int, str]] = []
+        root = parse_xml(path, oddities)
+        for line, what in oddities:
+            self.odd("XML", f"{path.name}, line {line}", what, Outcome.ACTS, element=path.name)
+        return root
+
+    def add_body(
+        self,
+        name: str,
+        mass: float,
+        com: ArrayLike,
+        inertia: ArrayLike,
+        shapes: Sequence[Shape] = (),
+        label: str = "body",
+    ) -> Body:
+        """Add a body with the inertia that the file gives; one that no body can have is listed and taken as it is."""
+        body = self.mechanism.add_body(name, mass, com, inertia, shapes=shapes, physical=False)
+        if not body.physical:
+            reason = checks.impossible(body.mass, body.inertia)
+            self.odd("inertia", name, f"{reason}; taken as it is", Outcome.ACTS, element=f"{label} {name!r}")
+        elif body.mass == 0.0 and body.inertia.any():  # a rotor whose mass another body carries
+            self.report.act("inertia", name, "inertia without mass; taken as it is")
+        return body
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """Return ``name``, with a number appended if it is among ``taken``."""
+    names = taken if isinstance(taken, (set, dict)) else set(taken)
+    if name not in names:
+        return name
+    number = 2
+    while f"{name}_{number}" in names:
+        number += 1
+    return f"{name}_{number}"

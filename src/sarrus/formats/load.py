@@ -1,0 +1,132 @@
+"""`load`: a model file becomes a `Mechanism`, whatever its format."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
+from sarrus.formats.model_text import check_file
+from sarrus.mechanism.mechanism import Mechanism
+
+_SUFFIXES = {
+    ".xml": "MJCF (or URDF with a <robot> root)",
+    ".mjcf": "MJCF",
+    ".urdf": "URDF",
+    ".sdf": "SDF",
+    ".world": "SDF",
+}
+
+
+def load(
+    path: str | Path,
+    *,
+    loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
+    strict: bool | None = None,
+    floating_base: bool = False,
+) -> Mechanism:
+    """Load a mechanism from an MJCF, URDF or SDF file.
+
+    Parameters
+    ----------
+    path : the file; its suffix says the format: ``.xml``, ``.mjcf``, ``.urdf``, ``.sdf``, ``.world``.
+    loops : a YAML file (or its content as lists and mappings) with loop closures between frames of the
+        model, for URDF, which has no loops: see `sarrus.formats.loops` for the two formats. Closures
+        written inside a URDF file as URDF+ ``<loop>`` and ``<coupling>`` need no second file.
+    strict : what is not loaded. None: a closure, joint or coupling that cannot be kept, which raises
+        `UnsupportedElementError`; whatever else the reference parser of the format reads is read, and listed in
+        ``mechanism.report`` where it is odd. True: also what is odd, such as an inertia that no body can have or the
+        name of a joint that is not there (`ModelFileError`). False: nothing; what cannot be kept is left out and
+        listed.
+    floating_base : URDF only. Attach the root link by a free joint named ``root`` instead of welding it to
+        the ground.
+
+    Returns
+    -------
+    Mechanism, whose ``report`` lists every element found: it acts, is kept without acting, is left out, or has no
+    part in the motion. Where not everything acts, a `ModelWarning` says in one line how much does not; another names
+    the bodies with an inertia that no body can have. Coordinates, velocities and their order are MuJoCo's
+    (``mjData.qpos``, ``mjData.qvel``) for MJCF and URDF.
+
+    Raises
+    ------
+    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in another
+        encoding than it says, beyond a bound of ``docs/importers.md``, or MuJoCo's compiler refuses it (with
+        its message). ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``;
+        also for a joint or loop at a place where nobody reads it. All name the file and the element.
+
+    MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and
+    inertias mean what they mean there; closures become exact. ``docs/importers.md`` has the table of what
+    acts, is kept, left out and refused.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"load needs the path of a model file, got {path!r}", element="path")
+    file = Path(os.fsdecode(path))
+    try:
+        with np.errstate(over="raise", invalid="raise"):
+            mechanism = _load(file, loops, strict, floating_base)
+    except FloatingPointError as error:
+        raise ModelFileError(
+            f"{file}: a number in it is too large to compute with ({error})", element=str(file)
+        ) from None
+    except ModelError as error:
+        named = [file.name] + ([Path(loops).name] if isinstance(loops, (str, os.PathLike)) else [])
+        if any(name in str(error) for name in named):
+            raise
+        raise type(error)(f"{file}: {error}", element=error.element, valid=error.valid) from None
+    report = mechanism.report
+    odd = [repr(entry.name) for entry in report if entry.kind == "inertia"]
+    if odd:
+        text = f"{file.name}: no body can have the inertia of {', '.join(odd)}; taken as it is, see mechanism.report"
+        warnings.warn(text, ModelWarning, stacklevel=2)
+    if not report.complete:
+        warnings.warn(f"{file.name}: {report.headline()}; see mechanism.report", ModelWarning, stacklevel=2)
+    return mechanism
+
+
+def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
+    check_file(file)
+    suffix = file.suffix.lower()
+    if suffix not in _SUFFIXES:
+        known = ", ".join(f"{s} ({what})" for s, what in _SUFFIXES.items())
+        raise ModelFileError(
+            f"{file}: unknown suffix {suffix!r}. Known: {known}", element=str(file), valid=tuple(_SUFFIXES)
+        )
+    if suffix in (".sdf", ".world"):
+        return _load_sdf(file, loops, strict, floating_base)
+    from sarrus.formats.loops import add_loops
+    from sarrus.formats.mjcf.read_mjcf import load_mjcf
+    from sarrus.formats.model_xml import parse_xml
+    from sarrus.formats.urdf.read_urdf import load_urdf
+
+    root = parse_xml(file).tag
+    if root not in ("mujoco", "mujocoinclude", "robot"):
+        raise ModelFileError(
+            f"{file}: the root element is <{root}>; <mujoco> (MJCF) or <robot> (URDF) was expected",
+            element=root,
+        )
+    if root == "robot":
+        return load_urdf(file, loops=loops, strict=strict, floating_base=floating_base).mechanism
+    if floating_base:
+        raise ArgumentError(f"{file}: floating_base is for URDF; in MJCF give the root body a <freejoint/>")
+    done = load_mjcf(file, strict=strict)
+    if loops is not None:
+        add_loops(done, loops)
+    return done.mechanism
+
+
+def _load_sdf(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
+    from sarrus.formats.sdf.read_sdf import load_sdf
+
+    if loops is not None:
+        raise ArgumentError(f"{file}: loops is for URDF and MJCF; an SDF file holds its own loops")
+    if floating_base:
+        raise ArgumentError(
+            f"{file}: floating_base is for URDF; an SDF model without a joint to the world floats"
+        )
+    return load_sdf(file, strict=strict)

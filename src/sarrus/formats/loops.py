@@ -1,0 +1,218 @@
+"""Loop closures in a YAML file beside a model that has none (URDF).
+
+Two formats are read. A list of closures, alone or under the key ``loops``:
+
+.. code-block:: yaml
+
+    loops:
+      - {name: rocker, kind: revolute, frame1: coupler_tip, frame2: rocker, axis: [0, 0, 1]}
+      - name: rod
+        kind: distance
+        frame1: {frame: crank, position: [0.1, 0, 0]}
+        frame2: {frame: slider, position: [0, 0, 0.02], rpy: [0, 0, 1.5708]}
+        length: 0.5
+    motors: [crank_joint]
+
+``kind`` is a closure kind of `Mechanism.add_closure`; a frame is a link, joint or site of the model, with
+an optional offset; ``axis`` is in frame 1, ``axis2`` in frame 2; ``pitch`` and ``length`` as there.
+
+And the format of the example-parallel-robots collection (Gepetto): ``closed_loop``, pairs of frames;
+``type``, "3d" (point) or "6d" (weld, also where it is missing) for each; ``name_mot``, the driven joints by
+name or part of a name; ``joint_name`` and ``joint_type``, joints of the URDF that are really SPHERICAL,
+FIXED, or universal joints UJOINT_XY, UJOINT_ZY … of two different axes, the first of which turns first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from sarrus.base.errors import ModelFileError, unknown_name
+from sarrus.formats.importing import Import, unique
+from sarrus.formats.loop_yaml import read_yaml
+from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
+from sarrus.mechanism.pose import Pose, vector
+
+_PAIR_KINDS = {"3d": "point", "6d": "weld"}
+_JOINT_TYPES = ("SPHERICAL", "FIXED", *(f"UJOINT_{one}{two}" for one, two in permutations("XYZ", 2)))
+_LOOP_KEYS = ("name", "kind", "frame1", "frame2", "axis", "axis2", "pitch", "length")
+_FILE_KEYS = ("loops", "motors", "closed_loop", "type", "name_mot", "joint_name", "joint_type")
+_FRAME_KEYS = ("frame", "position", "rpy", "quaternion")
+
+
+class UnknownFrame(ModelFileError):
+    """A closure names a frame that the model has not; ``strict=False`` leaves the closure out."""
+
+
+@dataclass(frozen=True)
+class LoopFile:
+    """The content of a loop file: closures as in the first format, driven joints, replaced joints."""
+
+    source: str
+    loops: tuple[Mapping[str, Any], ...]
+    motors: tuple[str, ...]
+    replaced_joints: Mapping[str, str]
+
+
+def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFile:
+    """Return the content of a loop file, or of the same structure given directly, checked for shape."""
+    source, content = "loops", given
+    if isinstance(given, str | Path):
+        source = str(given)
+        content = read_yaml(Path(given))
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        content = {"loops": content}
+    if not isinstance(content, Mapping):
+        raise ModelFileError(
+            f"{source}: expected a list of loops or a mapping with {', '.join(_FILE_KEYS)}", element=source
+        )
+    _known_keys(content, _FILE_KEYS, source)
+    loops = [*_list(content, "loops", source), *_frame_pairs(content, source)]
+    for number, loop in enumerate(loops):
+        if not isinstance(loop, Mapping):
+            raise ModelFileError(
+                f"{source}: loop {number + 1} must be a mapping with {', '.join(_LOOP_KEYS)}",
+                element=source,
+            )
+        _known_keys(loop, _LOOP_KEYS, f"{source}: loop {loop.get('name', number + 1)!r}")
+    names, types = _names(content, "joint_name", source), _list(content, "joint_type", source)
+    if len(names) != len(types):
+        raise ModelFileError(
+            f"{source}: joint_name has {len(names)} entries and joint_type {len(types)}", element="joint_name"
+        )
+    for name, kind in zip(names, types, strict=True):
+        if names.count(name) > 1:
+            raise ModelFileError(
+                f"{source}: joint_name has {name!r} twice; a joint has one type", element=name
+            )
+        if kind not in _JOINT_TYPES:
+            raise ModelFileError(
+                f"{source}: joint {name!r}: " + unknown_name("joint_type", str(kind), _JOINT_TYPES),
+                element=name,
+            )
+    motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
+    return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
+
+
+def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any] | LoopFile) -> None:
+    """Add the closures and motors of a loop file to the mechanism being loaded."""
+    file = loops if isinstance(loops, LoopFile) else read_loops(loops)
+    for number, loop in enumerate(file.loops):
+        _add_loop(load, loop, number, file.source)
+    for motor in file.motors:
+        for joint in _joints_named(load, motor):
+            if joint not in load.mechanism.actuators:
+                load.mechanism.add_actuator(joint, joint)
+                load.report.act("actuator", joint, f"named as a motor in {Path(file.source).name}")
+
+
+def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
+    """Return the body and pose of a frame by name; an unknown name lists the known ones."""
+    if name == WORLD:
+        return WORLD, Pose()
+    frames = load.frames
+    if name not in frames:
+        valid = tuple(frames)
+        raise UnknownFrame(f"{label}: " + unknown_name("frame", name, valid), element=name, valid=valid)
+    return frames[name]
+
+
+def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -> None:
+    taken = (*load.mechanism.closures, *load.mechanism.couplings)
+    name = str(loop.get("name") or unique(f"loop{number + 1}", taken))
+    label = f"{source}: loop {name!r}"
+    for key in ("kind", "frame1", "frame2"):
+        if key not in loop:
+            raise ModelFileError(f"{label}: {key!r} is missing", element=name)
+    kind = {"spherical": "point", "ball": "point", "fixed": "weld"}.get(str(loop["kind"]), str(loop["kind"]))
+    if kind not in CLOSURE_KINDS:
+        raise ModelFileError(
+            f"{label}: " + unknown_name("kind", str(loop["kind"]), CLOSURE_KINDS),
+            element=name,
+            valid=CLOSURE_KINDS,
+        )
+    try:
+        body1, pose1 = _frame(load, loop["frame1"], label)
+        body2, pose2 = _frame(load, loop["frame2"], label)
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out(f"loop {kind}", name, str(error))
+        return
+    options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
+    load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, **options)
+    load.report.act(f"loop {kind}", name)
+
+
+def _frame(load: Import, given: Any, label: str) -> tuple[str, Pose]:
+    """Return body and pose of a frame: a name, or a mapping with an offset from it."""
+    if isinstance(given, str):
+        return frame_of(load, given, label)
+    if not isinstance(given, Mapping) or "frame" not in given:
+        raise ModelFileError(
+            f"{label}: a frame is a name or a mapping {{frame, position, rpy}}, got {given!r}", element=label
+        )
+    _known_keys(given, _FRAME_KEYS, f"{label}: frame {given['frame']!r}")
+    body, pose = frame_of(load, str(given["frame"]), label)
+    position = vector(given.get("position", (0.0, 0.0, 0.0)), 3, "position", label)
+    return body, pose @ Pose.of(position, rpy=given.get("rpy"), quaternion=given.get("quaternion"))
+
+
+def _frame_pairs(content: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
+    """Return the ``closed_loop`` pairs as loops of the first format."""
+    pairs, types = _list(content, "closed_loop", source), _list(content, "type", source)
+    if types and len(types) != len(pairs):
+        raise ModelFileError(
+            f"{source}: closed_loop has {len(pairs)} pairs and type {len(types)} entries",
+            element="closed_loop",
+        )
+    loops = []
+    for pair, kind in zip(pairs, types or ["6d"] * len(pairs), strict=True):
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise ModelFileError(
+                f"{source}: closed_loop must list pairs of frame names, got {pair!r}", element="closed_loop"
+            )
+        if str(kind).lower() not in _PAIR_KINDS:
+            raise ModelFileError(f"{source}: type {kind!r} of {pair!r} must be '3d' or '6d'", element="type")
+        name = f"{pair[0]}-{pair[1]}"
+        loops.append(
+            {"name": name, "kind": _PAIR_KINDS[str(kind).lower()], "frame1": pair[0], "frame2": pair[1]}
+        )
+    return loops
+
+
+def _joints_named(load: Import, motor: str) -> list[str]:
+    """Return the scalar joint with this name, or all whose names contain it; none is listed."""
+    scalar = [joint.name for joint in load.mechanism.joints() if joint.nv == 1]
+    found = [motor] if motor in scalar else [name for name in scalar if motor in name]
+    if not found:
+        load.odd("actuator", motor, unknown_name("motor joint", motor, scalar), valid=scalar)
+    return found
+
+
+def _list(content: Mapping[str, Any], key: str, source: str) -> list[Any]:
+    value = content.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ModelFileError(f"{source}: {key!r} must be a list, got {value!r}", element=key)
+    return list(value)
+
+
+def _names(content: Mapping[str, Any], key: str, source: str) -> list[str]:
+    names = _list(content, key, source)
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise ModelFileError(f"{source}: {key!r} lists names, got {name!r}", element=key)
+    return names
+
+
+def _known_keys(given: Mapping[str, Any], known: Sequence[str], label: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ModelFileError(
+                f"{label}: " + unknown_name("key", str(key), known), element=str(key), valid=known
+            )

@@ -1,0 +1,1 @@
+"""MJCF, as the reference compiler reads it, to a `Mechanism`."""

@@ -1,0 +1,223 @@
+"""MJCF and compiled MuJoCo models: bodies, joints, keyframes, gravity of an ``mjModel`` as a `Mechanism`."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.formats.importing import Import
+from sarrus.formats.mjcf.actuators import add_actuators
+from sarrus.formats.mjcf.element_names import Names, enum_name
+from sarrus.formats.mjcf.equalities import add_equalities
+from sarrus.formats.mjcf.forces import add_forces
+from sarrus.formats.mjcf.keyframes import add_keyframes
+from sarrus.formats.mjcf.sensors import add_sensors
+from sarrus.formats.mjcf.shapes import add_geoms, shapes_of_bodies
+from sarrus.formats.mjcf.sources import survey_sources
+from sarrus.formats.mjcf.survey import disabled, survey
+from sarrus.formats.mjcf.tendons import add_tendons
+from sarrus.formats.model_xml import parse_xml
+from sarrus.formats.mujoco_compiler import Compiled, compile_spec
+from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+
+# mass [kg], centre of mass and inertia about it in body axes
+Inertia = tuple[float, Array, Array]
+
+
+@dataclass(frozen=True)
+class ExtraJoint:
+    """A joint at the origin of a body which MuJoCo's parser has no word for; see `build`."""
+
+    name: str
+    kind: str
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    damping: float = 0.0
+
+
+def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
+    """Read an MJCF file through MuJoCo's compiler; see `sarrus.load`."""
+    import mujoco
+
+    mechanism = Mechanism(path.stem)
+    mechanism.report.source = str(path)
+    load = Import(path, mechanism, strict)
+    sources = survey_sources(load)
+    compiled = compile_spec(lambda: _parse(path), load)
+    mechanism.name = compiled.name or path.stem
+    sources.compare(compiled.model)
+    build(load, compiled)
+    mechanism.time_step = float(compiled.model.opt.timestep)
+    name = enum_name(mujoco.mjtIntegrator, compiled.model.opt.integrator)
+    mechanism.integrator = {"euler": "Euler", "rk4": "RK4"}.get(name, name)
+    mechanism.report.act(
+        "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
+    )
+    return load
+
+
+def _parse(path: Path) -> Any:
+    """Return the ``MjSpec`` of a file; MuJoCo reads files by suffix and knows .xml only."""
+    import mujoco
+
+    if path.suffix.lower() == ".xml":
+        return mujoco.MjSpec.from_file(str(path))
+    root = parse_xml(path)
+    for include in root.iter("include"):
+        include.set("file", str((path.parent / include.get("file", "")).resolve()))
+    spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
+    spec.modelfiledir = str(path.parent)
+    return spec
+
+
+def build(
+    load: Import,
+    compiled: Compiled,
+    extra_joints: Mapping[str, Sequence[ExtraJoint]] | None = None,
+    inertias: Mapping[str, Inertia] | None = None,
+    *,
+    prefer_visual: bool = False,
+) -> None:
+    """Fill ``load.mechanism`` from a compiled model.
+
+    ``extra_joints`` maps body names to joints that replace the body's weld, and ``inertias`` to the inertias that count
+    in the place of the compiled ones. ``prefer_visual`` draws only the visual geometry of bodies that have any (URDF).
+    """
+    model, names = compiled.model, Names(compiled.model)
+    mechanism, extra = load.mechanism, extra_joints or {}
+    on_world = any(joint.kind == "free" for joints in extra.values() for joint in joints)
+    mechanism.gravity = np.zeros(3) if disabled(model, "GRAVITY") else model.opt.gravity.copy()
+    shapes = shapes_of_bodies(load, compiled, prefer_visual)
+    mechanism.world_shapes = shapes.get(0, ())
+    for body in range(1, model.nbody):
+        name = names.bodies[body]
+        mass, com, inertia = (inertias or {}).get(name) or compiled.inertia_of(body)
+        added = load.add_body(name, mass, com, inertia, shapes.get(body, ()))
+        _attach(load, model, names, body, extra.get(name, ()), on_world)
+        note = ""
+        if mass == 0.0 and not added.inertia.any():
+            moves = model.body_jntnum[body] or name in extra
+            note = "massless; legal where its motion is constrained" if moves else "massless"
+        load.report.act("body", name, note)
+        if model.body_mocapid[body] >= 0:
+            mechanism.drive(names.bodies[body])
+            load.report.act(
+                "mocap body",
+                names.bodies[body],
+                "at its pose in the file until mechanism.drive(body, function of t) moves it",
+            )
+    for site in range(model.nsite):
+        body_name = names.bodies[model.site_bodyid[site]]
+        pose = Pose.of(model.site_pos[site], quaternion=model.site_quat[site])
+        mechanism.frames[names.sites[site]] = (body_name, pose)
+    add_geoms(mechanism, compiled, names)
+    add_tendons(load, model, names)
+    add_equalities(load, model, names)
+    add_actuators(load, model, names)
+    add_forces(load, model, names)
+    add_keyframes(load, model, names)
+    add_sensors(load, model, names)
+    survey(load.report, model, names)
+
+
+def _attach(
+    load: Import, model: Any, names: Names, body: int, extra: Sequence[ExtraJoint], on_world: bool
+) -> None:
+    """Hang a body on its parent: by its joints in series, by ``extra`` ones, or fixed.
+
+    With ``on_world`` what moves relative to a fixed link hangs on the world. A floating joint has to, since its
+    coordinates are the pose in the world, and the order of the others would change if they did not.
+    """
+    name, parent = names.bodies[body], names.bodies[model.body_parentid[body]]
+    pose = Pose.of(model.body_pos[body], quaternion=model.body_quat[body])
+    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+    if on_world and (count or extra):
+        parent, pose = _from_the_world(load.mechanism, parent, pose)
+    if count == 0 and not extra:
+        load.mechanism.add_joint(f"{name}_fixed", "fixed", parent, name, parent_pose=pose)
+    for number, joint in enumerate(extra):
+        given: dict[str, Any] = {"axis": joint.axis, "parent_pose": pose if number == 0 else None}
+        if joint.kind == "free":
+            given = {"parent_pose": pose.position, "reference": (*pose.position, *pose.quaternion)}
+        load.mechanism.add_joint(joint.name, joint.kind, parent, name, damping=joint.damping, **given)
+        load.report.act("joint", joint.name)
+    for joint_id in range(first, first + count):
+        _add_joint(load, model, names, joint_id, parent, pose, series=joint_id > first)
+        load.report.act("joint", names.joints[joint_id])
+
+
+def _from_the_world(mechanism: Mechanism, parent: str, pose: Pose) -> tuple[str, Pose]:
+    """Return the world and the pose in it where nothing from the parent upward moves, else what is given."""
+    bodies, ancestor, in_world = mechanism.bodies, parent, pose
+    while ancestor != WORLD and not bodies[ancestor].joints:
+        in_world = bodies[ancestor].placement @ in_world
+        ancestor = bodies[ancestor].parent
+    return (WORLD, in_world) if ancestor == WORLD else (parent, pose)
+
+
+def _add_joint(
+    load: Import, model: Any, names: Names, joint: int, parent: str, pose: Pose, *, series: bool
+) -> None:
+    """Add one MuJoCo joint; the second and later joints of a body act in series."""
+    import mujoco
+
+    kind = {
+        int(mujoco.mjtJoint.mjJNT_HINGE): "revolute",
+        int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic",
+        int(mujoco.mjtJoint.mjJNT_BALL): "spherical",
+        int(mujoco.mjtJoint.mjJNT_FREE): "free",
+    }[int(model.jnt_type[joint])]
+    nq, nv = {"spherical": (4, 3), "free": (7, 6)}.get(kind, (1, 1))
+    iq, iv = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    anchor = Pose(np.zeros(3) if kind == "free" else model.jnt_pos[joint])
+    if kind == "free":  # its coordinates are the pose in the world, so its own frame has the world's axes
+        pose = Pose(pose.position)
+    limited = bool(model.jnt_limited[joint]) and not disabled(model, "LIMIT")
+    limited, cone = limited and nv == 1, limited and kind == "spherical"
+    scale = 0.0 if disabled(model, "SPRING") else 1.0
+    damping = 0.0 * model.dof_damping if disabled(model, "DAMPER") else model.dof_damping
+    friction = 0.0 * model.dof_frictionloss if disabled(model, "FRICTIONLOSS") else model.dof_frictionloss
+    load.mechanism.add_joint(
+        names.joints[joint],
+        kind,
+        parent,
+        names.bodies[model.jnt_bodyid[joint]],
+        axis=model.jnt_axis[joint] if nv == 1 else (0.0, 0.0, 1.0),
+        parent_pose=None if series else pose @ anchor,
+        child_pose=anchor,
+        reference=_coordinates(model.qpos0, iq, nq),
+        limits=tuple(model.jnt_range[joint]) if limited else None,
+        stiffness=scale * float(model.jnt_stiffness[joint]),
+        spring_reference=_coordinates(model.qpos_spring, iq, nq),
+        damping=damping[iv : iv + nv].tolist(),
+        actuator_force_limits=_actuator_force_limits(model, joint),
+        friction=friction[iv : iv + nv].tolist(),
+        largest_angle=float(model.jnt_range[joint][1]) if cone else None,
+        armature=(model.dof_armature[iv : iv + nv] + _reflected_armature(model, joint)).tolist(),
+    )
+
+
+def _actuator_force_limits(model: Any, joint: int) -> tuple[float, float] | None:
+    if not model.jnt_actfrclimited[joint] or int(model.jnt_type[joint]) not in (2, 3):
+        return None
+    return float(model.jnt_actfrcrange[joint][0]), float(model.jnt_actfrcrange[joint][1])
+
+
+def _coordinates(values: Array, start: int, count: int) -> float | list[float]:
+    return float(values[start]) if count == 1 else [float(x) for x in values[start : start + count]]
+
+
+def _reflected_armature(model: Any, joint: int) -> float:
+    """Return the rotor inertia that an actuator reflects on its joint, gear² × armature (MuJoCo ≥ 4)."""
+    actuator = int(model.jnt_actuatorid[joint]) if hasattr(model, "jnt_actuatorid") else -1
+    if actuator < 0:
+        return 0.0
+    gear = float(model.actuator_gear[model.actuator_outadr[actuator]][0])
+    return gear**2 * float(model.actuator_armature[actuator])

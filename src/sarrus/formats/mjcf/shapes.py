@@ -1,0 +1,115 @@
+"""Geoms of a compiled MuJoCo model: shapes to draw, and where contacts may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.formats.importing import Import
+from sarrus.formats.mjcf.element_names import Names, enum_name
+from sarrus.formats.mujoco_compiler import Compiled
+from sarrus.mechanism.elements import Geom, Shape
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+
+_HIDDEN_GROUP = 3  # MuJoCo's viewer shows geom groups 0 to 2
+
+
+def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> dict[int, tuple[Shape, ...]]:
+    """Return the shapes of each body by MuJoCo index.
+
+    Drawn are geoms in groups 0 to 2, those that MuJoCo's viewer shows, and all geoms of a body which has
+    none of these. With ``prefer_visual`` a body with geoms that touch nothing is drawn by them alone.
+    """
+    model = compiled.model
+    shapes: dict[int, tuple[Shape, ...]] = {}
+    undrawn: dict[str, int] = {}
+    for body in range(model.nbody):
+        first = int(model.body_geomadr[body])
+        geoms = list(range(first, first + int(model.body_geomnum[body])))
+        shown = [g for g in geoms if model.geom_group[g] < _HIDDEN_GROUP] or geoms
+        if prefer_visual:
+            shown = [g for g in shown if not model.geom_contype[g] and not model.geom_conaffinity[g]] or shown
+        made = []
+        for geom in shown:
+            shape = _shape(load, compiled, geom)
+            if isinstance(shape, Shape):
+                made.append(shape)
+            else:
+                undrawn[shape] = undrawn.get(shape, 0) + 1
+        shapes[body] = tuple(made)
+    for kind, count in undrawn.items():
+        load.report.set_aside("geom", f"{count} {kind}", "not drawn")
+    return shapes
+
+
+def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
+    """Note the geoms that collide and whose size is known, in ``mechanism.geoms``."""
+    import mujoco
+
+    model = compiled.model
+    for geom in sorted({*colliding(model)} - compiled.undrawn):
+        name = names.geoms[geom]
+        mechanism.geoms[name] = Geom(
+            name=name,
+            body=names.bodies[model.geom_bodyid[geom]],
+            kind=enum_name(mujoco.mjtGeom, model.geom_type[geom]),
+            size=model.geom_size[geom].copy(),
+            pose=Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom]),
+            friction=float(model.geom_friction[geom, 0]),
+        )
+
+
+def colliding(model: Any) -> list[int]:
+    """Return the geoms that may touch others, by their bits or in a contact pair."""
+    able = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    able[model.pair_geom1] = able[model.pair_geom2] = True
+    return np.flatnonzero(able).tolist()
+
+
+def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:
+    """Return one geom as a shape, or its kind if it cannot be drawn."""
+    import mujoco
+
+    model = compiled.model
+    if geom in compiled.undrawn:
+        return "mesh without file"
+    kind = enum_name(mujoco.mjtGeom, model.geom_type[geom])
+    pose = Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom])
+    red, green, blue, alpha = map(float, _colour(model, geom))
+    rgba = (red, green, blue, alpha)
+    if kind in ("mesh", "sdf"):
+        return _mesh(load, compiled, geom, pose, rgba)
+    if kind not in ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane"):
+        return kind
+    return Shape(kind, model.geom_size[geom].copy(), pose, rgba)
+
+
+def _colour(model: Any, geom: int) -> np.ndarray:
+    material = int(model.geom_matid[geom])
+    return model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
+
+
+def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) -> Shape | str:
+    """Return a mesh as a file with its scale as ``size``, placed where the file's own axes are.
+
+    A mesh that the model itself holds has its triangles in axes of the geom.
+    """
+    model, mesh = compiled.model, int(compiled.model.geom_dataid[geom])
+    address = int(model.mesh_pathadr[mesh])
+    if address < 0:
+        vertices = slice(first := int(model.mesh_vertadr[mesh]), first + int(model.mesh_vertnum[mesh]))
+        faces = slice(first := int(model.mesh_faceadr[mesh]), first + int(model.mesh_facenum[mesh]))
+        points, triangles = model.mesh_vert[vertices].astype(float), model.mesh_face[faces].astype(float)
+        return Shape("mesh", np.ones(3), pose, rgba, points=points, faces=triangles)
+    file = model.paths[address:].split(b"\0", 1)[0].decode()
+    moved = Pose.of(model.mesh_pos[mesh], quaternion=model.mesh_quat[mesh])
+    folder = load.path.parent
+    candidates = (folder / file, folder / compiled.mesh_folder / file)  # before MuJoCo 3.3 without meshdir
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        return "mesh without file"
+    return Shape(
+        "mesh", model.mesh_scale[mesh].copy(), pose @ moved.inverse(), rgba, file=str(found.resolve())
+    )

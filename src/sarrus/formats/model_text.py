@@ -1,0 +1,121 @@
+"""The text of a model file: an ordinary file that may be read, in an encoding that it has or says."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from sarrus.base.errors import ModelFileError
+
+# Byte order marks, the longer first: that of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# What an XML declaration without a mark may name, as Python's codecs call it.
+_DECLARED = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252")
+_DECLARATION = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is an ordinary file; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether there is a folder; a name that no folder can have is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_pipe(path: Path) -> bool:
+    """Return whether there is a pipe or a socket, which may never end; a name that none can have is none."""
+    try:
+        return path.is_fifo() or path.is_socket()
+    except (OSError, ValueError):
+        return False
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, by its byte order mark, its XML declaration, or as UTF-8.
+
+    What is no ordinary file, cannot be opened, or is not in that encoding raises `ModelFileError`.
+    """
+    return decode(path, read_bytes(path))
+
+
+def check_file(path: Path) -> None:
+    """Raise `ModelFileError` unless there is an ordinary file, which a folder, a pipe and a device are not."""
+    try:
+        if path.is_dir():
+            raise ModelFileError(f"{path}: is a folder; load takes one model file", element=str(path))
+        if not path.exists():
+            raise ModelFileError(f"{path}: no such file", element=str(path))
+        if not path.is_file():
+            raise ModelFileError(
+                f"{path}: is a pipe or a device; load takes an ordinary file", element=str(path)
+            )
+    except (OSError, ValueError) as error:
+        raise _closed(path, error) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of an ordinary file."""
+    check_file(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _closed(path, error) from None
+
+
+def _closed(path: Path, error: OSError | ValueError) -> ModelFileError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ModelFileError(f"{path}: cannot be opened: {reason}", element=str(path))
+
+
+def decode(path: Path, content: bytes) -> str:
+    """Return the content of the file as text."""
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), None)
+    if encoding is None:
+        encoding = _declared(path, content)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        name = encoding.removesuffix("-sig").upper()
+        raise ModelFileError(
+            f"{path}: byte {error.start} in line {line} is no {name}; save the file as UTF-8",
+            element=str(path),
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ModelFileError(
+            f"{path}: a null character in line {line}; save the file as UTF-8", element=str(path)
+        )
+    return text
+
+
+def _declared(path: Path, content: bytes) -> str:
+    found = _DECLARATION.match(content[:200].lstrip())
+    if found is None:
+        return "utf-8"
+    given = found.group(1).decode("ascii", "replace")
+    try:
+        name = codecs.lookup(given).name
+    except (LookupError, ValueError):
+        name = ""
+    if name not in _DECLARED:
+        raise ModelFileError(
+            f"{path}: declares the encoding {given!r}, which is not read; save the file as UTF-8",
+            element=str(path),
+        )
+    return name

@@ -1,0 +1,1 @@
+"""SDF, whose joints are a graph, to a `Mechanism`."""

@@ -1,0 +1,147 @@
+"""The grammar of SDF: files, includes, numbers, poses. Errors name the element and what it should hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ModelError, ModelFileError
+from sarrus.formats.importing import Import
+from sarrus.formats.model_text import is_file, is_folder
+from sarrus.formats.model_xml import parse_xml, real
+from sarrus.mechanism.pose import Pose, vector
+
+Version = tuple[int, int]
+
+
+def read_root(importing: Import, path: Path) -> tuple[Element, Version]:
+    """Return the ``<sdf>`` element of a file and its version, as (1, 11)."""
+    root = importing.parse(path)
+    if root.tag != "sdf":
+        raise ModelFileError(
+            f"{path}: the root element of an SDF file is <sdf>, found <{root.tag}>",
+            element=str(path),
+        )
+    try:
+        major, minor = (int(part) for part in root.get("version", "").split("."))
+    except ValueError:
+        raise ModelFileError(
+            f"{path}: <sdf> needs a version such as '1.11', got {root.get('version')!r}",
+            element=str(path),
+        ) from None
+    return root, (major, minor)
+
+
+def model_file(uri: str, directory: Path) -> Path:
+    """Return the SDF file that the uri of an ``<include>`` names; relative paths start at ``directory``.
+
+    A folder stands for the file that its ``model.config`` names, or for its ``model.sdf``. ``model://``
+    is looked for in ``directory`` and in the folder above it, and nowhere else.
+    """
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        candidates = [directory / uri]
+    elif scheme == "file":
+        candidates = [directory / rest]
+    elif scheme == "model":
+        candidates = [directory / rest, directory.parent / rest]
+    else:
+        raise ModelFileError(
+            f"include {uri!r}: only relative paths, file:// and model:// beside the file can be read; "
+            "copy the model beside the file",
+            element=uri,
+        )
+    for candidate in candidates:
+        if is_file(candidate):
+            return candidate
+        if is_folder(candidate):
+            return _file_of_folder(candidate, uri)
+    looked = " and ".join(repr(str(c)) for c in candidates)
+    raise ModelFileError(f"include {uri!r}: no such file or folder; looked for {looked}", element=uri)
+
+
+def _file_of_folder(folder: Path, uri: str) -> Path:
+    config = folder / "model.config"
+    file = folder / (text(parse_xml(config), "sdf", "model.sdf") if is_file(config) else "model.sdf")
+    if not is_file(file):
+        raise ModelFileError(f"include {uri!r}: folder {str(folder)!r} holds no {file.name!r}", element=uri)
+    return file
+
+
+def name_of(element: Element, label: str) -> str:
+    """Return the name of an element, which must not be empty."""
+    name = element.get("name", "").strip()
+    if not name:
+        raise ModelError(f"{label}: <{element.tag}> needs a name", element=label)
+    return name
+
+
+def text(element: Element | None, path: str, default: str = "") -> str:
+    """Return the stripped text of a child, or ``default`` where it is missing or empty."""
+    found = element.findtext(path) if element is not None else None
+    return found.strip() if found and found.strip() else default
+
+
+def number(element: Element | None, path: str, default: float, label: str) -> float:
+    """Return a child's number; infinities are legal, NaN is not."""
+    given = text(element, path)
+    if not given:
+        return default
+    try:
+        value = real(given)
+    except ValueError:
+        value = np.nan
+    if np.isnan(value):
+        raise ModelError(f"{label}: <{path}> must be a number, got {given!r}", element=label)
+    return value
+
+
+def numbers(given: str, size: int, what: str, label: str) -> Array:
+    """Return ``size`` finite numbers from text that separates them by spaces."""
+    try:
+        values: list[float] | str = [real(part) for part in given.split()]
+    except ValueError:
+        values = given
+    return vector(values, size, what, label)
+
+
+def flag(given: str, label: str) -> bool:
+    """Return an SDF truth value: true, 1, false or 0."""
+    value = {"true": True, "1": True, "false": False, "0": False}.get(given.strip().lower())
+    if value is None:
+        raise ModelError(f"{label}: expected true or false, got {given!r}", element=label)
+    return value
+
+
+def pose_of(element: Element | None, label: str) -> Pose:
+    """Return the ``<pose>`` child of an element, the identity where it is missing.
+
+    Six numbers x y z roll pitch yaw (radians, or degrees with ``degrees="true"``), or seven
+    x y z qx qy qz qw with ``rotation_format="quat_xyzw"``.
+    """
+    pose = element.find("pose") if element is not None else None
+    if pose is None or not (pose.text or "").strip():
+        return Pose()
+    given, form = pose.text or "", pose.get("rotation_format", "euler_rpy")
+    if form == "quat_xyzw":
+        x, y, z, w = (values := numbers(given, 7, "pose (x y z qx qy qz qw)", label))[3:]
+        if abs(float(np.linalg.norm(values[3:])) - 1.0) > 1e-3:
+            raise ModelError(f"{label}: quaternion of <pose> must have length one: {given!r}", element=label)
+        return Pose.of(values[:3], quaternion=(w, x, y, z))
+    if form != "euler_rpy":
+        raise ModelError(
+            f"{label}: rotation_format must be 'euler_rpy' or 'quat_xyzw', got {form!r}",
+            element=label,
+        )
+    values = numbers(given, 6, "pose (x y z roll pitch yaw)", label)
+    angles = np.deg2rad(values[3:]) if flag(pose.get("degrees", "false"), label) else values[3:]
+    return Pose.of(values[:3], rpy=angles)
+
+
+def relative_to(element: Element | None) -> str:
+    """Return the ``relative_to`` attribute of the ``<pose>`` child, or an empty string."""
+    pose = element.find("pose") if element is not None else None
+    return pose.get("relative_to", "").strip() if pose is not None else ""

@@ -1,0 +1,180 @@
+"""Elements of a URDF or SDF file that stand where no reader looks: told, and refused where a joint or loop is lost.
+
+A `Grammar` says which children the readers take from which element. `unread` compares a file with it, so that
+nothing has to be remembered by the readers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from sarrus.formats.importing import Import
+from sarrus.formats.model_xml import label_of
+
+# What makes a mechanism in one of the formats; in lower case.
+_STRUCTURE = ("world", "model", "robot", "link", "body", "include")
+_JOINING = ("joint", "freejoint", "mimic", "loop", "coupling", "equality", "connect", "weld")
+_PARTS = ("parent", "child", "predecessor", "successor", "axis", "axis2")
+BEARING = frozenset((*_STRUCTURE, *_JOINING, *_PARTS))
+# Elements whose content is a setting of other programs, in which the words above mean something else.
+FOREIGN = frozenset(
+    ["gazebo", "plugin", "sensor", "light", "actor", "gui", "scene", "state", "extension", "custom"]
+)
+OPEN = "?"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the readers of one format take: context → its children, ``tag`` once or ``tag*`` any number of times.
+
+    The context of an element is "parent tag" and tag if the table has that, else its tag. One that is not in
+    the table has no children; ``?`` says that its children are not listed here, but nothing of `BEARING`
+    or `FOREIGN` is among them. ``attributes`` is the same for attributes; a context that it has not may have any.
+    """
+
+    format: str
+    children: Mapping[str, str]
+    attributes: Mapping[str, str]
+
+    def context(self, parent: str, tag: str) -> str:
+        """Return the entry of the table for a child of ``parent``."""
+        return f"{parent} {tag}" if f"{parent} {tag}" in self.children else tag
+
+    def places(self, tag: str) -> list[str]:
+        """Return the elements under which ``tag`` is read."""
+        return [
+            parent.rpartition(" ")[2]
+            for parent, words in self.children.items()
+            if {tag, f"{tag}*"} & set(words.split())
+        ]
+
+
+@dataclass(frozen=True)
+class Unread:
+    """One element that no reader takes: ``parent`` holds it; ``repeated`` if only the first of its tag is read.
+
+    ``owner`` is the name of the nearest element around it that has one, ``within`` the tag of the foreign element
+    around it, if there is one.
+    """
+
+    element: Element
+    parent: Element
+    owner: str
+    repeated: bool = False
+    within: str = ""
+
+    @property
+    def tag(self) -> str:
+        """The tag without its prefix."""
+        return local(self.element.tag)
+
+    @property
+    def bearing(self) -> bool:
+        """Whether a joint, link or loop may be lost with it."""
+        return self.tag.lower() in BEARING
+
+
+def local(tag: str) -> str:
+    """Return a tag without its prefix."""
+    return tag.rpartition(":")[2]
+
+
+def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
+    """Iterate over the elements that stand where no reader of the format looks, in file order.
+
+    Within one of these only those are listed that could be part of a mechanism.
+    """
+    for parent, context, owner in _read(grammar, root):
+        for child, inner, repeated in _children(grammar, parent, context):
+            if inner is None:
+                yield Unread(child, parent, owner, repeated)
+                yield from _inside(child, owner)
+
+
+def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
+    """List the attributes that no reader takes, of the elements that the grammar has attributes for."""
+    for element, context, owner in _read(grammar, root):
+        known = grammar.attributes.get(context)
+        for key, value in element.attrib.items():
+            if known is None or key in known.split() or ":" in key or key == "xmlns" or not value.strip():
+                continue
+            reason = f"not read; <{element.tag}> has {known.replace(' ', ', ') or 'no attribute'}"
+            load.report.leave_out(f"<{element.tag}> attribute", f"{owner}: {key}" if owner else key, reason)
+
+
+def _read(grammar: Grammar, root: Element) -> Iterator[tuple[Element, str, str]]:
+    """Iterate over the elements that are read, each with its context and the nearest name around or on it."""
+    stack = [(root, grammar.context("", root.tag), "")]
+    while stack:
+        element, context, owner = stack.pop()
+        owner = element.get("name") or owner
+        yield element, context, owner
+        inner = [
+            (child, at, owner) for child, at, _ in _children(grammar, element, context) if at is not None
+        ]
+        stack += reversed(inner)
+
+
+def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple[Element, str | None, bool]]:
+    """Iterate over (child, its context or None if it is not read, whether that is because it is the second)."""
+    words = [OPEN] if context == OPEN else grammar.children.get(context, "").split()
+    seen: set[str] = set()
+    for child in parent:
+        tag = child.tag
+        repeated = tag in words and tag in seen
+        seen.add(tag)
+        if words == [OPEN]:
+            yield child, None if local(tag).lower() in BEARING or _foreign(child) else OPEN, False
+        elif (tag in words and not repeated) or f"{tag}*" in words:
+            yield child, grammar.context(context, tag), False
+        else:
+            yield child, None, repeated
+
+
+def _inside(outer: Element, owner: str) -> Iterator[Unread]:
+    """Iterate over what could be part of a mechanism inside an element that is not read."""
+    stack = [(outer, owner, outer.tag if _foreign(outer) else "")]
+    while stack:
+        parent, owner, within = stack.pop()
+        owner = parent.get("name") or owner
+        inner = []
+        for child in parent:
+            if local(child.tag).lower() in BEARING:
+                yield Unread(child, parent, owner, within=within)
+            inner.append((child, owner, within or (child.tag if _foreign(child) else "")))
+        stack += reversed(inner)
+
+
+def _foreign(element: Element) -> bool:
+    return local(element.tag) in FOREIGN or ":" in element.tag
+
+
+def refuse_bearing(load: Import, grammar: Grammar, found: Unread) -> None:
+    """Refuse an unread element with which a joint, a link or a loop may be lost; a foreign one is only listed.
+
+    A foreign joint that names a parent and a child is a joint all the same: robots in URDF close their loops
+    so for Gazebo.
+    """
+    element, inside = found.element, f"<{found.tag}> inside {label_of(found.parent)}"
+    if found.owner and not found.parent.get("name"):
+        inside += f" of {found.owner!r}"
+    names = (element.get("name"), (element.text or "").strip(), element.get("link"), found.owner)
+    name = next(filter(None, names), found.tag)
+    joins = element.find("parent") is not None and element.find("child") is not None
+    if found.within and not joins:
+        load.report.set_aside(f"<{found.tag}>", name, f"a setting of <{local(found.within)}>")
+        return
+    places = [f"<{place}>" for place in grammar.places(found.tag.lower())]
+    if found.repeated:
+        reason, remedy = f"a second {inside} is not read", "leave one of them"
+    elif element.tag != found.tag:
+        prefix = element.tag.rpartition(":")[0]
+        reason, remedy = f"the prefix {prefix!r} is not read", f"write it in words of {grammar.format}"
+    elif places:
+        spelling = "" if found.tag == found.tag.lower() else f" as <{found.tag.lower()}>"
+        reason, remedy = f"{inside} is not read", f"put it under {' or '.join(places)}{spelling}"
+    else:
+        reason, remedy = f"{inside} is not read", f"write it in words of {grammar.format}"
+    load.refuse(f"<{found.tag}>", name, reason, remedy)

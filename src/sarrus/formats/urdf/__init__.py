@@ -1,0 +1,1 @@
+"""URDF, with loops beside it, to a `Mechanism`."""

@@ -1,0 +1,178 @@
+"""URDF+: the <loop> and <coupling> elements of a URDF file.
+
+The format is that of generalized_rbda (Chignoli et al., "URDF+: An Enhanced URDF for Robots with
+Kinematic Loops", arXiv:2411.19753, 2024):
+
+.. code-block:: xml
+
+    <loop name="knee" type="revolute">
+      <predecessor link="rod"><origin xyz="1 0 0" rpy="0 0 0"/></predecessor>
+      <successor link="shank"><origin xyz="0 1 0"/></successor>
+      <axis xyz="0 0 1"/>
+    </loop>
+    <coupling name="gear">
+      <predecessor link="output"/>
+      <successor link="rotor"/>
+      <ratio value="6"/>
+    </coupling>
+
+The axis is in the predecessor's frame. A coupling says ratio × (sum of the joint coordinates from the
+nearest common ancestor to the predecessor) = the same sum to the successor.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+
+from sarrus.base.errors import ModelFileError, unknown_name
+from sarrus.formats.importing import Import
+from sarrus.formats.loops import UnknownFrame, frame_of
+from sarrus.formats.model_xml import real
+from sarrus.mechanism.pose import Pose
+
+_KINDS = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "spherical": "point",
+    "ball": "point",
+    "point": "point",
+    "fixed": "weld",
+    "cylindrical": "cylindrical",
+    "universal": "universal",
+    "planar": "planar",
+}
+
+Parents = Mapping[str, tuple[str, str]]
+
+
+def add_urdf_plus(load: Import, root: ElementTree.Element, parents: Parents) -> None:
+    """Add every <loop> and <coupling>; ``parents`` maps a link to (parent link, joint between them)."""
+    for loop in root.findall("loop"):
+        _add_loop(load, loop)
+    for coupling in root.findall("coupling"):
+        _add_coupling(load, coupling, parents)
+    if any(joint.get("independent") is not None for joint in root.findall("joint")):
+        load.report.set_aside("joint attribute", "independent", "sarrus finds independent coordinates itself")
+
+
+def _add_loop(load: Import, loop: ElementTree.Element) -> None:
+    name = _attribute(load, loop, "name", "loop")
+    label = f"{load.path}: loop {name!r}"
+    _only(loop, ("predecessor", "successor", "axis"), label)
+    kind = loop.get("type", "")
+    if kind not in _KINDS:
+        raise ModelFileError(
+            f"{label}: " + unknown_name("type", kind, _KINDS), element=name, valid=tuple(_KINDS)
+        )
+    try:
+        (body1, pose1), (body2, pose2) = (
+            _end(load, loop, end, label) for end in ("predecessor", "successor")
+        )
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out(f"loop {kind}", name, str(error))
+        return
+    axis = loop.find("axis")
+    direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
+    load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
+    load.report.act(f"loop {kind}", name)
+
+
+def _add_coupling(load: Import, coupling: ElementTree.Element, parents: Parents) -> None:
+    name = _attribute(load, coupling, "name", "coupling")
+    label = f"{load.path}: coupling {name!r}"
+    _only(coupling, ("predecessor", "successor", "ratio"), label)
+    ratio = coupling.find("ratio")
+    if ratio is None:
+        raise ModelFileError(f"{label}: <ratio value=...> is missing", element=name)
+    factor = _numbers(ratio.get("value", ""), label, "ratio", count=1)[0]
+    try:
+        paths = [
+            _path(_end_link(load, coupling, end, label), parents) for end in ("predecessor", "successor")
+        ]
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out("coupling", name, str(error))
+        return
+    shared = set(paths[0]) & set(paths[1])
+    scalar = {joint.name for joint in load.mechanism.joints() if joint.nv == 1}
+    movable = {joint.name for joint in load.mechanism.joints()}
+    terms: dict[str, float] = {}
+    for path, weight in zip(paths, (factor, -1.0), strict=True):
+        for joint in path:
+            if joint in shared:
+                continue
+            if joint in scalar:
+                terms[joint] = weight
+            elif joint in movable:
+                load.refuse(
+                    "coupling",
+                    name,
+                    f"joint {joint!r} has no scalar coordinate",
+                    "couple revolute or prismatic joints",
+                )
+                return
+    load.mechanism.add_coupling(name, terms)
+    load.report.act("coupling", name)
+
+
+def _path(link: str, parents: Parents) -> list[str]:
+    """Return the joints from a link up to the root."""
+    joints = []
+    while link in parents:
+        link, joint = parents[link]
+        joints.append(joint)
+    return joints
+
+
+def _end(load: Import, loop: ElementTree.Element, end: str, label: str) -> tuple[str, Pose]:
+    """Return body and pose of the predecessor or successor frame."""
+    body, pose = frame_of(load, _end_link(load, loop, end, label), f"{label}: {end}")
+    element = loop.find(end)
+    assert element is not None
+    origin = element.find("origin")
+    if origin is None:
+        return body, pose
+    position = _numbers(origin.get("xyz", "0 0 0"), label, f"{end} origin xyz")
+    return body, pose @ Pose.of(
+        position, rpy=_numbers(origin.get("rpy", "0 0 0"), label, f"{end} origin rpy")
+    )
+
+
+def _end_link(load: Import, element: ElementTree.Element, end: str, label: str) -> str:
+    found = element.find(end)
+    if found is None or not found.get("link"):
+        raise ModelFileError(f"{label}: <{end} link=...> is missing", element=element.get("name"))
+    _only(found, ("origin",), f"{label}: {end}")
+    link = found.get("link", "")
+    frame_of(load, link, f"{label}: {end}")
+    return link
+
+
+def _attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -> str:
+    value = element.get(key)
+    if not value:
+        raise ModelFileError(f"{load.path}: a <{tag}> has no {key}", element=tag)
+    return value
+
+
+def _only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> None:
+    for child in element:
+        if isinstance(child.tag, str) and child.tag not in tags:
+            raise ModelFileError(
+                f"{label}: " + unknown_name("element", child.tag, tags), element=child.tag, valid=tags
+            )
+
+
+def _numbers(text: str, label: str, what: str, count: int = 3) -> list[float]:
+    try:
+        values = [real(x) for x in text.split()]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        raise ModelFileError(f"{label}: {what} must be {count} numbers, got {text!r}", element=what)
+    return values

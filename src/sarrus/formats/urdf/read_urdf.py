@@ -1,0 +1,225 @@
+"""URDF through MuJoCo's compiler: the tree from there, the rest of the file beside it.
+
+The XML tree is prepared in memory: links keep their frames (no fusing), inertias are taken as written,
+mesh files are found or left out, and joints that MuJoCo's parser has no word for are put back afterwards.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sarrus.base.errors import ArgumentError, ModelFileError, unknown_name
+from sarrus.formats.importing import Import
+from sarrus.formats.loops import LoopFile, add_loops, read_loops
+from sarrus.formats.mjcf.read_mjcf import ExtraJoint, Inertia, build
+from sarrus.formats.model_xml import real
+from sarrus.formats.mujoco_compiler import compile_spec, refuse_formats
+from sarrus.formats.urdf.actuators import add_transmissions
+from sarrus.formats.urdf.geometry import prepare_geometry
+from sarrus.formats.urdf.grammar import list_unread
+from sarrus.formats.urdf.inertia import take_inertias
+from sarrus.formats.urdf.plus import add_urdf_plus
+from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import Pose
+
+_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+@dataclass
+class _Prepared:
+    """What was taken out of the XML before MuJoCo read it."""
+
+    extra_joints: dict[str, list[ExtraJoint]] = field(default_factory=dict)
+    inertias: dict[str, Inertia] = field(default_factory=dict)
+    mimics: dict[str, tuple[str, float, float]] = field(default_factory=dict)
+
+
+def load_urdf(
+    path: Path,
+    *,
+    loops: str | Path | Mapping[str, Any] | Sequence[Any] | None = None,
+    strict: bool | None = None,
+    floating_base: bool = False,
+) -> Import:
+    """Read a URDF or URDF+ file through MuJoCo's compiler; see `sarrus.load`."""
+    import mujoco
+
+    mechanism = Mechanism(path.stem)
+    mechanism.report.source = str(path)
+    load = Import(path, mechanism, strict)
+    root = load.parse(path)
+    mechanism.name = root.get("name") or path.stem
+    loop_file = None if loops is None else read_loops(loops)
+    list_unread(load, root)
+    refuse_formats(path, root)
+    _check_names(root, path)
+    children = {_link_of(j, "child", path): j for j in root.findall("joint")}
+    prepared = _prepare(load, root, loop_file)
+    if floating_base:
+        _float(root, children, prepared, path)
+    text = ElementTree.tostring(root, encoding="unicode")
+    compiled = compile_spec(lambda: mujoco.MjSpec.from_string(text), load)
+    build(load, compiled, prepared.extra_joints, prepared.inertias, prefer_visual=True)
+    for name, geom in mechanism.geoms.items():  # the friction there is MuJoCo's default, not the file's
+        mechanism.geoms[name] = replace(geom, friction=None)
+    bodies = mechanism.bodies
+    for link, joint in children.items():
+        if joint.get("name") not in bodies:
+            mechanism.frames[joint.get("name", "")] = (link, Pose())
+    fixed = {j.get("name", "") for j in root.findall("joint") if j.get("type") == "fixed"}
+    _add_mimics(load, prepared, fixed - {joint.name for joint in mechanism.joints()})
+    add_urdf_plus(
+        load, root, {link: (_link_of(j, "parent", path), j.get("name", "")) for link, j in children.items()}
+    )
+    add_transmissions(load, root)
+    if loop_file is not None:
+        add_loops(load, loop_file)
+    return load
+
+
+def _check_names(root: ElementTree.Element, path: Path) -> None:
+    """Raise `ModelFileError` for links and joints without a name or with one that is taken."""
+    for tag in ("link", "joint"):
+        counts = Counter(element.get("name") for element in root.findall(tag))
+        for name, count in counts.items():
+            if not name:
+                raise ModelFileError(f"{path}: a <{tag}> has no name", element=tag)
+            if count > 1:
+                raise ModelFileError(
+                    f"{path}: {tag} {name!r} is defined {count} times; names are unique", element=name
+                )
+
+
+def _link_of(joint: ElementTree.Element, end: str, path: Path) -> str:
+    """Return the name of a joint's parent or child link."""
+    name = joint.get("name", "")
+    element = joint.find(end)
+    if element is None or not element.get("link"):
+        raise ModelFileError(f"{path}: joint {name!r} has no <{end} link=...>", element=name)
+    return element.get("link", "")
+
+
+def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None) -> _Prepared:
+    """Change the tree in memory into one that MuJoCo reads as this importer means it."""
+    path, report = load.path, load.report
+    prepared = _Prepared()
+    mujoco_element = root.find("mujoco")
+    if mujoco_element is None:
+        mujoco_element = ElementTree.SubElement(root, "mujoco")
+    compiler = mujoco_element.find("compiler")
+    if compiler is None:
+        compiler = ElementTree.SubElement(mujoco_element, "compiler")
+    compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
+    links = {link.get("name") for link in root.findall("link")}
+    replaced = dict(loop_file.replaced_joints) if loop_file else {}
+    for joint in root.findall("joint"):
+        for end in ("parent", "child"):
+            link = _link_of(joint, end, path)
+            if link not in links:
+                valid = tuple(sorted(str(name) for name in links))
+                label = f"{path}: joint {joint.get('name')!r}: {end}: "
+                raise ModelFileError(label + unknown_name("link", link, valid), element=link, valid=valid)
+        _prepare_joint(load, joint, prepared, replaced.pop(joint.get("name", ""), None))
+    valid = tuple(j.get("name", "") for j in root.findall("joint"))
+    for name in replaced:
+        load.odd("joint_name", name, unknown_name("joint", name, valid), valid=valid)
+    if any(limit.get("velocity") for limit in root.findall("joint/limit")):
+        report.leave_out("joint limit", "velocity", "speeds are not limited here")
+    prepare_geometry(load, root, compiler.get("meshdir", ""))
+    prepared.inertias = take_inertias(load, root, compiler)
+    return prepared
+
+
+def _prepare_joint(
+    load: Import, joint: ElementTree.Element, prepared: _Prepared, replaced: str | None
+) -> None:
+    """Take out of one joint what is put back after compiling: mimic, floating and replaced joints."""
+    path = load.path
+    name, child = joint.get("name", ""), _link_of(joint, "child", path)
+    mimic = joint.find("mimic")
+    if mimic is not None:
+        try:
+            prepared.mimics[name] = (
+                mimic.get("joint", ""),
+                real(mimic.get("multiplier", "1")),
+                real(mimic.get("offset", "0")),
+            )
+        except ValueError:
+            raise ModelFileError(
+                f"{path}: joint {name!r}: mimic multiplier and offset must be numbers", element=name
+            ) from None
+        joint.remove(mimic)
+    kind = replaced or joint.get("type") or ""
+    if kind in ("spherical", "SPHERICAL"):
+        prepared.extra_joints[child] = [ExtraJoint(name, "spherical", damping=_damping(load, joint))]
+    elif kind.startswith("UJOINT_"):
+        prepared.extra_joints[child] = [
+            ExtraJoint(f"{name}_{letter}", "revolute", _AXES[letter], _damping(load, joint))
+            for letter in kind.removeprefix("UJOINT_")
+        ]
+    elif kind == "floating":
+        prepared.extra_joints[child] = [ExtraJoint(name, "free", damping=_damping(load, joint))]
+    if child in prepared.extra_joints or replaced == "FIXED":
+        joint.set("type", "fixed")
+    if joint.get("type") == "fixed":
+        for tag in ("axis", "limit", "dynamics"):  # exporters write axis="0 0 0" on fixed joints
+            for element in joint.findall(tag):
+                joint.remove(element)
+
+
+def _damping(load: Import, joint: ElementTree.Element) -> float:
+    """Return the damping of a joint that MuJoCo is not shown, in all directions as it would read it; list friction."""
+    name, dynamics = joint.get("name", ""), joint.find("dynamics")
+    given = {} if dynamics is None else dynamics.attrib
+    try:
+        damping, friction = (real(given.get(key, "0")) for key in ("damping", "friction"))
+    except ValueError:
+        raise ModelFileError(
+            f"{load.path}: joint {name!r}: damping and friction must be numbers", element=name
+        ) from None
+    if friction:
+        load.report.leave_out("joint friction", name, "dry friction is left out")
+    return damping
+
+
+def _float(
+    root: ElementTree.Element, children: Mapping[str, ElementTree.Element], prepared: _Prepared, path: Path
+) -> None:
+    """Give every root link a free joint named root (root_2 … if there are several)."""
+    roots = [link.get("name", "") for link in root.findall("link") if link.get("name") not in children]
+    for number, link in enumerate(roots, start=1):
+        if link == WORLD:
+            raise ArgumentError(f"{path}: floating_base: the root link is 'world', which is the ground")
+        prepared.extra_joints[link] = [ExtraJoint("root" if number == 1 else f"root_{number}", "free")]
+
+
+def _add_mimics(load: Import, prepared: _Prepared, fixed: Set[str]) -> None:
+    """Add q = multiplier × q_other + offset as couplings named ``<joint>_mimic``."""
+    scalar = {joint.name: joint for joint in load.mechanism.joints() if joint.nv == 1}
+    for name, (other, multiplier, offset) in prepared.mimics.items():
+        if name in fixed:
+            load.odd("mimic", name, "the joint is fixed, so that it follows nothing")
+            continue
+        if name not in scalar:
+            load.refuse(
+                "mimic", name, "the joint has no scalar coordinate", "mimic revolute or prismatic joints"
+            )
+            continue
+        if other in fixed:
+            load.odd("mimic", name, f"joint {other!r} is fixed, so that there is nothing to follow")
+            continue
+        if other not in scalar:
+            load.odd("mimic", name, unknown_name("joint", other, scalar), element=other, valid=scalar)
+            continue
+        if other == name:
+            raise ModelFileError(
+                f"{load.path}: joint {name!r}: mimic: it follows itself; name another joint", element=name
+            )
+        load.mechanism.add_coupling(f"{name}_mimic", {name: (-offset, 1.0), other: -multiplier})
+        load.report.act("mimic", name)

@@ -1,0 +1,189 @@
+"""Dense linear algebra with the same bits everywhere: what runs, assembly and linear models are decided by.
+
+NumPy's own calls BLAS and LAPACK, whose kernels, and so whose last bits, depend on the processor; and where singular
+values coincide they return any basis of the space, another one for another rounding. Functions here add in one order
+(`sarrus.kernels.dense`), break ties by index, and choose bases of null spaces by projecting axes, so that they are
+continuous functions of the matrix. Matrices are small; results are arrays of float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels import c_function
+
+PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
+# Singular values below this part of the largest one are rounding.
+NOISE = 1e-14
+# Columns whose pivots differ by less than a hundredth count as equal: the first one is taken.
+EQUAL = 0.99
+
+
+def product(a: Array, b: Array, *others: Array) -> Array:
+    """Return A B, or the product of more (matrices or vectors), from left to right."""
+    result = _product(a, b)
+    for other in others:
+        result = _product(result, other)
+    return result
+
+
+def _product(a: Array, b: Array) -> Array:
+    left, right = a if a.ndim == 2 else a[None], b if b.ndim == 2 else b[:, None]
+    (m, k), n = left.shape, right.shape[1]
+    x = np.empty(m * k + k * n + m * n)
+    x[: m * k] = left.ravel()
+    x[m * k : m * k + k * n] = right.ravel()
+    _call(x, PRODUCT, m, n, k)
+    return x[m * k + k * n :].reshape(a.shape[:-1] + b.shape[1:])
+
+
+def dot(a: Array, b: Array) -> float:
+    """Return the scalar product of two vectors."""
+    return float(np.add.reduce(a * b))
+
+
+def norm(a: Array) -> float:
+    """Return the root of the sum of squares of all entries."""
+    flat = a.ravel()
+    return float(np.sqrt(np.add.reduce(flat * flat)))
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """A = left diag(values) right: orthogonal matrices (m × m, n × n); min(m, n) values, the largest first.
+
+    Columns of ``left`` and rows of ``right`` beyond the ``rank`` span the null spaces, and are continuous functions of
+    them as `completed` has it.
+    """
+
+    left: Array
+    values: Array
+    right: Array
+    rank: int
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.left, self.values, self.right))
+
+
+def svd(matrix: Array, rank: int | None = None) -> Decomposition:
+    """Return the singular value decomposition, by Jacobi's rotations.
+
+    Beyond ``rank`` (by default the number of values above rounding) singular vectors are replaced by a basis of the
+    null space. Raises `numpy.linalg.LinAlgError` where the matrix is not finite.
+    """
+    m, n = matrix.shape
+    wide = m <= n
+    small, large = (m, n) if wide else (n, m)
+    x = np.empty(small * large + small * small + small)
+    x[: small * large] = (matrix if wide else matrix.T).ravel()
+    if small == 0:
+        return Decomposition(np.eye(m), np.zeros(0), np.eye(n), 0)
+    size = float(np.abs(x[: small * large]).max())
+    if not np.isfinite(size):
+        raise np.linalg.LinAlgError("the matrix is not finite")
+    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
+    x[: small * large] /= scale
+    _call(x, SINGULAR, small, large)
+    turned = x[: small * large].reshape(small, large)
+    inner = x[small * large : -small].reshape(small, small)
+    values = x[-small:] * scale
+    if rank is None:
+        rank = int(np.count_nonzero(x[-small:] > NOISE * max(x[-small], 1e-300)))
+    divisor = np.where(x[-small:] > 0.0, x[-small:], 1.0)
+    outer = completed((turned / divisor[:, None])[:rank])
+    kept = completed(inner[:rank]) if rank < small else inner
+    left, right = (kept.T, outer) if wide else (outer.T, kept)
+    return Decomposition(np.ascontiguousarray(left), values, right, rank)
+
+
+def singular_values(matrix: Array) -> Array:
+    """Return the singular values, the largest first."""
+    return svd(matrix).values
+
+
+def largest(matrix: Array) -> float:
+    """Return the largest singular value, zero of an empty matrix."""
+    return float(singular_values(matrix)[0]) if matrix.size else 0.0
+
+
+def condition(matrix: Array) -> float:
+    """Return the ratio of the largest singular value to the smallest one; infinite where that is zero."""
+    values = singular_values(matrix)
+    return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+
+
+def completed(rows: Array) -> Array:
+    """Return an orthogonal matrix that begins with these orthonormal rows.
+
+    The others are axes projected on what is left, in the order of their index, of those that lose about as little the
+    first. So they change no faster than the space does, but where an axis has lost too much and another one takes its
+    place.
+    """
+    m, n = rows.shape
+    x = np.empty((n, n))
+    x[:m] = rows
+    _call(x, COMPLETION, m, n)
+    return x
+
+
+def solve(matrix: Array, right: Array) -> Array:
+    """Return A⁻¹ B for a square A; raise `numpy.linalg.LinAlgError` where it is singular."""
+    m, columns = len(matrix), right if right.ndim == 2 else right[:, None]
+    x = np.concatenate([np.ravel(matrix), columns.ravel()]).astype(np.float64)
+    if _call(x, SOLUTION, m, columns.shape[1]) < 0:
+        raise np.linalg.LinAlgError("the matrix is singular")
+    return x[m * m :].reshape(right.shape)
+
+
+def cholesky(matrix: Array) -> Array:
+    """Return the lower triangle L with L Lᵀ = A; raise `numpy.linalg.LinAlgError` where A is not definite."""
+    x = np.array(matrix, dtype=np.float64, order="C")
+    if _call(x, CHOLESKY, len(x), 0) < 0:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return x
+
+
+def is_definite(matrix: Array, least: float) -> bool:
+    """Tell whether all eigenvalues of a symmetric matrix are above ``least`` > 0."""
+    try:
+        cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return len(matrix) == 0 or bool(singular_values(matrix)[-1] > least)
+
+
+def pseudoinverse(matrix: Array, cut: float = 1e-15) -> Array:
+    """Return A⁺, singular values up to ``cut`` times the largest one left out."""
+    found = svd(matrix)
+    count = int(np.count_nonzero(found.values > cut * found.values.max(initial=0.0)))
+    return product(
+        found.right[:count].T / found.values[:count], np.ascontiguousarray(found.left[:, :count].T)
+    )
+
+
+def leading_columns(matrix: Array, count: int) -> list[int]:
+    """Return ``count`` independent columns, each the longest beside those before it; of equal ones the first.
+
+    Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2 (QR with column pivoting).
+    """
+    left = np.array(matrix, dtype=np.float64)
+    order: list[int] = []
+    for _ in range(count):
+        size = np.add.reduce(left * left, axis=0)
+        size[order] = -1.0
+        best = int(np.argmax(size >= EQUAL * size.max()))
+        order.append(best)
+        if size[best] > 0.0:
+            unit = left[:, best] / np.sqrt(size[best])
+            left = left - unit[:, None] * np.add.reduce(unit[:, None] * left, axis=0)
+    return order
+
+
+def _call(x: Array, what: int, *sizes: int) -> int:
+    table = np.array(sizes, dtype=np.int64)
+    return c_function.dense(table, x, what)

@@ -1,0 +1,82 @@
+"""From three dimensions to the paper: the plane of a motion, or an orthographic view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+
+PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
+_FLAT = 1e-6  # depth of a motion, relative to its extent, below which it counts as planar
+
+
+@dataclass(frozen=True)
+class View:
+    """Two orthonormal directions in world axes, to the right and up the paper, with the axes' labels."""
+
+    right: Array
+    up: Array
+    labels: tuple[str, str]
+    spatial: bool = False
+
+    def project(self, points: Array) -> Array:
+        """Return the paper coordinates (..., 2) of world points (..., 3)."""
+        return points @ np.stack([self.right, self.up], axis=1)
+
+
+def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
+    """Return the view named ``plane``, or the plane in which the points (frames, n, 3) move."""
+    if plane is not None and plane not in (*PLANES, "3d"):
+        valid = (*PLANES, "3d")
+        raise ArgumentError(
+            f"unknown plane {plane!r}. Known: {', '.join(valid)}", element="plane", valid=valid
+        )
+    if plane in PLANES:
+        return _coordinate_plane(plane)
+    normal = None if plane == "3d" else _normal(points)
+    if normal is None:
+        return _orthographic()
+    axis = int(np.argmax(np.abs(normal)))
+    if abs(normal[axis]) > 1 - 1e-9:
+        return _coordinate_plane(("yz", "xz", "xy")[axis])
+    up = (
+        -np.asarray(gravity)
+        if np.linalg.norm(np.cross(normal, gravity)) > 1e-6
+        else np.eye(3)[np.argmin(np.abs(normal))]
+    )
+    up = up - normal * (normal @ up)
+    up /= np.linalg.norm(up)
+    return View(np.cross(up, normal), up, ("in the plane of motion [m]", "up the plane [m]"))
+
+
+def _normal(points: Array) -> Array | None:
+    """Return the normal of the plane of motion; None where there is no such plane.
+
+    The displacements of the points span the plane. Where all move on one line, or none moves, it is the
+    world axis across the line along which the points extend least.
+    """
+    motion = (points - points.mean(axis=0)).reshape(-1, 3)
+    _, extents, axes = np.linalg.svd(np.concatenate([motion, np.zeros((3, 3))]), full_matrices=False)
+    if extents[1] > _FLAT * extents[0]:
+        return axes[2] if extents[2] < _FLAT * extents[0] else None
+    along = np.abs(axes[0]) if extents[0] > 0 else np.zeros(3)
+    reach = np.ptp(points.reshape(-1, 3), axis=0)
+    across = [axis for axis in (1, 2, 0) if along[axis] < _FLAT]  # in doubt x to the right, z up
+    return np.eye(3)[min(across, key=lambda axis: reach[axis])] if across else None
+
+
+def _coordinate_plane(name: str) -> View:
+    first, second = PLANES[name]
+    return View(np.eye(3)[first], np.eye(3)[second], (f"{name[0]} [m]", f"{name[1]} [m]"))
+
+
+def _orthographic() -> View:
+    """View along (-3, 4, -2): x to the right and towards the reader, y away, z up."""
+    towards = np.array([3.0, -4.0, 2.0])
+    towards /= np.linalg.norm(towards)
+    right = np.cross([0.0, 0.0, 1.0], towards)
+    right /= np.linalg.norm(right)
+    return View(right, np.cross(towards, right), ("", ""), spatial=True)

@@ -1,0 +1,161 @@
+"""`motion`: how a simulated motion depends on where it began and on the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.sensitivity.flow import Flow, Point
+from sarrus.sensitivity.step import change_names
+from sarrus.sensitivity.terms import chosen_parameters
+from sarrus.simulation.inputs import InputFunction, control_bounds, trace_function, with_force
+from sarrus.simulation.simulate import simulate
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class MotionSensitivity:
+    """Derivatives of a motion, time on the leading axis (N).
+
+    Attributes
+    ----------
+    t : (N,) times. q, v : (N × nq), (N × nv) the motion there.
+    dq, dv : (N × nq × np), (N × nv × np) by the parameters, at the given start.
+    along : (N × nv × np) dq along velocities, q ⊕ along δp.
+    by_start : (N × 2 nv × 2 nv) by the start: changes of state are (ϑ, δv) with q ⊕ ϑ, as in `StepDerivatives`. With a
+        start that depends on p too, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
+    names : entries of (ϑ, δv). trajectory : the motion, every step of it.
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    dq: Array
+    dv: Array
+    along: Array
+    by_start: Array
+    names: tuple[str, ...]
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
+    trajectory: Trajectory
+
+
+def motion(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    dt: float = 1e-3,
+    t0: float = 0.0,
+    control: InputFunction | None = None,
+    force: InputFunction | None = None,
+    parameters: Sequence[str] | None = None,
+    every: int = 1,
+) -> MotionSensitivity:
+    """Simulate with "rk4" in steps dt and return the derivatives of the motion by its start and the parameters.
+
+    They are the products of the derivatives of the steps, as in `sr.step_derivatives`, so exact for the motion that
+    `simulate` computes with these steps, not only for that of the differential equations; drift, redundant rows and
+    quaternions are as in the motion itself. The start is projected on the constraints, which may move with p.
+
+    Parameters
+    ----------
+    q, v, duration, dt, t0 : as in `sr.simulate`.
+    control, force : u(q, v, t) and τ(q, v, t), traced over CasADi symbols.
+    parameters : names from ``system.parameters``; all that are no switches by default.
+    every : keep the derivatives of every so many steps, and those at the end.
+
+    Raises
+    ------
+    ArgumentError
+        As in `sr.simulate`, or a name is unknown.
+    SolveError
+        The motion has no derivative: a contact or closure switches, an actuator reaches its limit, or the motion goes
+        through a singular configuration; the time is given.
+    """
+    if not (isinstance(every, (int, np.integer)) and every >= 1):
+        raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
+    system.without_activations("derivatives of a motion")
+    names, places = chosen_parameters(system, parameters)
+    run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
+    _refuse(system, run)
+    driven = _driven(system, control, force)
+    x = driven.pack(run.q[0], run.v[0], None, float(run.t[0]))
+    flow = Flow(driven, x, places)
+    point = flow.start(x)
+    kept, found = [0], [(point.along, flow.in_tangent(point))]
+    for k, h in enumerate(np.diff(run.t), start=1):
+        end = flow.step(point, float(h))
+        x = driven.pack(run.q[k], run.v[k], None, float(run.t[k]))
+        point = Point(x, end.along)
+        if k % every == 0 or k == len(run.t) - 1:
+            kept.append(k)
+            found.append((point.along, flow.in_tangent(point)))
+    nv, c = system.nv, flow.columns
+    raw, change = (np.array(parts) for parts in zip(*found))
+    return MotionSensitivity(
+        t=read_only(run.t[kept]),
+        q=read_only(run.q[kept]),
+        v=read_only(run.v[kept]),
+        dq=read_only(raw[:, c.q, 2 * nv :].copy()),
+        dv=read_only(raw[:, c.v, 2 * nv :].copy()),
+        along=read_only(change[:, :nv, 2 * nv :].copy()),
+        by_start=read_only(change[:, :, : 2 * nv].copy()),
+        names=change_names(system),
+        coordinate_names=tuple(system.coordinate_names),
+        velocity_names=tuple(system.velocity_names),
+        parameter_names=names,
+        trajectory=run,
+    )
+
+
+def _driven(system: System, control: InputFunction | None, force: InputFunction | None) -> System:
+    """Return the system with control and force compiled into its passive forces."""
+    if control is None and force is None:
+        return system
+
+    def total(q: object, v: object, t: object) -> object:
+        value = ca.SX.zeros(system.nv)
+        if control is not None:
+            e = system.equations
+            value += ca.substitute(e.input_force, e.u, trace_function(system, control, system.nu, "control"))
+        if force is not None:
+            value += trace_function(system, force, system.nv, "force")
+        return value
+
+    return with_force(system, total)
+
+
+def _refuse(system: System, run: Trajectory) -> None:
+    """Raise where the motion has no derivative."""
+    if run.switches:
+        first = run.switches[0]
+        raise SolveError(
+            f"{system.name}: no derivatives where contacts or closures switch, at t = {first.time:g} s"
+        )
+    for passage in run.passages:
+        if passage.crossed:
+            raise SolveError(
+                f"{system.name}: no derivatives through a singular configuration, at t = {passage.time:g} s"
+            )
+    lower, upper = control_bounds(system)
+    clipped = ((run.u <= lower) | (run.u >= upper)).any(axis=0) if len(run.u) else np.zeros(0, dtype=bool)
+    if clipped.any():
+        k = int(clipped.argmax())
+        when = run.t[int(((run.u[:, k] <= lower[k]) | (run.u[:, k] >= upper[k])).argmax())]
+        raise SolveError(
+            f"{system.name}: no derivatives where {system.actuator_names[k]!r} reaches its limit, at t = {when:g} s",
+            element=system.actuator_names[k],
+        )

@@ -1,0 +1,64 @@
+"""The global error of a motion, estimated from the same motion done once more with other steps.
+
+A run with four times the step, or a hundred times the tolerance, differs from the first by its own error, which exceeds
+that of the first in a proportion that the order of the method fixes (Hairer, Nørsett and Wanner, Solving Ordinary
+Differential Equations I, 2nd ed., II.4 and II.9). Where they agree to more digits than are asked for, the first is
+better still. Where they do not, because errors grow, rounding is magnified or the longer step is unstable, a run with
+half the step, or a tenth of the tolerance, tells by how much the first is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sarrus.base.status import Status
+from sarrus.simulation.motion import Motion
+from sarrus.simulation.repetition import LOST, compared, difference
+from sarrus.simulation.trajectory import Trajectory
+
+# With fewer records than so many a coarser run says too little.
+_FEW = 4
+# Orders of the methods with fixed steps.
+_ORDERS = {"rk4": 4, "dopri5": 5, "dop853": 8, "rodas4": 4, "rodas5p": 5}
+
+
+def is_repeatable(motion: Motion) -> bool:
+    """Tell whether it can be done again: no Python at its samples, which may remember them, and no slow formulation."""
+    return not motion.called and motion.formulation is None
+
+
+def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
+    """Return the trajectory with ``error``, and INACCURATE where that leaves no digit."""
+    if len(trajectory.t) < 2:
+        return trajectory
+    coarser, excess, finer = _variants(motion)
+    records, error = compared(motion, trajectory), np.full(1, np.inf)
+    if len(records) >= _FEW:
+        error = difference(motion, trajectory, records, coarser) / excess
+    if not error.max() * excess < LOST:
+        error = difference(motion, trajectory, records, finer)
+    times = trajectory.t[records]
+    error = np.maximum.accumulate(error)
+    at_all = np.interp(trajectory.t, times, error, left=0.0)
+    status, message = trajectory.status, trajectory.message
+    if error[-1] > LOST:
+        since = float(times[np.argmax(error > LOST)])
+        status = Status.INACCURATE
+        message = (
+            f"{status.diagnosis}: {error[-1]:.2g} of its size, above {LOST:g} from t = {since:.4g} s on. "
+            f"{status.remedy}"
+        )
+    return replace(trajectory, error=at_all, status=status, message=message)
+
+
+def _variants(motion: Motion) -> tuple[float, float, float]:
+    """Return the factor of a coarser run, by how much its error exceeds that of the run, and the factor of a finer run.
+
+    The error of an adaptive run is roughly proportional to its tolerance. Below the least tolerance that double
+    precision allows a finer run is a coarser one.
+    """
+    if motion.scheme.adaptive:
+        return 100.0, 50.0, 0.1 if motion.scheme.rtol >= 1e-12 else 10.0
+    return 4.0, 4.0 ** _ORDERS[motion.scheme.method] - 1.0, 0.5

@@ -1,0 +1,55 @@
+"""Chattering: a force or a control jumps and pushes back from both sides, and steps across the jump get ever smaller.
+
+On such a surface the equations have no solution in the usual sense; Filippov's slides along it (A. F. Filippov,
+Differential Equations with Discontinuous Righthand Sides, 1988, section 4). Dry friction written as sign(v) is the
+usual case: where it is stronger than all other forces, the body sticks, and the integrator does not see it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.kernels import run_state as run
+
+if TYPE_CHECKING:
+    from sarrus.simulation.integration import Integration
+
+# Distances at which the two sides are looked at, in changes of the velocity in one step.
+_NEAR, _FAR = 1e3, 1e4
+# A jump is as large far away as it is near; a slope would be _FAR / _NEAR times as large.
+_SAME = 3.0
+
+
+def jump(loop: Integration) -> str | None:
+    """Say what jumps at the state of a run, and pushes back from both sides; None where nothing does."""
+    s = loop.system
+    v = loop.x[s.nq : s.nq + s.nv].copy()
+    here = loop.acceleration(v)
+    weights = s.characteristic.columns
+    size = float(np.abs(weights * here).max(initial=0.0))
+    if not np.isfinite(here).all() or size == 0.0:
+        return None
+    rounding = 1e-12 * float(np.abs(weights * v).max(initial=0.0))
+    step = max(float(loop.state[run.STEP]) * size, rounding) / size
+    near, far = (_sides(loop, v, factor * step * here) for factor in (_NEAR, _FAR))
+    if near is None or far is None:
+        return None
+    change, before = near[1] - near[0], far[1] - far[0]
+    metric = weights**2 * here
+    pushes_back = metric @ near[1] < 0.0 < metric @ near[0]
+    if not pushes_back or np.abs(weights * before).max() > _SAME * np.abs(weights * change).max():
+        return None
+    k = int(np.argmax(np.abs(weights * change)))
+    return (
+        f"the acceleration of {s.velocity_names[k]!r} jumps from {near[0][k]:.4g} to {near[1][k]:.4g} across "
+        f"{s.velocity_names[k]} = {v[k]:.4g} per second, and both sides push back"
+    )
+
+
+def _sides(loop: Integration, v: Array, apart: Array) -> tuple[Array, Array] | None:
+    """Return the accelerations at v − apart and v + apart; None where one is none."""
+    sides = loop.acceleration(v - apart), loop.acceleration(v + apart)
+    return sides if np.isfinite(sides).all() else None

@@ -1,0 +1,169 @@
+"""`FormulatedAcceleration`: one of `sarrus.formulations` in place of the compiled solve, inside the same time loop."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.status import Status
+from sarrus.formulations import METHODS
+from sarrus.formulations.problem import Formulation
+from sarrus.kernels import layout as la
+from sarrus.kernels.c_function import PROTOTYPE
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+# Singular values of A below this multiple of the largest one count as zero: stages lie a little off the constraints.
+RANK_TOLERANCE = 1e-7
+
+Method = Callable[..., Formulation]
+
+
+def find_method(formulation: str | Method) -> Method:
+    """Return a formulation by its name in `sarrus.formulations.METHODS`; a function stays what it is."""
+    if callable(formulation):
+        return formulation
+    if formulation not in METHODS:
+        raise ArgumentError(
+            unknown_name("formulation", formulation, METHODS), element="formulation", valid=METHODS
+        )
+    return METHODS[formulation]
+
+
+@dataclass
+class Doubt:
+    """Accepted states whose solve had one status that is not OK: the first time [s], how many, the worst figures."""
+
+    first: float
+    count: int = 0
+    residual: float = 0.0
+    error: float = 0.0
+
+
+class FormulatedAcceleration:
+    """A C function that has Python solve for the acceleration; what it raises is kept in ``failure``.
+
+    It is called with M, h − k − S u, A, γ (with Baumgarte's terms) and τ at every stage, a hundred times slower than
+    the compiled solve. The facts of a solve are those of the formulation; its condition number is recorded. Where its
+    answer at an accepted state is not OK, the run goes on, and `verdict` says so at its end.
+    """
+
+    def __init__(self, system: System, formulation: str | Method) -> None:
+        self.system = system
+        self.method = find_method(formulation)
+        self.failure: Exception | None = None
+        self.interrupted = False
+        self.states, self.time = 0, float("nan")
+        self.doubts: dict[Status, Doubt] = {}
+        self.offsets = la.workspace(system.table)
+        self.terms = system.compiled.named("terms", self._terms)
+        self._entry = PROTOTYPE(self._call)
+
+    @property
+    def address(self) -> int:
+        """Address of the function, valid as long as this object lives."""
+        return ctypes.cast(self._entry, ctypes.c_void_p).value or 0
+
+    def _terms(self) -> dict[str, ca.SX]:
+        e = self.system.equations
+        return {
+            "M": e.mass_matrix,
+            "h": -self.system.compiled.force,
+            "A": e.jacobian,
+            "gamma": e.constraint_bias,
+            "rate": e.whole_rate,
+            "psi": e.velocity_residual,
+            "phi": e.position_residual,
+        }
+
+    def _call(self, table_address: int, x_address: int, want: int) -> int:
+        try:
+            return self._solve(table_address, x_address, want)
+        except Exception as error:  # nothing may pass through compiled code
+            self.failure = error
+            return -1
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return -1
+
+    def _solve(self, table_address: int, x_address: int, want: int) -> int:
+        s = self.system
+        table = _view(table_address, la.QUATERNIONS, ctypes.c_int64)
+        settings = _view(int(table[la.SETTINGS]), la.N_SETTINGS, ctypes.c_double)
+        ws = self.offsets
+        work = _view(int(table[la.WORK]), ws.size, ctypes.c_double)
+        flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
+        terms = {name: flat[part].reshape(shape) for name, (part, shape) in self.terms.outputs.items()}
+        mass, force, jacobian, gamma = terms["M"], terms["h"][:, 0], terms["A"], terms["gamma"][:, 0]
+        if table[la.BAUMGARTE]:
+            alpha, beta = settings[la.ALPHA], settings[la.BETA]
+            gamma = gamma + 2.0 * alpha * terms["psi"][:, 0]
+            gamma[: s.nh] += beta**2 * terms["phi"][:, 0]
+        result = self.method(mass, force, jacobian, gamma, None, tolerance=RANK_TOLERANCE)
+        nv, nc = s.nv, s.nc
+        if want >= la.PIVOTS:
+            x = _view(x_address, la.input_size(s.table), ctypes.c_double)
+            self._note(result, float(x[s.nq + s.nv + s.nu]))
+        work[ws.a : ws.a + nv] = result.a
+        work[ws.lam : ws.lam + nc] = result.multipliers
+        work[ws.reaction : ws.reaction + nv] = result.constraint_force
+        work[ws.rate : ws.rate + s.nq] = terms["rate"][:, 0]
+        if want >= la.PIVOTS:
+            facts = work[ws.facts : ws.facts + la.N_FACTS]
+            facts[:] = 0.0
+            facts[la.CONDITION] = result.condition
+            facts[[la.LARGEST, la.SMALLEST]] = self._pivots(mass, jacobian, int(table[la.GENERIC_RANK]))
+        return int(result.rank)
+
+    def _note(self, result: Formulation, time: float) -> None:
+        """Count an accepted state once, and remember what is doubtful about it."""
+        if time == self.time:
+            return
+        self.time = time
+        self.states += 1
+        if not result.status.ok:
+            doubt = self.doubts.setdefault(result.status, Doubt(first=time))
+            doubt.count += 1
+            doubt.residual = max(doubt.residual, result.residuals.largest)
+            doubt.error = max(doubt.error, result.residuals.error)
+
+    def verdict(self, on_constraints: bool) -> tuple[Status, str] | None:
+        """Return the worst status of an accepted state and a message, None where all were OK.
+
+        ``on_constraints`` says that states were projected: where they drift, redundant rows contradict each other by
+        the drift, which the run records as its closure residual.
+        """
+        for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.ALMOST):
+            doubt = self.doubts.get(status)
+            if doubt is not None and (on_constraints or status is not Status.INCONSISTENT):
+                return status, (
+                    f"{status.diagnosis}: {doubt.count} of {self.states} states, the first at t = {doubt.first:.6g} s; "
+                    f"largest residual {doubt.residual:.1g}, estimated error of an acceleration {doubt.error:.1g}. "
+                    f"{status.remedy}"
+                )
+        return None
+
+    def _pivots(self, mass: Array, jacobian: Array, rank: int) -> tuple[float, float]:
+        """Return the largest singular value of A, and the smallest one at the generic rank, in the metric of M."""
+        if rank == 0:
+            return 0.0, 0.0
+        size = self.system.characteristic
+        jacobian, measured = size.rows[:, None] * jacobian, size.even(jacobian)
+        try:
+            jacobian = np.linalg.solve(np.linalg.cholesky(mass), jacobian.T)
+        except np.linalg.LinAlgError:  # massless links: the kernel, too, takes A in characteristic units then
+            jacobian = measured
+        sigma = np.linalg.svd(jacobian, compute_uv=False)
+        return float(sigma[0]), float(sigma[rank - 1])
+
+
+def _view(address: int, size: int, kind: Any) -> np.ndarray:
+    return np.frombuffer((kind * size).from_address(address), dtype=np.dtype(kind))

@@ -1,0 +1,505 @@
+"""`Integration`: one run of the compiled time loop, between Python calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.contacts.activity import active
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
+from sarrus.dynamics.inertia import is_singular_at
+from sarrus.dynamics.rigidity import has_left, held, is_blocked
+from sarrus.dynamics.system import System
+from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as run
+from sarrus.kernels.c_function import advance, projection, projection_with_energy
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
+from sarrus.kernels.run_state import EASY, STIFF_8
+from sarrus.kernels.tableau import Tableau, tableau
+from sarrus.simulation.chattering import jump
+from sarrus.simulation.inputs import (
+    Event,
+    InputFunction,
+    compile_control,
+    compile_events,
+    control_bounds,
+    sampled,
+)
+from sarrus.simulation.jamming import jam
+from sarrus.simulation.passages import PassageLog
+from sarrus.simulation.recorder import Recorder
+from sarrus.simulation.records import EventRecord
+from sarrus.simulation.run_options import Scheme
+
+if TYPE_CHECKING:
+    from sarrus.coordinates.chart import Chart
+    from sarrus.coordinates.choices import Coordinates
+    from sarrus.simulation.formulated import FormulatedAcceleration, Method
+    from sarrus.simulation.local_model import LocalModel
+
+# A start farther from the constraints than this is an error rather than projected silently [characteristic lengths].
+START_TOLERANCE = 1e-5
+# Steps that a run takes at most, accepted and rejected, where nothing else is said.
+MOST_STEPS = 10_000_000
+# Ends of a run that M may cause where it is singular at one configuration.
+_LOST_BY_INERTIA = (run.ILL_POSED, run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of a run whose loops may jam.
+_LOST_BY_JAM = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of an adaptive run that the other of two methods may prevent.
+_LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
+_LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
+# A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
+_CREEP, _CHATTER = 1e-6, 1e-2
+# Ends of a run by which it may have left the motions of a rigid mechanism.
+_LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
+
+
+class Integration:
+    """The arrays that the kernel works on during one simulation."""
+
+    def __init__(
+        self,
+        system: System,
+        stabilization: str,
+        project_every: int,
+        baumgarte: tuple[float, float],
+        events: Sequence[Event],
+        every: int,
+        coordinates: Coordinates | None = None,
+        formulation: str | Method | None = None,
+        switches: Sequence[Event] = (),
+        watched: Sequence[int] = (),
+    ) -> None:
+        self.system = system
+        self.events = list(events)
+        self.switched_by: int | None = None
+        self.every = float(every)
+        self.stabilization = stabilization
+        names, kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
+        self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
+            stabilization, la.NOTHING
+        )
+        if self.project == la.CONSTRAINTS_AND_ENERGY:
+            names.append("invariants")
+            kernel = projection_with_energy
+        system.load_functions(*names)
+        self.kernel = kernel
+        self.chart: Chart | None = None
+        self.solver: FormulatedAcceleration | None = None
+        self.control: InputFunction | None = None
+        self.model: LocalModel | None = None
+        self.turned = np.nan  # when the method was changed last
+        self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
+        if coordinates is not None:
+            from sarrus.coordinates.chart import Chart
+
+            self.chart = Chart(system, coordinates)
+        if formulation is not None:
+            from sarrus.simulation.formulated import FormulatedAcceleration
+
+            self.solver = FormulatedAcceleration(system, formulation)
+        self.project_every = project_every
+        self.baumgarte = baumgarte
+        self.bounds = control_bounds(system)
+        self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
+        functions = [*self.events, *switches]
+        if functions:
+            self.locator, self.modes = compile_events(system, functions)
+        self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
+        # Switches stop the kernel: gaps that close, multipliers that fall through zero.
+        self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
+        self.values = np.zeros(len(self.modes) + 1)
+        self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
+        self.state = np.zeros(run.N_STATE)
+        self.state[run.UNRECORDED] = -1.0
+        self.state[run.FACTOR] = 10.0
+        self.state[run.TRIED_ERROR] = np.inf
+        self.state[run.MOST_STEPS], self.max_bytes = MOST_STEPS, np.inf
+        self.records: list[EventRecord] = []
+        self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
+        self.stretches: list[tuple[float, int, dict[str, float]]] = []
+        self.status: Status | None = None
+        self.law: Any = None
+        self.jump: str | None = None  # what chatters
+
+    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
+        """Check the initial state and begin there."""
+        s = self.system
+        q0 = s.normalized(q)
+        x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
+        x[s._u_part] = np.clip(0.0, self.bounds[0], self.bounds[1])
+        gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
+        size = s.characteristic
+        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > s.data.closed(
+            START_TOLERANCE
+        ):
+            raise ArgumentError(
+                f"{s.name}: the initial q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
+                element="q",
+            )
+        slip = np.abs(s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(initial=0.0)
+        if np.abs(size.rows * s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(
+            initial=0.0
+        ) > START_TOLERANCE * (1.0 + np.abs(size.columns * x[s.nq : s.nq + s.nv]).max(initial=0.0)):
+            raise ArgumentError(
+                f"{s.name}: the initial v violates the constraints by {slip:.3g}; "
+                "make it admissible with system.project_velocity(q, v)",
+                element="v",
+            )
+        self.begin(x)
+        self.passages.attach(self.table)
+
+    def begin(self, x: Array) -> None:
+        """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""
+        s, t0 = self.system, float(x[self.system._t_index])
+        s.ensure_generic_rank(x[: s.nq], t0, x[s.nq : s.nq + s.nv], renew=True)
+        if s.nc:
+            s.project(x)
+        self.x = x
+        self.table = s.table.copy()
+        self.table[la.PROJECTION] = self.kernel.address
+        if self.n_functions:
+            self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, self.n_functions
+        self.table[la.WATCHED], self.table[la.N_WATCHED] = self.watched.ctypes.data, len(self.watched)
+        arrays = {la.BOUNDS: self.bounds, la.RUN: self.state, la.MODES: self.modes}
+        arrays |= {la.VALUES: self.values, la.LOG: self.log}
+        for entry, array in arrays.items():
+            self.table[entry] = array.ctypes.data
+        self.table[la.LOG_ROOM] = len(self.log)
+        self.passages = PassageLog(self.table)
+        self.table[la.PROJECT], self.table[la.PROJECT_EVERY] = self.project, self.project_every
+        self.settings = s.settings()
+        if self.stabilization == "baumgarte":
+            self.table[la.BAUMGARTE] = 1
+            self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
+        self.state[run.START] = self.began = t0
+        self._begin_stretch()
+        self.state[run.LARGEST_PIVOT] = s.typical_pivot
+        energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
+        self.settings[la.TARGET_ENERGY] = energy[0, 0]
+        if self.solver is not None:
+            self.table[la.ACCELERATION] = self.solver.address
+        if self.chart is not None or self.solver is not None:
+            self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
+
+    def compile_control(self, control: InputFunction, sampling: Sampling | None, duration: float) -> None:
+        """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
+        self.control = control if sampling is None else None  # what is held has no derivative
+        if isinstance(control, Law):
+            control.fit(self.system, sampled=sampling is not None)
+            s = self.system
+            control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
+            control.reset()
+            self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, control.kernel.address
+            if sampling is not None:
+                self._sample_law(control, sampling, duration)
+            self.law = control
+        else:
+            self.law = compile_control(self.system, control)
+            self.table[la.CONTROL] = self.law.address
+
+    def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
+        law.period = sampling.time
+        self.state[[run.PERIOD, run.FIRST_SAMPLE, run.DELAY]] = sampling.time, self.time, sampling.delay
+        noise = sampling.noise(self.system, duration)
+        self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
+        self.table[la.HELD] = 1
+        self.table[[la.RING, la.SEEN]] = [array.ctypes.data for array in self.sampled]
+        if noise is not None:
+            self.sampled.append(noise)
+            self.table[la.NOISE] = noise.ctypes.data
+
+    def set_method(self, scheme: Scheme, max_step: float, duration: float) -> None:
+        """Choose the method, or the two that take turns, and the first step."""
+        self.scheme, self.adaptive, state = scheme, scheme.adaptive, self.state
+        state[run.RELATIVE], state[run.ABSOLUTE] = scheme.rtol, scheme.atol
+        state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
+        state[run.UNSTABLE_SINCE] = np.inf
+        if scheme.adaptive:
+            self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
+        state[run.GRID] = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
+        state[run.EVERY] = np.inf if state[run.GRID] else self.every
+        state[run.GRID_START], state[run.GRID_NEXT] = self.time, 1.0
+        state[run.STEP] = min(1e-4, duration, max_step) if scheme.adaptive else scheme.dt
+        self._install(scheme.method)
+        self.times = np.zeros(0)
+        if self.chart is not None:
+            self.chart.attach(self.table)
+            self.chart.renew(self.table, self.settings, self.x)
+
+    def record_only(self, times: Array) -> None:
+        """Record the start, the end and these ascending times, none before the start; the steps are as they are."""
+        self.times, state = np.ascontiguousarray(times, dtype=float), self.state  # kept alive
+        self.table[la.TIMES] = self.times.ctypes.data
+        state[run.N_TIMES], state[run.GRID], state[run.GRID_NEXT], state[run.EVERY] = (
+            len(times),
+            0.0,
+            0.0,
+            np.inf,
+        )
+
+    def _install(self, method: str) -> None:
+        """Have the kernel step with a method from now on."""
+        table, state, self.method = self.table, self.state, method
+        scheme: Tableau | RosenbrockTableau
+        if method in IMPLICIT_METHODS:
+            scheme = rosenbrock_tableau(method)
+            if self.model is None:
+                from sarrus.simulation.local_model import LocalModel
+
+                self.model = LocalModel(self.system, scheme, self.control)  # kept alive
+            self.model.attach(table, self.x)
+            # one slope, and the error estimate behind it
+            weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
+        else:
+            scheme = tableau(method)
+            weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
+            table[la.IMPLICIT] = 0
+        errors = errors if self.adaptive else np.zeros((0, 0))
+        self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
+        entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
+        table[entries] = [array.ctypes.data for array in self.weights]
+        table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
+        state[run.POWER], state[run.BETWEEN] = (
+            -1.0 / (scheme.error_order + 1),
+            scheme.between(self.scheme.place),
+        )
+        state[[run.HINTS, run.DOUBTS, run.THRESHOLD]] = 0.0
+        if self.scheme.stiff is not None:
+            state[run.THRESHOLD] = EASY if method == self.scheme.stiff else STIFF_8
+        self.storage = np.zeros(la.run_storage(table))
+        self.system.point_table(table, self.settings, self.storage)
+
+    def _take_turns(self) -> bool:
+        """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
+        stiff, here = self.scheme.stiff, self.time
+        if stiff is None or here == self.turned:
+            return False
+        self.turned = here
+        other = self.scheme.method if self.method == stiff else stiff
+        try:
+            self._install(other)
+        except ArgumentError:  # a singular configuration: the explicit method passes it
+            self._install(self.scheme.method)
+            return self.method == other
+        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        self.records.append(EventRecord(f"{other} takes over", here))
+        return True
+
+    def set_limits(self, max_steps: int | None, max_bytes: float, duration: float) -> None:
+        """Limit the steps, by default to `MOST_STEPS` or those that fixed steps need, and the memory of records."""
+        needed = 0.0 if self.adaptive else np.ceil(duration / self.state[run.STEP]) + 1.0
+        self.state[run.MOST_STEPS] = max(MOST_STEPS, needed) if max_steps is None else max_steps
+        self.max_bytes = max_bytes
+
+    def stop_where_rigid(self) -> None:
+        """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.
+
+        Contacts that are closed may open, so nothing is said where there are any.
+        """
+        s = self.system
+        if s.motions_left is None or any(active(s)[contact.name] for contact in s.equations.contacts):
+            return
+        room = self.recorder.begin_block()
+        _, rows = self._advance(self.time, room)
+        self.recorder.filled += rows
+        row = room[0]
+        v, a = row[1 + s.nq : 1 + s.nq + 2 * s.nv].reshape(2, s.nv)
+        if is_blocked(s, self.x[: s.nq], v, self.time, a, s.motions_left):
+            self.status = Status.RIGID
+            n = 1 + s.nq + 2 * s.nv + s.nu
+            x = self.x.copy()
+            x[s._u_part] = row[n - s.nu : n]
+            answer = held(s, x, s.motions_left)
+            a[:], row[n : n + s.nc] = answer.a, answer.multipliers
+
+    @property
+    def time(self) -> float:
+        """Time reached."""
+        s = self.system
+        return float(self.x[s.nq + s.nv + s.nu])
+
+    def sample(self, function: InputFunction, name: str) -> None:
+        """Call a Python function at the present state and hold its value."""
+        s = self.system
+        n = s.nq + s.nv
+        size = s.nu if name == "control" else s.nv
+        value = sampled(function, self.x[: s.nq].copy(), self.x[s.nq : n].copy(), self.time, size, name)
+        if name == "control":
+            self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
+        else:
+            self.x[s._tau_part] = value
+
+    def align(self) -> None:
+        """Let the grid of fixed steps begin anew at the present time."""
+        if not self.adaptive:
+            self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
+
+    def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
+        """Run the kernel to ``end`` in calls of about a tenth of a second.
+
+        Returns the index of the switch that stopped it (the events given as ``switches``, then the multipliers
+        ``watched``), or None at ``end`` or with a ``status``. The rows of a call that an interrupt ends are those
+        whose time is a number.
+        """
+        self.state[run.KEEP_LAST] = float(keep)
+        self.switched_by = None
+        while self.status is None:
+            room = self.recorder.room(self.max_bytes)
+            if room is None:
+                self.status = Status.STEP_LIMIT
+                break
+            began = perf_counter()
+            code, rows = self._advance(end, room)
+            self.recorder.note(rows, perf_counter() - began)
+            if self.solver is not None and self.solver.interrupted:
+                raise KeyboardInterrupt
+            self.collect()
+            bar.update(self.time - self.began)
+            if code == run.DONE:
+                return None
+            if code == run.EVENT and self.switched_by is not None:
+                return self.switched_by
+            if code == run.RUNNING:
+                if rows == 0:
+                    self.recorder.enlarge()
+                self._look_for_creep(end)
+            elif code == run.OTHER_METHOD:
+                if not self._take_turns():
+                    self.state[[run.HINTS, run.DOUBTS]] = 0.0
+            elif (code in _LOST_BY_INERTIA and self._turn_to_null_space()) or (
+                code in _LOST_BY_JAM and jam(self)
+            ):
+                continue
+            elif self.chart is not None and (
+                code == run.RENEW_CHART or (code in _LOST_BY_CHART and self.chart.failed)
+            ):
+                if self.chart.renew(self.table, self.settings, self.x):
+                    if code == run.STEP_TOO_SMALL:
+                        self.state[run.STEP] = self.state[run.LAST_STEP]
+                else:
+                    self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
+            elif not (code in _LOST_BY_METHOD and self._take_turns()):
+                self.status = Status(code)
+                weak = self.status is Status.NOT_FINITE and np.isfinite(self.x).all()
+                if weak and is_singular_at(self.system, self.x[: self.system.nq], self.time):
+                    self.status = Status.ILL_POSED
+                if self.status is Status.ILL_POSED:
+                    finite = np.isfinite(self.x).all()
+                    self.status = self.system.diagnose(self.x) if finite else Status.NOT_FINITE
+                if self.status in _LOST and has_left(self.system, self.x):
+                    self.status = Status.RIGID
+        return None
+
+    def _turn_to_null_space(self) -> bool:
+        """Have the kernel solve in the null space of A from now on where M is nearly singular, as it is here."""
+        s, x = self.system, self.x
+        if (
+            not np.isfinite(x).all()
+            or not is_singular_at(s, x[: s.nq], self.time)
+            or not s.expect_singular_mass()
+        ):
+            return False
+        self.table[[la.WHOLE, la.NULL_SPACE_SOLVE]] = s.table[[la.WHOLE, la.NULL_SPACE_SOLVE]]
+        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        return True
+
+    def _look_for_creep(self, end: float) -> None:
+        """End an adaptive run whose last steps, a thousand or more, came to next to nothing, if its cause is known.
+
+        So it is where forces push a rigid mechanism, whose loops are held open by less and less, and where they jump.
+        """
+        steps, (time, before) = self.state[run.STEPS] + self.state[run.REJECTED], self.milestone
+        if not self.adaptive or steps - before < 1000.0:
+            return
+        self.milestone = self.time, steps
+        part = (self.time - time) / (end - self.began)
+        if part < _CREEP and has_left(self.system, self.x):
+            self.status = Status.RIGID
+        elif part < _CHATTER and not isinstance(self.law, Law):
+            self.jump = jump(self)
+            self.status = Status.CHATTERING if self.jump else None
+
+    def acceleration(self, v: Array) -> Array:
+        """Return the acceleration that the loop finds at its present state but with another velocity."""
+        s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
+        self.x[s.nq : s.nq + s.nv] = v
+        self.state[run.UNRECORDED] = -1.0
+        room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
+        self._advance(self.time, room)
+        self.state[:], self.x[:], self.values[:] = state, x, values
+        return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+
+    def renew(self, *, survey: bool = True) -> None:
+        """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
+
+        Without a ``survey`` the ranks are those in the table. The state is recorded once more, at the same time. Steps
+        stay on the grid of the run.
+        """
+        s = self.system
+        q, v = self.x[: s.nq], self.x[s.nq : s.nq + s.nv]
+        self.x[s._p_part] = list(s.parameters.values())
+        if survey:
+            s.ensure_generic_rank(q, self.time, v, renew=True)
+            ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
+            self.table[ranks] = s.table[ranks]
+        self._begin_stretch()
+        fresh = s.settings()
+        scales = [
+            la.SCALE_OF_ROWS,
+            la.SCALE_OF_WEIGHTED_ROWS,
+            la.SCALE_OF_EVEN_ROWS,
+            la.SCALE_OF_MEASURED_ROWS,
+        ]
+        self.settings[scales] = fresh[scales]
+        self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
+        if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+            self.status = Status.COORDINATES_FAILED
+        self.state[[run.UNRECORDED, run.TRIED_ERROR]] = -1.0, np.inf
+        self.state[[run.LAST_STEP, run.SPLIT, run.BLOCKED, run.TRIES]] = 0.0
+        self.state[run.LARGEST_PIVOT] = s.typical_pivot
+        if self.adaptive:
+            self.state[run.STEP] = min(self.state[run.STEP], 1e-4)
+        else:
+            self.state[run.START] = self.began
+            self.state[run.STEPS] = np.floor((self.time - self.began) / self.state[run.STEP] + 1e-9)
+        self.stop_where_rigid()
+
+    def _begin_stretch(self) -> None:
+        """Note that from now on the constraints have this rank and these parameters."""
+        self.passages.forget()
+        self.stretches.append((self.time, int(self.table[la.GENERIC_RANK]), dict(self.system.parameters)))
+
+    def warm_up(self) -> None:
+        """Have the kernel compiled before the clock starts: a call that takes no step."""
+        before = self.state.copy()
+        self.state[run.UNRECORDED] = 0.0
+        self._advance(self.time, self.recorder.nothing)
+        self.state[:] = before
+
+    def _advance(self, end: float, block: Array) -> tuple[int, int]:
+        """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
+        self.state[run.END], self.table[la.RECORDS] = end, block.ctypes.data
+        code = advance(self.table, self.x, len(block))
+        return code, int(self.state[run.FILLED])
+
+    def collect(self) -> None:
+        """Take the events and the singular passages that the kernel logged."""
+        logged = int(self.state[run.LOGGED])
+        for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
+            if k < len(self.events):
+                event = self.events[int(k)]
+                self.records.append(EventRecord(event.name, float(time), event.terminal))
+            else:
+                self.switched_by = int(k) - len(self.events)
+        self.state[run.LOGGED] = 0.0
+        self.passages.collect(len(self.stretches) - 1)

@@ -1,0 +1,55 @@
+"""Coordinates between the samples of a trajectory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.base.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sarrus.simulation.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+
+
+def interpolate(trajectory: Trajectory, t: Array) -> Array:
+    """Return q at times t, shape t.shape + (nq,); see `Trajectory.at`."""
+    times, q, v = trajectory.t, trajectory.q, trajectory.v
+    if not len(times):
+        raise ArgumentError(f"trajectory {trajectory.name!r} is empty", element="t")
+    slack = 1e-9 * (1.0 + abs(times[-1]))
+    if not np.all((t >= times[0] - slack) & (t <= times[-1] + slack)):
+        raise ArgumentError(
+            f"trajectory {trajectory.name!r} covers {times[0]:.6g} to {times[-1]:.6g} s; a time lies outside",
+            element="t",
+        )
+    if len(times) == 1:
+        return np.broadcast_to(q[0], (*t.shape, q.shape[1])).copy()
+    i = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
+    h = (times[i + 1] - times[i])[..., None]
+    s = np.clip((t - times[i])[..., None] / np.where(h > 0, h, 1.0), 0.0, 1.0)
+    out = (1 - s) * q[i] + s * q[i + 1]
+    velocity = {name: k for k, name in enumerate(trajectory.velocity_names)}
+    pairs = [(k, velocity[name]) for k, name in enumerate(trajectory.coordinate_names) if name in velocity]
+    if pairs:
+        k, j = np.array(pairs).T
+        ends = [(array[m][..., c]) for m in (i, i + 1) for array, c in ((q, k), (v, j), (trajectory.a, j))]
+        out[..., k] = hermite(s, h, *ends)
+    for k, name in enumerate(trajectory.coordinate_names):
+        if name.endswith(".qw"):
+            out[..., k : k + 4] /= np.linalg.norm(out[..., k : k + 4], axis=-1, keepdims=True)
+    return out
+
+
+def hermite(s: Array, h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array) -> Array:
+    """Return the polynomial of degree five with these values, rates and accelerations where s, of h, is 0 and 1."""
+    rise, start, end = q1 - q0 - h * v0 - 0.5 * h**2 * a0, h * (v1 - v0) - h**2 * a0, h**2 * (a1 - a0)
+    c3, c4, c5 = (
+        10 * rise - 4 * start + 0.5 * end,
+        -15 * rise + 7 * start - end,
+        6 * rise - 3 * start + 0.5 * end,
+    )
+    return q0 + s * (h * v0 + s * (0.5 * h**2 * a0 + s * (c3 + s * (c4 + s * c5))))

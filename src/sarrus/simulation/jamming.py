@@ -1,0 +1,62 @@
+"""Loops that jam: where redundant rows disagree by more than the digits of the model explain, the motion ends.
+
+Redundant rows that contradict each other by the digits of their data are met in the sense of least squares, and the
+residual that is left changes along the motion (`sarrus.dynamics.data_tolerance`). Where it grows past what the data
+explain, the combinations of rows that were dependent are constraints after all: the links would have to stretch. A run
+goes on with the first of these at the velocity level: the motion ends in an ideal plastic stop, and what the rows leave
+free goes on. The rows hold both ways from then on, and where points are apart by the residual their forces
+have a moment: so such a run is INACCURATE.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.dynamics.assembly import numerical_rank
+from sarrus.dynamics.data_tolerance import SHORTEST
+from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as run
+from sarrus.kernels.c_function import projection
+from sarrus.simulation.records import EventRecord
+
+if TYPE_CHECKING:
+    from sarrus.simulation.integration import Integration
+
+# The event in a trajectory.
+JAM = "loops jam"
+
+
+def jam(loop: Integration) -> bool:
+    """Stop the motion that the loops no longer allow at the last state of a run, and go on; False where none does."""
+    s, x = loop.system, loop.x
+    if s.data.exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
+        return False
+    q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
+    rows = s.characteristic.even(s.constraint_jacobian(q, loop.time, v))
+    rank, known = numerical_rank(rows, s.data.rank_cut(0.0)), int(loop.table[la.GENERIC_RANK])
+    if rank <= known:
+        return False
+    loop.table[la.GENERIC_RANK] = known + 1  # one at a time: what the motion ran into
+    loop.settings[la.SINGULAR_CUT] = s.options.singular_cut  # the new rows are weak, and count
+    loop.settings[la.ACCEPTED_RESIDUAL] *= 2.0  # the place is where it was just too much
+    projection(loop.table, x, la.VELOCITIES)
+    if loop.adaptive:
+        loop.state[run.STEP] = max(loop.state[run.STEP], 1e3 * SHORTEST)
+    loop.renew(survey=False)
+    loop.state[run.LARGEST_PIVOT] = 0.0  # the new rows are what they are from here on
+    loop.records.append(EventRecord(JAM, loop.time))
+    return True
+
+
+def note(loop: Integration) -> str:
+    """Return what a run has to say of loops that jammed, nothing if none did."""
+    times = [record.time for record in loop.records if record.name == JAM]
+    if not times:
+        return ""
+    return (
+        f"at t = {times[0]:.6g} s the loops jam: on the way further redundant rows would contradict each other by more "
+        f"than {loop.system.data.accepted(0.0):.2g} characteristic lengths, which the digits of the model do not "
+        "explain. What follows takes that for a stop without rebound, and is accurate no further than this"
+    )

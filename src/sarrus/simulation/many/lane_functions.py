@@ -1,0 +1,86 @@
+"""What a fixed step of many runs at once is made of: straight-line functions on W states, one in each lane.
+
+Where the rows of A are independent, acceleration and projection need no branches (`sarrus.equations.elimination`), so
+the same code serves W runs in the registers of the processor. The gauge of the solve tells how far it is to be trusted;
+a lane where it is not goes on by the kernels that decide ranks.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.quaternions import normalized_expression
+from sarrus.dynamics.system import System
+from sarrus.equations.elimination import (
+    direct_solution,
+    factor_symmetric,
+    solve_lower,
+    solve_symmetric,
+)
+from sarrus.simulation.inputs import InputFunction, trace_function
+
+
+def suits_lanes(system: System, rank: int) -> bool:
+    """Tell whether straight-line code solves this system at generic configurations, where A has this rank."""
+    live = system.compiled.direct
+    return live is not None and len(live) == rank and system.nc == system.equations.nh
+
+
+def lane_slope(compiled: CompiledEquations, lanes: int) -> NativeFunction:
+    """Return x → (q̇, a, gauge) for ``lanes`` states, with the gauge of `direct_solution`."""
+    live = compiled.direct
+    assert live is not None
+
+    def outputs() -> dict[str, ca.SX]:
+        answer = direct_solution(compiled.equations, compiled.weighted, live)
+        return {name: answer[name] for name in ("rate", "a", "gauge")}
+
+    return compiled.named(f"slope in {lanes} lanes", outputs, lanes=lanes)
+
+
+def lane_newton(compiled: CompiledEquations, lanes: int) -> NativeFunction:
+    """Return x → q ⊕ δ, a Newton step in the kinetic metric, with unit quaternions before and after."""
+    e = compiled.equations
+
+    def outputs() -> dict[str, ca.SX]:
+        q = normalized_expression(e.q, e.quaternions)
+        if e.nh and compiled.direct:
+            step = -_least_norm(compiled, e.position_residual)
+            moved = e.q + ca.substitute(e.rate, e.v, step)
+            q = ca.substitute(normalized_expression(moved, e.quaternions), e.q, q)
+        return {"q": q}
+
+    return compiled.named(f"Newton step in {lanes} lanes", outputs, lanes=lanes)
+
+
+def lane_velocity(compiled: CompiledEquations, lanes: int) -> NativeFunction:
+    """Return x → (φ, v projected on ψ = 0 in the kinetic metric)."""
+    e = compiled.equations
+
+    def outputs() -> dict[str, ca.SX]:
+        v = e.v
+        if e.nc and compiled.direct:
+            v = v - _least_norm(compiled, e.velocity_residual)
+        return {"residual": e.position_residual, "v": v}
+
+    return compiled.named(f"velocity in {lanes} lanes", outputs, lanes=lanes)
+
+
+def lane_control(system: System, control: InputFunction, lanes: int) -> NativeFunction:
+    """Return x → u for ``lanes`` states."""
+    u = trace_function(system, control, system.nu, "control")
+    return system.compiled.compile("lane_control", {"u": u}, lanes=lanes)
+
+
+def _least_norm(compiled: CompiledEquations, residual: ca.SX) -> ca.SX:
+    """Return the shortest δ in the metric of M with A δ = r for independent rows: L⁻¹ Âᵀ (Â Âᵀ)⁻¹ r."""
+    live = compiled.direct
+    assert live is not None
+    factor, rows = compiled.weighted.factor, compiled.weighted.rows[live, :]
+    gram = rows @ rows.T
+    lower = [[gram[i, j] for j in range(i + 1)] for i in range(len(live))]
+    multipliers = solve_symmetric(*factor_symmetric(lower), [residual[j] for j in live])
+    step = rows.T @ ca.vertcat(*multipliers)
+    return ca.vertcat(*solve_lower(factor, [step[i] for i in range(step.numel())]))

@@ -1,0 +1,273 @@
+"""How the runs of a batch are to be done: method, times, samples; and which of them share a rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.control.law import Law
+from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.system import System
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as rs
+from sarrus.simulation.inputs import InputFunction
+from sarrus.simulation.integration import START_TOLERANCE, Integration
+from sarrus.simulation.many.lane_functions import suits_lanes
+from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
+from sarrus.simulation.run_options import Scheme
+
+# Most rows that a thread records before they are sorted in.
+_ROOM = 4096
+# A start whose pivots are this clearly above or below the generic rank needs no second look.
+CLEAR_PIVOT = 1e-6
+# In place of ranks: no motion has the velocity of the start, or follows its forces.
+_RIGID = (-1, -1)
+# The reference of each system that was rolled out, by its compiled equations, with the time and the parameters it
+# belongs to.
+_REFERENCES: WeakKeyDictionary[CompiledEquations, tuple[tuple[float, ...], Array]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What all runs of a batch share; see `sarrus.rollout` for the names."""
+
+    system: System
+    duration: float
+    t0: float
+    scheme: Scheme
+    max_step: float
+    stabilization: str
+    baumgarte: tuple[float, float]
+    control: InputFunction | None
+    every: int | None
+    reduce: tuple[str, ...]
+    threads: int
+    side_by_side: bool
+
+    @property
+    def step(self) -> float:
+        """The fixed step, or the interval of samples of an adaptive method [s]."""
+        return 1e-3 if self.scheme.dt is None else self.scheme.dt
+
+    @cached_property
+    def steps(self) -> int:
+        """Number of fixed steps, or of intervals."""
+        return max(1, int(np.ceil(self.duration / self.step - 1e-9)))
+
+    @property
+    def every_step(self) -> int | None:
+        """After how many steps a record is made; None: at the end alone."""
+        return 1 if self.every is None and self.reduce and self.scheme.dt else self.every
+
+    @cached_property
+    def sample_times(self) -> Array:
+        """The times of the samples that are kept [s]."""
+        end = self.t0 + self.duration
+        if self.every is None:
+            return np.array([end])
+        steps = np.arange(0, self.steps, self.every)
+        return np.append(self.t0 + self.step * steps, end)
+
+    def batch(self, states: Array, inputs: Array | None) -> Batch:
+        """Return the arrays of the runs, with room for results."""
+        s, count = self.system, len(states)
+        intervals = 1 if inputs is None else inputs.shape[1]
+        held = self.steps / intervals
+        if (
+            not self.scheme.adaptive
+            and intervals > 1
+            and abs(intervals * round(held) * self.step - self.duration) > 1e-9
+        ):
+            raise ArgumentError(
+                f"{s.name}: u has {intervals} intervals in {self.duration:g} s, which are not whole numbers of steps "
+                f"of {self.step:g} s",
+                element="u",
+            )
+        width = int(bl.record_width(s.table))
+        times = np.zeros(bl.N_TIMES)
+        times[[bl.BEGIN, bl.END]] = self.t0, self.t0 + self.duration
+        times[[bl.HOLD, bl.STEP]] = self.duration / intervals, self.step
+        return Batch(
+            states=states,
+            inputs=inputs,
+            samples=np.full((count, len(self.sample_times), width), np.nan),
+            folds={name: np.full((count, width), np.nan) for name in self.reduce},
+            times=times,
+            steps=self.steps,
+            steps_held=max(1, round(held)),
+            every=self.steps + 1 if self.every_step is None else self.every_step,
+        )
+
+    def loop(self) -> Integration:
+        """Return a time loop with arrays of its own, at the reference."""
+        s = self.system
+        every = self.every_step
+        loop = Integration(s, self.stabilization, 1, self.baumgarte, (), 1 if every is None else every)
+        loop.begin(self.reference)
+        if self.control is not None:
+            own = self.control.twin() if isinstance(self.control, Law) else self.control
+            loop.compile_control(own, None, self.duration)
+        scheme, longest = self.scheme, self.max_step
+        if scheme.adaptive:
+            scheme = replace(scheme, dt=None if every is None else self.step * every)
+            longest = min(longest, np.inf if scheme.dt is None else 0.9 * _ROOM * scheme.dt)
+        loop.set_method(scheme, longest, self.duration)
+        loop.set_limits(None, np.inf, self.duration)
+        if every is None:
+            loop.state[rs.EVERY] = np.inf
+            loop.state[rs.UNRECORDED] = 0.0
+        return loop
+
+    @cached_property
+    def reference(self) -> Array:
+        """A state at rest on the constraints, where ranks and sizes of pivots are found for all runs.
+
+        It is the neutral configuration, assembled, with the parameters that the system has, or else the first keyframe
+        that can be closed: no matter of the runs, so that none depends on another.
+        """
+        s = self.system
+        key = (self.t0, *s.parameters.values())
+        known = _REFERENCES.get(s.compiled)
+        if known is None or known[0] != key:
+            frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
+            neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
+            others = (s.assemble(key.q, t=self.t0, throw=False) for key in frames if not neutral.status.ok)
+            closed = next((other for other in others if other.status.ok), neutral)
+            known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, self.t0)
+        return known[1]
+
+    def worker(
+        self, todo: Batch, ranks: tuple[int, int] | None, functions: LaneFunctions | None = None
+    ) -> Worker:
+        """Return a worker for some runs, whose rows of A have these ranks (default: those at the reference)."""
+        loop = self.loop()
+        if ranks is not None:
+            loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = ranks
+        rows = len(self.sample_times) if self.every is not None else self.steps
+        return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
+
+    def workers(self, group: Group) -> list[Worker]:
+        """Return a worker per thread for a group of runs."""
+        shared = (
+            self.side_by_side
+            and self.scheme.method == "rk4"
+            and self.stabilization == "projection"
+            and not isinstance(self.control, Law)
+            and suits_lanes(self.system, group.ranks[1])
+        )
+        functions = LaneFunctions(self.system, self.control) if shared else None
+        count = min(self.threads, -(-len(group.todo.states) // bl.LANES))
+        return [self.worker(group.todo, group.ranks, functions) for _ in range(count)]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs that share the ranks (holonomic, all) of A; ``runs`` are their numbers, None for all of them."""
+
+    todo: Batch
+    ranks: tuple[int, int]
+    runs: np.ndarray | None = None
+
+
+def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
+    """Check the starts, project them on the constraints, and give the runs in groups that share a rank.
+
+    The rank is found at the plan's reference. Runs whose pivots do not clearly confirm it are looked at one by one, as
+    `sarrus.simulate` looks at its start.
+    """
+    given = todo.states.copy()
+    worker = plan.worker(todo, None)
+    ranks = _ranks(worker.loop.table)
+    facts = prepare_starts(worker, len(given))
+    if not assemble:
+        _check_starts(plan, given, facts)
+    projected = facts[:, bl.PROJECTED] == 1.0
+    clear = projected & (facts[:, bl.SMALLEST] > CLEAR_PIVOT) & (facts[:, bl.BEYOND] < CLEAR_PIVOT)
+    clear &= plan.system.motions_left is None
+    others: dict[tuple[int, int], list[int]] = {}
+    seen: dict[bytes, tuple[int, int]] = {}
+    for run in np.flatnonzero(~clear):
+        start = given[run].tobytes()
+        seen[start] = seen.get(start) or _own_ranks(plan, given[run], ranks)
+        others.setdefault(seen[start], []).append(int(run))
+    failed, done = np.zeros(len(given), dtype=bool), np.zeros(len(given), dtype=bool)
+    rigid = others.pop(_RIGID, [])
+    done[rigid] = True
+    _end(plan, todo, rigid, Status.RIGID)
+    failed[others.pop(ranks, [])] = True
+    failed &= ~projected
+    for own, runs in others.items():
+        chosen = np.array(runs)
+        part = todo.select(chosen)
+        part.states[:] = given[chosen]
+        good = prepare_starts(plan.worker(part, own), len(chosen))[:, bl.PROJECTED] == 1.0
+        failed[chosen], done[chosen] = ~good, True
+        if good.any():
+            yield Group(part.select(np.flatnonzero(good)), own, chosen[good])
+    rest = np.flatnonzero(~(failed | done))
+    if len(rest) == len(given):
+        yield Group(todo, ranks)
+    elif len(rest):
+        yield Group(todo.select(rest), ranks, rest)
+    _end(plan, todo, np.flatnonzero(failed), Status.PROJECTION_FAILED)
+
+
+def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
+    """Note that runs have ended before they began."""
+    chosen = np.asarray(runs, dtype=np.int64)
+    todo.outcomes[chosen] = 0.0
+    todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.t0
+
+
+def _ranks(table: np.ndarray) -> tuple[int, int]:
+    return int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
+
+
+def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:
+    """Return the ranks that a single run would find at its start, `_RIGID` where nothing moves from there.
+
+    ``otherwise`` where it cannot be closed.
+    """
+    s = plan.system.private()
+    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
+    closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
+    if closed.status is Status.RIGID:
+        return _RIGID
+    if not closed.status.ok:
+        return otherwise
+    s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
+    if s.motions_left is not None:
+        found = s.forward_dynamics(closed.q, x[s._v_part], t=plan.t0, throw=False)
+        return _RIGID if found.status is Status.RIGID else _ranks(s.table)
+    return _ranks(s.table)
+
+
+def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
+    """Raise where a start is off its constraints, naming the run."""
+    s = plan.system
+    gap = facts[:, bl.GAP]
+    open_ = np.flatnonzero(~(gap <= s.data.closed(START_TOLERANCE)))
+    if open_.size:
+        raise ArgumentError(
+            f"{s.name}: run {open_[0]}: the initial q leaves the loops open by {gap[open_[0]]:.3g}; close them with "
+            "system.assemble(q), or let assemble=True do it",
+            element="q",
+        )
+    slip = facts[:, bl.SLIP]
+    fast = np.abs(states[:, s._v_part]).max(axis=1, initial=0.0)
+    moving = np.flatnonzero(~(slip <= START_TOLERANCE * (1.0 + fast)))
+    if moving.size:
+        raise ArgumentError(
+            f"{s.name}: run {moving[0]}: the initial v violates the constraints by {slip[moving[0]]:.3g}; make it "
+            "admissible with system.project_velocity(q, v), or let assemble=True do it",
+            element="v",
+        )

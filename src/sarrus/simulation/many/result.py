@@ -1,0 +1,193 @@
+"""`Rollout`: what many runs of one system came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.dynamics.units import labels
+from sarrus.kernels import run_state as rs
+from sarrus.simulation.storage import ARRAY_ATTRIBUTES, LABELS
+from sarrus.simulation.trajectory import RECORDED, Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sarrus.dynamics.system import System
+
+# What a record has of a state, by name.
+QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")
+
+
+class Quantities:
+    """Columns of records (…, width), by name: q, v, a, u, multipliers, energy, residual. Arrays are read-only views."""
+
+    def __init__(self, system: System, records: Array) -> None:
+        s = system
+        self._records = records
+        records.flags.writeable = False
+        edges = np.cumsum([1, s.nq, s.nv, s.nv, s.nu, s.nc])
+        self._parts = {
+            name: slice(start, stop)
+            for name, start, stop in zip(("q", "v", "a", "u", "multipliers"), edges, edges[1:])
+        }
+        self._facts = int(edges[-1])
+
+    def _part(self, name: str) -> Array:
+        return self._records[..., self._parts[name]]
+
+    def _fact(self, index: int) -> Array:
+        return self._records[..., self._facts + index]
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (…, nq) [m, rad]."""
+        return self._part("q")
+
+    @property
+    def v(self) -> Array:
+        """Velocities (…, nv) [m/s, rad/s]."""
+        return self._part("v")
+
+    @property
+    def a(self) -> Array:
+        """Accelerations (…, nv) [m/s², rad/s²]."""
+        return self._part("a")
+
+    @property
+    def u(self) -> Array:
+        """Controls (…, nu)."""
+        return self._part("u")
+
+    @property
+    def multipliers(self) -> Array:
+        """λ (…, nc), the force that each constraint row exerts on the mechanism (minimum norm)."""
+        return self._part("multipliers")
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic plus potential energy (…) [J]."""
+        return self._fact(rs.ENERGY)
+
+    @property
+    def residual(self) -> Array:
+        """Largest entry of the position closure φ in absolute value (…) [m, rad]."""
+        return self._fact(rs.RESIDUAL)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rollout:
+    """What many runs came to; run is the leading axis, then the sample, and arrays are read-only.
+
+    Attributes
+    ----------
+    t : times of the samples (samples,) [s]; without ``every`` the end alone.
+    samples : `Quantities` of every run at every sample: (runs, samples, …); NaN after the end of a run that failed.
+        ``rollout.q`` is short for ``rollout.samples.q``, and so on.
+    status : how each run ended (runs,), numbers of `Status`. reached : the time that each run reached (runs,) [s].
+    x : the last state of each run: ``rollout.final_q`` (runs, nq) and ``rollout.final_v`` (runs, nv) at ``reached``.
+    steps, rejected : accepted and rejected steps of each run (runs,).
+    minimum, maximum, mean, rms : `Quantities` over the samples of each run (runs, …), None unless asked for.
+    parameters : names of the parameters and their values in each run (runs,).
+    side_by_side : whether the runs shared registers (`sarrus.kernels.lanes`). wall_seconds : time that all took.
+    """
+
+    system: System
+    t: Array
+    samples: Quantities
+    status: NDArray[np.int64]
+    reached: Array
+    final_q: Array
+    final_v: Array
+    steps: NDArray[np.int64]
+    rejected: NDArray[np.int64]
+    parameters: dict[str, Array]
+    side_by_side: bool
+    wall_seconds: float
+    minimum: Quantities | None = None
+    maximum: Quantities | None = None
+    mean: Quantities | None = None
+    rms: Quantities | None = None
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in QUANTITIES:
+            return getattr(self.samples, name)
+        raise AttributeError(f"Rollout has no attribute {name!r}")
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """Rank of the constraint Jacobian A (runs, samples); −1 after the end of a run that failed."""
+        return np.nan_to_num(self.samples._fact(rs.RANK), nan=-1.0).astype(np.int64)
+
+    @property
+    def condition(self) -> Array:
+        """Condition number of A (runs, samples), as in `Trajectory`: largest pivot of a run over the smallest."""
+        largest = np.nanmax(self.samples._fact(rs.LARGEST), axis=1, keepdims=True, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.rank > 0, largest / self.samples._fact(rs.SMALLEST), 1.0)
+
+    @property
+    def failed(self) -> NDArray[np.int64]:
+        """Numbers of the runs that failed."""
+        return np.flatnonzero(~np.isin(self.status, [status for status in Status if status.ok]))
+
+    def message(self, run: int) -> str:
+        """Say how a run ended."""
+        status = Status(int(self.status[run]))
+        if status.ok:
+            return status.diagnosis
+        return f"{status.diagnosis} at t = {self.reached[run]:.6g} s. {status.remedy}"
+
+    def trajectory(self, run: int) -> Trajectory:
+        """Return one run as a `Trajectory`, to plot or to save; passages and limit crossings are not looked for."""
+        if not -len(self) <= run < len(self):
+            raise ArgumentError(f"there are {len(self)} runs, no run {run}", element="run")
+        s = self.system
+        made = ~np.isnan(self.samples._records[run, :, 0])
+        arrays = {name: getattr(self, name)[run][made] for name in RECORDED}
+        return Trajectory(
+            name=s.name,
+            t=self.samples._records[run, made, 0],
+            **arrays,
+            status=Status(int(self.status[run])),
+            message=self.message(run),
+            **labels(s),
+            steps=int(self.steps[run]),
+            rejected=int(self.rejected[run]),
+            system=s,
+        )
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return an `xarray.Dataset` with the dimensions run and time and those of `Trajectory.to_xarray`."""
+        import xarray as xr
+
+        data: dict[str, Any] = {
+            name: (("run", "time", *dimensions), getattr(self, name), ARRAY_ATTRIBUTES[name])
+            for name, dimensions in RECORDED.items()
+        }
+        for fold in ("minimum", "maximum", "mean", "rms"):
+            folded = getattr(self, fold)
+            for name in () if folded is None else QUANTITIES:
+                attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}
+                data[f"{name}_{fold}"] = (("run", *RECORDED[name]), getattr(folded, name), attributes)
+        data["status"] = ("run", np.array([Status(int(code)).name for code in self.status]))
+        data["reached"] = ("run", self.reached, {"units": "s", "long_name": "time reached"})
+        labels: dict[str, Any] = {"time": ("time", self.t, {"units": "s"}), "run": np.arange(len(self))}
+        for dimension in LABELS:
+            labels[dimension] = (dimension, np.array(getattr(self.system, f"{dimension}_names"), dtype=str))
+        labels |= {name: ("run", values) for name, values in self.parameters.items()}
+        return xr.Dataset(data, coords=labels, attrs={"name": self.system.name})
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} runs", f"{len(self.t)} samples"]
+        parts.append(f"{len(self.failed)} failed" if len(self.failed) else "all OK")
+        return f"Rollout({self.system.name!r}: {', '.join(parts)})"

@@ -1,0 +1,187 @@
+"""`rollout`: many runs of one system in one call, from states, controls and parameters of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.errors import ArgumentError
+from sarrus.base.progress import progress_bar
+from sarrus.dynamics.system import System
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import run_state as rs
+from sarrus.kernels.c_function import lanes, prefetch
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.simulation.inputs import InputFunction
+from sarrus.simulation.many.plan import Plan, groups
+from sarrus.simulation.many.result import Quantities, Rollout
+from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states
+from sarrus.simulation.many.workers import FOLDS, Batch, default_threads, do_runs
+from sarrus.simulation.run_options import (
+    check_contacts,
+    check_stabilization,
+    check_steps,
+    check_times,
+    choose_scheme,
+)
+
+
+def rollout(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    dt: float | None = None,
+    t0: float = 0.0,
+    u: ArrayLike | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    control: InputFunction | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    stabilization: str = "projection",
+    baumgarte: tuple[float, float] = (20.0, 20.0),
+    max_step: float = np.inf,
+    every: int | None = None,
+    reduce: Sequence[str] = (),
+    assemble: bool = False,
+    switching: bool = True,
+    side_by_side: bool = True,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Rollout:
+    """Do many runs of ``duration`` seconds, on all processors, with no Python per step or per run.
+
+    Parameters
+    ----------
+    q, v : (runs, nq) and (runs, nv), or one state for all; as in `simulate` they must satisfy the constraints to 1e-5,
+        and an error names the first run that does not.
+    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`, the same for all runs; but "rk4"
+        with fixed steps is the default, and no method takes over from "dop853".
+    u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
+        duration/intervals, which must be a whole number of steps where steps are fixed.
+    parameters : values of ``system.parameters`` by name, numbers or (runs,); the others are as they are.
+    control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`, which begins every run
+        anew and believes in the parameters that its system has.
+    every : keep a sample every so many steps (of the interval ``dt``, with an adaptive method), the start and the end
+        included. Default: the end alone.
+    reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given, or the
+        method is adaptive): then ``rollout.maximum.energy`` and so on.
+    assemble : bring starts that leave loops open to the nearest closed configuration, which is needed where parameters
+        change the loops; a run whose loops cannot be closed so has the status PROJECTION_FAILED.
+    switching : a system with contacts switches them in `simulate`, but not here: False says that they stay as
+        ``system.parameters`` have them.
+    side_by_side : let runs with fixed RK4 steps share the registers of a processor, which does several times as many;
+        they differ from single runs by rounding. Singular configurations, redundant rows that matter, and all else that
+        straight-line code cannot serve, go through the kernels of `simulate` whatever this says.
+    threads : default: one per processor that this process may use.
+    progress : bar on stderr; default: for long calls in a terminal.
+
+    Returns
+    -------
+    Rollout
+        A run that fails is a row with its status, RIGID where nothing can move from its start; the others are not
+        affected. UNSTABLE_STEP and statuses of solves are found as in `simulate`; the global error is not estimated.
+        What a run comes to does not depend on the runs beside it, nor on the number of threads.
+    """
+    if not isinstance(system, System):
+        raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
+    given = dict(parameters or {})
+    fixed = method is None and rtol is None and atol is None
+    scheme = choose_scheme(system, "rk4" if fixed else method, rtol, atol, dt, explicit_only=True)
+    check_times(t0, duration, dt, None, max_step, driven=False)
+    check_steps(1 if every is None else every, 1, baumgarte, ())
+    check_stabilization(system, stabilization, u if control is None else control, None)
+    _check(system, u, control, scheme.adaptive, dt, every, reduce, switching, threads)
+    inputs = None if u is None else np.asarray(u)
+    runs = count_runs(
+        system, {"q": (q, 1), "v": (v, 1), "u": (u, 1 if inputs is None or inputs.ndim < 3 else 2)}, given
+    )
+    prefetch(implicit=scheme.method in IMPLICIT_METHODS)
+    plan = Plan(
+        system.private(), float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
+        every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
+    )  # fmt: skip
+    todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
+    began = perf_counter()
+    beside = False
+    with progress_bar(runs, progress, "runs") as bar:
+        for group in groups(plan, todo, assemble):
+            workers = plan.workers(group)
+            beside = beside or workers[0].kernel is lanes
+            do_runs(workers, len(group.todo.states), bar.update)
+            if group.runs is not None:
+                todo.put_back(group.runs, group.todo)
+    return _result(system, plan, todo, given, beside, perf_counter() - began)
+
+
+def _check(
+    system: System,
+    u: Any,
+    control: Any,
+    adaptive: bool,
+    dt: Any,
+    every: Any,
+    reduce: Any,
+    switching: bool,
+    threads: Any,
+) -> None:
+    """Check what a single run has not."""
+    if u is not None and control is not None:
+        raise ArgumentError("give either u or control, not both", element="u")
+    if (u is not None or control is not None) and system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to control", element="u")
+    if adaptive and dt is None and (every is not None or reduce):
+        raise ArgumentError(
+            "every= and reduce= with an adaptive method need dt, the interval of its samples [s]",
+            element="dt",
+        )
+    wrong = [name for name in reduce if name not in FOLDS]
+    if isinstance(reduce, str) or wrong:
+        raise ArgumentError(
+            f"reduce must be a sequence of {', '.join(FOLDS)}, got {reduce!r}",
+            element="reduce",
+            valid=tuple(FOLDS),
+        )
+    check_contacts(system, switching, "a rollout")
+    if threads is not None and not (isinstance(threads, (int, np.integer)) and threads >= 1):
+        raise ArgumentError(f"threads must be a whole number ≥ 1, got {threads!r}", element="threads")
+
+
+def _result(
+    system: System, plan: Plan, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float
+) -> Rollout:
+    """Return the rollout that the arrays of a batch tell of."""
+    s, outcomes = system, todo.outcomes
+    status = outcomes[:, bl.CODE].astype(np.int64)
+    if len(plan.sample_times) == 1:
+        todo.samples[status != rs.DONE] = np.nan
+    counts = outcomes[:, bl.SAMPLED, None]
+    folds = {}
+    for name, fold in todo.folds.items():
+        mean = fold / np.maximum(counts, 1.0) if name in ("mean", "rms") else fold
+        folds[name] = Quantities(s, np.sqrt(mean) if name == "rms" else mean)
+    own = todo.states[:, s._p_part]
+    return Rollout(
+        system=s,
+        t=plan.sample_times,
+        samples=Quantities(s, todo.samples),
+        status=status,
+        reached=outcomes[:, bl.REACHED],
+        final_q=todo.states[:, s._q_part],
+        final_v=todo.states[:, s._v_part],
+        steps=outcomes[:, bl.ACCEPTED].astype(np.int64),
+        rejected=outcomes[:, bl.REJECTED].astype(np.int64),
+        parameters={name: own[:, list(s.parameters).index(name)] for name in given},
+        side_by_side=beside,
+        wall_seconds=seconds,
+        minimum=folds.get("min"),
+        maximum=folds.get("max"),
+        mean=folds.get("mean"),
+        rms=folds.get("rms"),
+    )

@@ -1,0 +1,147 @@
+"""The starts of many runs: states, controls and parameters of one length, checked once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.quaternions import SHORTEST
+from sarrus.simulation.inputs import control_bounds
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+
+def count_runs(system: System, arrays: Mapping[str, tuple[Any, int]], parameters: Mapping[str, Any]) -> int:
+    """Return the common length of what is given per run; ``arrays`` are pairs of a value and its dimension per run."""
+    lengths = {
+        name: len(value)
+        for name, (value, own) in arrays.items()
+        if value is not None and np.ndim(value) == own + 1
+    }
+    lengths |= {
+        f"parameters[{name!r}]": len(value) for name, value in parameters.items() if np.ndim(value) == 1
+    }
+    counts = {name: length for name, length in lengths.items() if length != 1} or lengths
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in counts.items())
+        raise ArgumentError(
+            f"{system.name}: the number of runs is not the same everywhere: {told}",
+            element=next(iter(counts)),
+        )
+    count = next(iter(counts.values()), 1)
+    if count == 0:
+        raise ArgumentError(f"{system.name}: there is no run to do", element=next(iter(counts)))
+    return count
+
+
+def pack_states(
+    system: System, count: int, q: ArrayLike, v: ArrayLike | None, t0: float, parameters: Mapping[str, Any]
+) -> Array:
+    """Return the inputs x = [q | v | u | t | p | τ] of all runs (count × size), quaternions of length one."""
+    s = system
+    states = np.zeros((count, s._tau_part.stop))
+    states[:, s._q_part] = _rows(system, q, s.nq, count, "q")
+    if v is not None:
+        states[:, s._v_part] = _rows(system, v, s.nv, count, "v")
+    states[:, s._t_index] = t0
+    for start in s.equations.quaternions:
+        parts = states[:, start : start + 4]
+        sizes = np.linalg.norm(parts, axis=1)
+        if (without := np.flatnonzero(sizes < SHORTEST)).size:
+            raise ArgumentError(f"{s.name}: run {without[0]}: a quaternion in q has no length", element="q")
+        parts /= sizes[:, None]
+    _pack_parameters(system, states[:, s._p_part], count, parameters)
+    return states
+
+
+def _pack_parameters(system: System, columns: Array, count: int, given: Mapping[str, Any]) -> None:
+    """Fill the parameters of all runs; the runs with the extreme values of each are checked as a user's would be."""
+    names = list(system.parameters)
+    columns[:] = list(system.parameters.values())
+    extremes: set[int] = set()
+    for name, values in given.items():
+        if name not in names:
+            raise ArgumentError(
+                f"{system.name}: {unknown_name('parameter', name, names)}", element=name, valid=names
+            )
+        if name.startswith(("active.", "stick.", "anchor.")):
+            raise ArgumentError(
+                f"{system.name}: {name!r} says which constraints hold, and runs of one batch share these: set "
+                "system.parameters, and call once for each",
+                element=name,
+            )
+        column = real_array(values)
+        if column.shape not in ((), (1,), (count,)) or not np.isfinite(column).all():
+            raise ArgumentError(
+                f"{system.name}: parameters[{name!r}] must be a finite number or {count} of them, one per run",
+                element=name,
+            )
+        columns[:, names.index(name)] = column
+        extremes |= {
+            int(np.argmin(columns[:, names.index(name)])),
+            int(np.argmax(columns[:, names.index(name)])),
+        }
+    for run in sorted(extremes):
+        try:
+            system.parameters.own().update(dict(zip(names, columns[run].tolist())))
+        except ArgumentError as error:
+            raise ArgumentError(f"run {run}: {error}", element=error.element) from error
+
+
+def pack_inputs(system: System, count: int, u: ArrayLike | None) -> Array | None:
+    """Return the controls (count × intervals × nu) within the actuators' limits, or None."""
+    if u is None:
+        return None
+    try:
+        given = real_array(u)
+    except (TypeError, ValueError):
+        given = np.empty((0, 0, 0, 0))
+    if given.ndim == 1:
+        given = given[None]
+    if given.ndim == 2:
+        given = given[:, None, :]
+    if (
+        given.ndim != 3
+        or given.shape[0] not in (1, count)
+        or given.shape[1] < 1
+        or given.shape[2] != system.nu
+    ):
+        raise ArgumentError(
+            f"{system.name}: u must be ({system.nu},), (runs, {system.nu}) or (runs, intervals, {system.nu}) for "
+            f"{count} runs and the actuators {', '.join(system.actuator_names) or 'none'}, got shape {np.shape(u)}",
+            element="u",
+        )
+    if not np.isfinite(given).all():
+        raise ArgumentError(f"{system.name}: u has entries that are not finite", element="u")
+    lower, upper = control_bounds(system)
+    clipped = np.clip(given, lower, upper)
+    return np.ascontiguousarray(np.broadcast_to(clipped, (count, *given.shape[1:])))
+
+
+def _rows(system: System, value: ArrayLike, size: int, count: int, what: str) -> Array:
+    """Return q or v of all runs, or of one for all."""
+    try:
+        array = real_array(value)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0, 0))
+    if array.ndim == 1:
+        return np.array(system.checked(array, size, what))
+    if array.ndim != 2 or array.shape[0] not in (1, count) or array.shape[1] != size:
+        raise ArgumentError(
+            f"{system.name}: {what} must be ({size},) or (runs, {size}) for {count} runs, got shape {np.shape(value)}",
+            element=what,
+        )
+    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if wrong.size:
+        raise ArgumentError(
+            f"{system.name}: run {wrong[0]}: {what} has entries that are not finite: {array[wrong[0]]}",
+            element=what,
+        )
+    return array

@@ -1,0 +1,162 @@
+"""Threads that do the runs of a batch: each has arrays of its own, and no Python runs between the steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.control.law import Law
+from sarrus.kernels import batch_layout as bl
+from sarrus.kernels import layout as la
+from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
+from sarrus.simulation.inputs import InputFunction
+from sarrus.simulation.integration import Integration
+from sarrus.simulation.many.lane_functions import (
+    lane_control,
+    lane_newton,
+    lane_slope,
+    lane_velocity,
+)
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+FOLDS = {"min": bl.LEAST, "max": bl.GREATEST, "mean": bl.SUM, "rms": bl.SQUARES}
+
+
+def default_threads() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+@dataclass(eq=False)
+class Batch:
+    """The arrays that the threads share: a row per run."""
+
+    states: Array
+    inputs: Array | None
+    samples: Array
+    folds: dict[str, Array]
+    times: Array
+    steps: int
+    steps_held: int
+    every: int
+    outcomes: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outcomes = np.zeros((len(self.states), bl.N_OUTCOME))
+
+    def select(self, runs: np.ndarray) -> Batch:
+        """Return a batch of some of the runs, with arrays of its own; `put_back` returns its results."""
+        return Batch(
+            self.states[runs],
+            None if self.inputs is None else self.inputs[runs],
+            self.samples[runs],
+            {name: fold[runs] for name, fold in self.folds.items()},
+            self.times,
+            self.steps,
+            self.steps_held,
+            self.every,
+        )
+
+    def put_back(self, runs: np.ndarray, part: Batch) -> None:
+        """Write the results of `select` to where they belong."""
+        self.states[runs], self.outcomes[runs], self.samples[runs] = part.states, part.outcomes, part.samples
+        for name, fold in self.folds.items():
+            fold[runs] = part.folds[name]
+
+
+class LaneFunctions:
+    """The straight-line functions of runs side by side; kept alive as long as they are used."""
+
+    def __init__(self, system: System, control: InputFunction | None) -> None:
+        compiled = system.compiled
+        self.slope = lane_slope(compiled, bl.LANES)
+        self.newton = lane_newton(compiled, bl.LANES)
+        self.velocity = lane_velocity(compiled, bl.LANES)
+        self.control = None if control is None else lane_control(system, control, bl.LANES)
+
+
+class Worker:
+    """One thread's table, workspace and room to record in, over the shared arrays of a batch."""
+
+    def __init__(self, loop: Integration, todo: Batch, functions: LaneFunctions | None, room: int) -> None:
+        self.loop, self.shared, self.functions = loop, todo, functions  # kept alive
+        table = loop.table
+        self.x = np.zeros(la.input_size(table))
+        self.table = np.zeros(bl.SIZE, np.int64)
+        self.template = loop.state.copy()
+        room = max(room, bl.STRETCH + 4)
+        self.block = np.zeros((room, bl.record_width(table)))
+        table[la.BATCH] = self.table.ctypes.data
+        self.arrays = [self.template, self.block, todo.times, todo.states, todo.outcomes, todo.samples]
+        entries = [bl.TEMPLATE, bl.BLOCK, bl.TIMES, bl.STATES, bl.OUTCOMES, bl.SAMPLES]
+        if todo.inputs is not None:
+            entries.append(bl.INPUTS)
+            self.arrays.append(todo.inputs)
+            self.table[bl.N_INTERVALS] = todo.inputs.shape[1]
+        for name, fold in todo.folds.items():
+            entries.append(FOLDS[name])
+            self.arrays.append(fold)
+        if functions is not None:
+            entries.append(bl.WORK)
+            self.arrays.append(np.zeros(bl.lane_storage(table)))
+            addresses = [functions.slope, functions.newton, functions.velocity]
+            self.table[[bl.SLOPE, bl.NEWTON, bl.VELOCITY]] = [f.address for f in addresses]
+            self.table[bl.CONTROL] = 0 if functions.control is None else functions.control.address
+        self.table[entries] = [array.ctypes.data for array in self.arrays]
+        self.table[[bl.N_SAMPLES, bl.ROOM, bl.ADVANCE]] = todo.samples.shape[1], room, advance.address
+        self.table[[bl.STEPS, bl.STEPS_HELD, bl.EVERY]] = todo.steps, todo.steps_held, todo.every
+        self.table[bl.KEEP_ENERGY] = int(loop.project == la.CONSTRAINTS_AND_ENERGY)
+        self.kernel = batch if functions is None else lanes
+
+    def run(self, first: int, last: int) -> None:
+        """Do the runs from ``first`` to before ``last``; a law begins each anew."""
+        law = getattr(self.loop, "law", None)
+        if isinstance(law, Law):
+            for run in range(first, last):
+                law.reset()
+                self.do(self.kernel, run, run + 1)
+        else:
+            self.do(self.kernel, first, last)
+
+    def do(self, kernel: Kernel, first: int, last: int) -> None:
+        """Have a kernel do the runs from ``first`` to before ``last``."""
+        self.table[[bl.FIRST, bl.LAST]] = first, last
+        kernel(self.loop.table, self.x, 0)
+
+
+def prepare_starts(worker: Worker, runs: int) -> Array:
+    """Project the starts on the constraints; return what `sarrus.kernels.batch.prepare` tells (runs × 5)."""
+    worker.do(prepare, 0, runs)
+    return worker.shared.outcomes.copy()
+
+
+def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:
+    """Share the runs among the workers, a few at a time; ``update`` gets the number done so far."""
+    portions, stopped = count(0, bl.LANES), False
+    done = count(1)
+
+    def work(worker: Worker) -> None:
+        while not stopped and (first := next(portions)) < runs:
+            worker.run(first, min(first + bl.LANES, runs))
+            update(float(min(next(done) * bl.LANES, runs)))
+
+    for worker in workers:
+        worker.kernel.address  # noqa: B018  compiled before the threads start
+    if len(workers) == 1:
+        work(workers[0])
+        return
+    with ThreadPoolExecutor(len(workers)) as pool:
+        try:
+            for future in [pool.submit(work, worker) for worker in workers]:
+                future.result()
+        finally:
+            stopped = True

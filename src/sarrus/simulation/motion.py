@@ -1,0 +1,176 @@
+"""`Motion`: what one simulation is asked for, and how it is done: for its result, and again for its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base import interrupts
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.base.progress import progress_bar
+from sarrus.base.status import Status
+from sarrus.contacts.activity import unchanged
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
+from sarrus.dynamics.system import System
+from sarrus.simulation.inputs import Event, InputFunction
+from sarrus.simulation.integration import Integration
+from sarrus.simulation.outcome import trajectory_of
+from sarrus.simulation.run_options import Scheme
+from sarrus.simulation.switching import Switcher, Switching
+from sarrus.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sarrus.coordinates.choices import Coordinates
+    from sarrus.simulation.formulated import Method
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The arguments of `sarrus.simulate`, checked; ``system`` belongs to the motion alone.
+
+    ``driven`` is the system with ``force`` compiled into it where that is not sampled, else the same one.
+    """
+
+    system: System
+    driven: System
+    q: ArrayLike
+    v: ArrayLike | None
+    t0: float
+    duration: float
+    scheme: Scheme
+    max_step: float
+    control: InputFunction | None
+    force: InputFunction | None
+    sample_time: float | None
+    sampling: Sampling | None
+    coordinates: Coordinates | None
+    formulation: str | Method | None
+    stabilization: str
+    project_every: int
+    baumgarte: tuple[float, float]
+    events: Sequence[Event]
+    switching: Switching | bool
+    every: int
+    max_steps: int | None
+    max_bytes: float
+
+    @property
+    def called(self) -> list[tuple[InputFunction, str]]:
+        """The functions that Python calls at samples, with what they give."""
+        both = ((self.control, "control"), (self.force, "force"))
+        return [
+            (f, what) for f, what in both if f is not None and self.sample_time and not isinstance(f, Law)
+        ]
+
+    def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
+        """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
+        with unchanged(self.system):
+            return self._run(progress)
+
+    def _run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
+        loop, switcher = self._begin()
+        loop.warm_up()
+        if switcher is None:
+            loop.stop_where_rigid()
+        began = perf_counter()
+        failure: Exception | None = None
+        with progress_bar(self.duration, progress) as bar:
+            try:
+                with interrupts.allowed():
+                    failure = self._go(loop, switcher, bar)
+            except KeyboardInterrupt:
+                loop.status = Status.INTERRUPTED
+        trajectory = trajectory_of(loop, self.system, perf_counter() - began, failure)
+        if switcher is not None:
+            trajectory = replace(trajectory, switches=tuple(switcher.records))
+        return trajectory, loop.time, failure
+
+    def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
+        """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
+        due = True
+        for end, resample, keep in _stops(self.t0, self.duration, self.sample_time if self.called else None):
+            try:
+                for function, name in self.called if due else ():
+                    loop.sample(function, name)
+            except Exception as error:
+                loop.status = Status.CONTROL_FAILED
+                return error
+            try:
+                _advance(loop, switcher, end, bar, keep=keep)
+            except SarrusError as error:
+                loop.status = Status.SWITCHING_FAILED
+                return error
+            if loop.status is not None:
+                break
+            due = resample
+        return None
+
+    def repeat(self, times: Array, factor: float, **others: Any) -> Array:
+        """Return the coordinates at ``times`` of the same motion with ``factor`` times the step, or the tolerances.
+
+        The times ascend; its steps do not depend on them. ``others`` are arguments in which it differs too. NaN from
+        where that run fails.
+        """
+        control = self.control.twin() if isinstance(self.control, Law) else self.control
+        again = replace(self, control=control, events=(), **others)
+        again = replace(again, scheme=again.scheme.scaled(factor))
+        with unchanged(self.system), progress_bar(self.duration, False) as bar:
+            loop, switcher = again._begin()
+            loop.record_only(times)
+            with suppress(SarrusError):
+                _advance(loop, switcher, float(times[-1]), bar, keep=True)
+        close = 1e-9 * float(times[-1] - self.t0)
+        return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
+
+    def _begin(self) -> tuple[Integration, Switcher | None]:
+        """Return a time loop at the start, and what switches in it."""
+        switcher = Switcher.of(self.system, self.switching)
+        if switcher is not None:
+            switcher.prepare(self.t0)
+        loop = Integration(
+            self.driven,
+            self.stabilization,
+            self.project_every,
+            self.baumgarte,
+            self.events,
+            self.every,
+            self.coordinates,
+            self.formulation,
+            switches=switcher.events if switcher else (),
+            watched=switcher.watched if switcher else (),
+        )
+        loop.start(self.q, self.v, self.t0)
+        if self.control is not None and (self.sample_time is None or isinstance(self.control, Law)):
+            loop.compile_control(self.control, self.sampling, self.duration)
+        loop.set_method(self.scheme, self.max_step, self.duration)
+        loop.set_limits(self.max_steps, self.max_bytes, self.duration)
+        return loop, switcher
+
+
+def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
+    """Go on to ``end``, or until something ends the run."""
+    loop.align()
+    if switcher is None:
+        loop.advance(end, bar, keep=keep)
+    else:
+        switcher.until(loop, end, bar, keep=keep)
+
+
+def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:
+    """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
+    end = t0 + duration
+    if sample_time is None:
+        return [(end, False, True)]
+    count = int(np.floor(duration / sample_time * (1 + 1e-12)))
+    stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
+    if end - stops[-1][0] > 1e-9 * duration if stops else True:
+        return [*stops, (end, False, True)]
+    return [*stops[:-1], (end, True, True)]

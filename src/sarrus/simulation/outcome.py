@@ -1,0 +1,127 @@
+"""What became of a run: its trajectory from the records of the time loop, its status, and the message with a remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SarrusError
+from sarrus.base.status import Status
+from sarrus.control.law import Law
+from sarrus.dynamics.inertia import ill_posed
+from sarrus.dynamics.system import System
+from sarrus.dynamics.units import labels
+from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as run
+from sarrus.simulation import jamming
+from sarrus.simulation.integration import Integration
+from sarrus.simulation.limits import find_limit_crossings
+from sarrus.simulation.records import EventRecord
+from sarrus.simulation.trajectory import Trajectory
+
+
+def trajectory_of(loop: Integration, system: System, seconds: float, failure: Exception | None) -> Trajectory:
+    """Return what was recorded, with limit crossings found; a ``failure`` is what was raised to end the run."""
+    s = system
+    loop.collect()
+    for time, what in loop.chart.changes if loop.chart is not None else ():
+        loop.records.append(EventRecord(what, time))
+    loop.records.sort(key=lambda record: record.time)
+    if loop.solver is not None:
+        failure = loop.solver.failure or failure
+    status, message = _verdict(loop, failure)
+    widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
+    parts = np.split(loop.recorder.all_rows(), np.cumsum(widths)[:-1], axis=1)
+    (t,), (q, v, a, u, multipliers, facts) = parts[0].T, parts[1:]
+    return Trajectory(
+        name=s.name,
+        t=t,
+        q=q,
+        v=v,
+        a=a,
+        u=u,
+        multipliers=multipliers,
+        energy=facts[:, run.ENERGY],
+        rank=facts[:, run.RANK].astype(np.int64),
+        condition=_condition(loop, t, facts),
+        residual=facts[:, run.RESIDUAL],
+        status=status,
+        message=message,
+        passages=loop.passages.passages(s, loop.stretches),
+        limit_crossings=find_limit_crossings(s, t, q, v, a),
+        events=tuple(loop.records),
+        **labels(s),
+        steps=int(loop.state[run.STEPS]),
+        rejected=int(loop.state[run.REJECTED]),
+        wall_seconds=seconds,
+        parameters={name: s.parameters[name] for name in s.equations.design_parameters},
+        system=s,
+    )
+
+
+def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
+    """Return the status and the message."""
+    status = loop.status or Status(int(loop.state[run.UNSOUND]))
+    unstable = bool(np.isfinite(loop.state[run.UNSTABLE_SINCE]))
+    if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE):
+        status = Status.UNSTABLE_STEP
+    refusal = _refusal(loop, status)
+    if refusal is not None:
+        status, failure = Status.CONTROL_FAILED, refusal
+    if failure is not None:
+        status = getattr(getattr(failure, "result", None), "status", status)
+        return status, f"{type(failure).__name__} at t = {loop.time:.6g} s: {failure}"
+    if status in (Status.OK, Status.EVENT):
+        doubt = loop.solver.verdict(loop.project != la.NOTHING) if loop.solver is not None else None
+        jammed = jamming.note(loop)
+        return doubt or ((Status.INACCURATE, jammed) if jammed else (status, status.diagnosis))
+    if status is Status.UNSTABLE_STEP:
+        since, size = loop.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
+        limit = run.LIMIT_OF_RK4
+        message = (
+            f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g}, where {loop.method} is stable "
+            f"to {limit}. {status.remedy} than {loop.state[run.STEP] * limit / size:.2g} s"
+        )
+        return status, message
+    cause = f" ({loop.jump})" if loop.jump else ""
+    if status is Status.NOT_FINITE and (names := _undefined(loop)):
+        return (
+            status,
+            f"the event {names} is not a number in the step after t = {loop.time:.6g} s: mend its function",
+        )
+    diagnosis = status.diagnosis
+    if status is Status.ILL_POSED:
+        s = loop.system
+        diagnosis = ill_posed(s, loop.x[: s.nq], loop.x[s.nq : s.nq + s.nv], loop.time)
+    return status, f"{diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
+
+
+def _undefined(loop: Integration) -> str:
+    """Return the names of the events whose functions are NaN."""
+    values = loop.values[: len(loop.events)]
+    return ", ".join(repr(event.name) for event, value in zip(loop.events, values) if np.isnan(value))
+
+
+def _refusal(loop: Integration, status: Status) -> SarrusError | None:
+    """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
+    q, v = np.split(loop.x[: loop.system.nq + loop.system.nv], [loop.system.nq])
+    law, ended = loop.law, status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
+    if not (ended and isinstance(law, Law) and np.isfinite(q).all() and np.isfinite(v).all()):
+        return None
+    try:
+        law(q, v, loop.time)
+    except SarrusError as error:
+        return error
+    return None
+
+
+def _condition(loop: Integration, t: Array, facts: Array) -> Array:
+    """Return the condition of the constraints at each record: the largest pivot of the run over that at the rank."""
+    if loop.solver is not None:
+        return facts[:, run.CONDITION]
+    starts = [max(0, int(np.searchsorted(t, s[0], "right")) - 1) for s in loop.stretches] + [len(t)]
+    ranks = np.zeros(len(t))
+    for (_, rank, _), start, end in zip(loop.stretches, starts, starts[1:]):
+        ranks[start:end] = rank
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(ranks > 0, facts[:, run.LARGEST].max(initial=0.0) / facts[:, run.SMALLEST], 1.0)

@@ -1,0 +1,88 @@
+"""Singular passages of a run, as the time loop logged them, and where coordinates left their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.contacts.activity import restore, unchanged
+from sarrus.kernels import layout as la
+from sarrus.kernels import passage_layout as pl
+from sarrus.linalg import dense
+from sarrus.simulation.records import Passage
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+# Rows in the log of the kernel, which comes back to have it emptied.
+ROOM = 64
+# Singular values below this part of the largest one vanish together; closures whose part in the left singular vectors
+# is above this part of the largest one are involved.
+TOGETHER, INVOLVED = 3e-3, 0.3
+
+
+class PassageLog:
+    """What `sarrus.kernels.passage` notes in one run: rows of (time, …, q, v), each with the stretch that it is in."""
+
+    def __init__(self, table: Array) -> None:
+        """Make the array for a table, which gets its address where passages are wanted."""
+        self.array = np.zeros(pl.passage_storage(table, ROOM))
+        self.array[pl.ROOM], self.array[pl.LOWEST] = ROOM, np.inf
+        self.layout = pl.passage_array(table)
+        self.rows: list[tuple[int, Array]] = []
+        self.largest: dict[int, float] = {}
+
+    def attach(self, table: Array) -> None:
+        """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
+        table[la.PASSAGE] = self.array.ctypes.data
+
+    def forget(self) -> None:
+        """Know nothing of the states before: velocity or constraints have changed."""
+        self.array[pl.KNOWN], self.array[pl.LOWEST] = 0.0, np.inf
+        self.array[pl.STAY] += 1.0
+
+    def collect(self, stretch: int) -> None:
+        """Take what was logged."""
+        count, at = int(self.array[pl.LOGGED]), self.layout
+        logged = self.array[at.log : at.log + count * at.row].reshape(count, at.row)
+        self.rows += [(stretch, row.copy()) for row in logged]
+        self.array[pl.LOGGED] = 0.0
+        self.largest[stretch] = float(self.array[pl.HIGHEST])
+
+    def passages(
+        self, system: System, stretches: Iterable[tuple[float, int, dict[str, float]]]
+    ) -> tuple[Passage, ...]:
+        """Return the passages in order of time; of a stay close by without a crossing, the closest approach."""
+        known, found = list(stretches), []
+        with unchanged(system):
+            for (stretch, _), stay in groupby(self.rows, lambda item: (item[0], item[1][pl.STAY_OF])):
+                rows = [row for _, row in stay]
+                crossed = [row for row in rows if row[pl.CROSSED]]
+                _, rank, parameters = known[stretch]
+                restore(system, parameters)
+                closest = min(rows, key=lambda r: float(r[pl.LEAST]))
+                # The pivot that the survey found at the start may be larger than all of the motion.
+                near = [closest] if closest[pl.LEAST] < pl.CLOSE * self.largest[stretch] else []
+                found += [_passage(system, row, rank) for row in crossed or near]
+        return tuple(sorted(found, key=lambda passage: passage.time))
+
+
+def _passage(system: System, row: Array, rank: int) -> Passage:
+    """Return a passage from its row in the log, with the singular values of A there."""
+    t, crossed = float(row[pl.TIME]), bool(row[pl.CROSSED])
+    q, v = np.split(row[pl.LOG_HEADER :], [system.nq])
+    left, sigma, _ = dense.svd(system.constraint_jacobian(q, t, v))
+    least = float(
+        sigma[rank - 1]
+    )  # where it crosses zero, what is left is the distance of this state in time
+    together = sigma[:rank] <= (max(TOGETHER * sigma[0], least) if crossed else least)
+    vectors = left[:, :rank][:, together]
+    weight = {name: dense.norm(vectors[rows]) for name, rows in system.closure_rows.items()}
+    largest = max(weight.values())
+    closures = tuple(name for name, size in weight.items() if size > INVOLVED * largest)
+    digits = max(0.0, -2.0 * float(np.log10(max(row[pl.NEAREST], 1e-16))))
+    return Passage(t, 0.0 if crossed else least, closures, crossed, digits)

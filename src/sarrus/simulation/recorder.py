@@ -1,0 +1,109 @@
+"""`Recorder`: where the time loop writes its records, in blocks that grow as the loop proves fast.
+
+Blocks are in memory; beyond a size of them they are in a temporary file without a name, which goes with the arrays that
+show it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from typing import BinaryIO
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+
+# A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
+_CALL_SECONDS = 0.1
+# Rows that a block has at first, at least and at most; with fewer left than the last number a new one begins.
+_FIRST, _LEAST, _MOST, _LEFT = 256, 64, 65536, 16
+# Bytes of blocks that are held in memory.
+_IN_MEMORY = 256e6
+
+
+class Recorder:
+    """Rows of one width, the time of a record first, of which the last block has so many ``filled``."""
+
+    def __init__(self, width: int) -> None:
+        self._width, self._rows = width, _FIRST
+        self._blocks: list[Array] = []
+        self._file: BinaryIO | None = None
+        self._in_file = 0  # rows
+        self.filled = 0
+
+    @property
+    def nothing(self) -> Array:
+        """No row at all."""
+        return np.empty((0, self._width))
+
+    def begin_block(self) -> Array:
+        """Return rows to write to; those without a time count as empty, as an interrupt leaves them."""
+        self._blocks.append(np.empty((self._rows, self._width)))
+        self._blocks[-1][:, 0] = np.nan
+        self.filled = 0
+        return self._blocks[-1]
+
+    def room(self, most: float) -> Array | None:
+        """Return rows to write to; None where another block would exceed ``most`` bytes, or the disk is full."""
+        if self._blocks and len(self._blocks[-1]) - self.filled >= _LEFT:
+            return self._blocks[-1][self.filled :]
+        in_memory = sum(block.nbytes for block in self._blocks)
+        if in_memory + 8 * self._width * self._in_file >= most or (
+            in_memory >= _IN_MEMORY and not self._spill()
+        ):
+            return None
+        return self.begin_block()
+
+    def _spill(self) -> bool:
+        """Move all blocks to the file; False where it has no room for them."""
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="sarrus-")  # noqa: SIM115
+            rows = self._rows_in_memory()
+            self._file.write(rows.data)
+            self._file.flush()
+        except OSError:
+            if self._file is not None:
+                with suppress(OSError):
+                    self._file.seek(8 * self._width * self._in_file)
+            return False
+        self._in_file += len(rows)
+        self._blocks.clear()
+        return True
+
+    def _rows_in_memory(self) -> Array:
+        rows = np.concatenate(self._blocks) if self._blocks else self.nothing
+        return rows[~np.isnan(rows[:, 0])]
+
+    def enlarge(self) -> None:
+        """Have a larger block begin next: what one step is to record did not fit in."""
+        self._rows *= 4
+        self.filled = len(self._blocks[-1])
+
+    def note(self, rows: int, seconds: float) -> None:
+        """Count rows that a call wrote to its room; by how long it took the next blocks are larger or smaller."""
+        full = rows >= len(self._blocks[-1]) - self.filled - 2
+        self.filled += rows
+        if full and seconds < 0.5 * _CALL_SECONDS:
+            self._rows = max(self._rows, min(4 * self._rows, _MOST))
+        elif seconds > 2 * _CALL_SECONDS:
+            self._rows = max(self._rows // 4, _LEAST)
+
+    def all_rows(self) -> Array:
+        """Return what was recorded: in memory, or mapped from the file, to which the rest is moved if it has room."""
+        if self._in_file == 0:
+            return self._rows_in_memory()
+        rest = self.nothing if self._spill() else self._rows_in_memory()
+        assert self._file is not None
+        filed = np.memmap(self._file, np.float64, "r", shape=(self._in_file, self._width))
+        return np.concatenate([filed, rest]) if len(rest) else filed
+
+    def at(self, times: Array, close: float) -> Array:
+        """Return the rows at ascending times, to within ``close``; NaN where there is none."""
+        rows = self.all_rows()
+        if len(rows) == 0:
+            return np.full((len(times), self._width), np.nan)
+        index = np.minimum(np.searchsorted(rows[:, 0], times - close), len(rows) - 1)
+        found = np.abs(rows[index, 0] - times) <= close
+        return np.where(found[:, None], rows[index], np.nan)

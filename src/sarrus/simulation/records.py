@@ -1,0 +1,102 @@
+"""What a simulation notes beside the motion: singular passages, limit crossings and events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage at or near a singular configuration.
+
+    Attributes
+    ----------
+    time : time of the smallest singular value [s], located within the step to 1e-10 s, whatever was recorded.
+    smallest_singular_value : the smallest singular value of A then that is not zero at generic configurations; zero
+        where it was crossed.
+    closures : names of the closures whose rows become dependent.
+    crossed : True where the singular set was crossed, False where the motion came near and went away.
+    digits_lost : decimal digits by which the passage amplified rounding of the positions: it makes velocities behind
+        uncertain by about 10^digits_lost × 1e-16 of their size. That is −2 log₁₀ of the smallest pivot of A at the
+        nearest state or stage of the step across, relative to its largest value in the run: accelerations there divide
+        rounding by its square.
+    """
+
+    time: float
+    smallest_singular_value: float
+    closures: tuple[str, ...] = ()
+    crossed: bool = False
+    digits_lost: float = 0.0
+
+    def __str__(self) -> str:
+        lost = f"{self.digits_lost:.1f} digits lost"
+        if self.crossed:
+            return f"{self.time:.4g} s: through a singular configuration ({lost})"
+        return f"{self.time:.4g} s: near a singular configuration (σ = {self.smallest_singular_value:.2g}, {lost})"
+
+
+@dataclass(frozen=True)
+class LimitCrossing:
+    """A joint coordinate that left its limits; limits are recorded, they exert no force.
+
+    Attributes
+    ----------
+    name : coordinate name.
+    time : when it left them [s].
+    value, limit : coordinate then, and the limit that it crossed [m, rad].
+    """
+
+    name: str
+    time: float
+    value: float
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.time:.4g} s: {self.name} = {self.value:.4g} is beyond its limit {self.limit:.4g}"
+
+
+@dataclass(frozen=True)
+class SwitchRecord:
+    """What came and went at one instant of a run.
+
+    Attributes
+    ----------
+    time : the instant [s].
+    closed, opened : names of contacts, closures and couplings that hold from then on, and that hold no longer; a
+        contact that stays in place without load has opened.
+    bounced : names of contacts that hit and do not stay.
+    slipping : names of closed contacts that slide without friction from then on; see `sarrus.contacts.complementarity`.
+    energy_loss : kinetic energy that the impact took [J], zero where nothing hit.
+    """
+
+    time: float
+    closed: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+    bounced: tuple[str, ...] = ()
+    slipping: tuple[str, ...] = ()
+    energy_loss: float = 0.0
+
+    def __str__(self) -> str:
+        said = [
+            f"{', '.join(names)} {what}"
+            for what, names in (
+                ("closed", self.closed),
+                ("opened", self.opened),
+                ("bounced", self.bounced),
+                ("slipping", self.slipping),
+            )
+            if names
+        ]
+        return f"{self.time:.6g} s: {'; '.join(said)} ({self.energy_loss:.4g} J lost)"
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened: its name, its time [s], and whether it ended the run."""
+
+    name: str
+    time: float
+    terminal: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.time:.6g} s: {self.name}" + (" (end of the run)" if self.terminal else "")

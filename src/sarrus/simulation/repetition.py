@@ -1,0 +1,59 @@
+"""A motion done once more, with other steps or from a start beside its own, and how far the two are apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.simulation.motion import Motion
+from sarrus.simulation.trajectory import Trajectory
+
+# From this relative difference on no digit that counts is left: of the size in lengths, of one radian in angles.
+LOST = 3e-4
+# Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
+# but not fewer than the second number.
+_MOST, _FEW = 100, 20
+
+
+def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
+    """Return records after the start, the last one among them, and the last one before each of the ``times``.
+
+    One half is evenly spread over the records, which are dense where much happens, the other over the time.
+    """
+    t, records = np.unique(trajectory.t, return_index=True)
+    last = len(t) - 1
+    count = min(last, _MOST)
+    if motion.scheme.adaptive:
+        count = min(count, max(_FEW, trajectory.steps // 10))
+    spread = np.linspace(last / count, last, count).astype(int) if count else np.zeros(0, int)
+    in_time = np.searchsorted(t, np.linspace(t[0], t[-1], count + 1)[1:-1])
+    before = np.searchsorted(t, times) - 1
+    return records[np.unique(np.concatenate([spread, in_time, before[before > 0]]))]
+
+
+def difference(
+    motion: Motion, trajectory: Trajectory, records: np.ndarray, factor: float, **others: Any
+) -> Array:
+    """Return how far, relative, the motion is from ``trajectory`` at some records if done with ``factor`` × its steps.
+
+    Infinite where it fails. Tolerances are multiplied where steps are not fixed; ``others`` are arguments that differ.
+    """
+    again = motion.repeat(trajectory.t[records], factor, **others)
+    apart = np.abs(again - trajectory.q[records]) / _scales(motion, trajectory)
+    return np.where(np.isnan(apart).any(axis=1), np.inf, apart.max(axis=1, initial=0.0))
+
+
+def _scales(motion: Motion, trajectory: Trajectory) -> Array:
+    """Return what a difference of each coordinate is relative to: one for angles, the largest coordinate for lengths.
+
+    Coordinates of unknown unit, of one's own equations, are measured by the largest of them.
+    """
+    system = motion.system
+    units = trajectory.coordinate_units or ("",) * system.nq
+    scale = np.ones(system.nq)
+    for unit in set(units) - {"rad", "1"}:
+        those = [k for k, other in enumerate(units) if other == unit]
+        scale[those] = np.abs(trajectory.q[:, those]).max(initial=0.0) or 1.0
+    return scale

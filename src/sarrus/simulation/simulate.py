@@ -1,0 +1,217 @@
+"""`simulate`: motion of a constrained system in time, through redundant and singular configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from warnings import warn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base import interrupts
+from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError
+from sarrus.base.status import Status
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
+from sarrus.dynamics.system import System
+from sarrus.kernels.c_function import prefetch
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.simulation.accuracy import estimate_error, is_repeatable
+from sarrus.simulation.determinacy import estimate_determinacy
+from sarrus.simulation.inputs import Event, InputFunction, with_force
+from sarrus.simulation.motion import Motion
+from sarrus.simulation.run_options import (
+    check_limits,
+    check_stabilization,
+    check_steps,
+    check_times,
+    choose_scheme,
+)
+from sarrus.simulation.switching import Switching
+from sarrus.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sarrus.coordinates.choices import Coordinates
+    from sarrus.coordinates.relation import Relation
+    from sarrus.simulation.formulated import Method
+
+
+def simulate(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    dt: float | None = None,
+    t0: float = 0.0,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    control: InputFunction | None = None,
+    force: InputFunction | None = None,
+    sample_time: float | Sampling | None = None,
+    coordinates: Coordinates | Relation | None = None,
+    formulation: str | Method | None = None,
+    stabilization: str = "projection",
+    project_every: int = 1,
+    baumgarte: tuple[float, float] = (20.0, 20.0),
+    events: Sequence[Event] = (),
+    switching: Switching | bool = True,
+    every: int = 1,
+    max_step: float = np.inf,
+    max_steps: int | None = None,
+    max_bytes: float = 2e9,
+    error_estimate: bool = True,
+    progress: bool | None = None,
+    throw: bool = True,
+) -> Trajectory:
+    """Simulate from the state (q, v) at time ``t0`` for ``duration`` seconds.
+
+    Parameters
+    ----------
+    q, v : initial coordinates (nq,) and velocities (nv,; default at rest). They must satisfy the constraints
+        to 1e-5 and are then projected; see `System.assemble` and `System.project_velocity`.
+    dt : fixed step [s]. With an adaptive method (``method``, ``rtol`` or ``atol`` are given too): interval of the
+        output. Without it the steps of an adaptive method are the output.
+    method : default without ``dt``: "auto", adaptive steps of "dop853" as long as they are held back by accuracy, of
+        "rodas5p" where they would be by stability (stiff springs, dampers, laws); ``trajectory.events`` lists the
+        changes. Default with ``dt``: "rk4", with fixed steps; without ``dt`` it takes the time step of the model's
+        file, else 1e-3 s. Explicit: "rk4", "dopri5" (order 5(4)) or "dop853" (order 8). Implicit, for stiff springs,
+        dampers and control laws: "rodas5p" (order 5(4), Steinebach 2023) or "rodas4" (order 4(3), Hairer and Wanner
+        II, IV.7), L-stable Rosenbrock–Wanner methods in local coordinates with exact derivatives, a traced ``control``
+        included (a `Law` by central differences). Of the two rodas5p keeps its order better where springs are stiff.
+        Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
+        rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
+        `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
+        "projection" or "energy" and ``coordinates`` None.
+    rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
+        characteristic lengths of the mechanism (`sarrus.dynamics.characteristic`), per second for velocities.
+        ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
+        take ends the run with PROJECTION_FAILED.
+    control : u(q, v, t). Without ``sample_time`` it is traced over CasADi symbols and compiled into the kernel;
+        with it, it is called as plain Python once per sample and held. Clipped to the actuators' limits. A law of
+        `sarrus.control` runs in the kernel either way; ``sample_time`` may then be a `sarrus.control.Sampling`, with
+        delay and measurement noise.
+    force : applied generalized force τ(q, v, t) (nv,), likewise.
+    coordinates : integrate independent coordinates only (local state-space form, Spencer 2004): "partition",
+        "tangent-space", "null-space", or names of coordinates; see `sarrus.coordinates.choices.choose`. Charts that
+        become poor are changed, which ``trajectory.events`` lists; named coordinates that fail end the run with
+        COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the coordinates y to the system: the
+        trajectory is then that of the extended system, and ``force`` has zeros for y. Needs stabilization "projection".
+    formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
+        instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
+        inverts. What it cannot solve ends the run with its diagnosis.
+    stabilization : "projection" of position and velocity after every ``project_every``-th step, the shortest in the
+        kinetic metric; "energy", the same together with conservation of T + V (conservative systems); "baumgarte"
+        with γ + 2α ψ + β² φ, (α, β) = ``baumgarte``; "none".
+    events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
+    switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
+        and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
+        there the state is recorded twice, before and after. The system has its own parameters again at the end.
+    every : record every so many steps.
+    error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
+        differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
+        part in (sampled functions, formulations) are not repeated.
+    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
+        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
+        256 MB on records are in a temporary file, which the arrays of the trajectory show.
+    progress : bar on stderr; default: for long runs in a terminal.
+    throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
+        the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
+
+    Redundant constraints are ordinary. At a singular configuration the motion goes on along the branch that
+    continuity of velocity selects; ``trajectory.passages`` lists these. Where there are any, the motion is also done
+    with somewhat other steps, from a start that differs by rounding (see `sarrus.simulation.determinacy`), and
+    ``trajectory.determined_until`` says how long the two agree. Inconsistent constraints are met in the least-squares
+    sense while the residual stays below 1e-6, else the run ends with PROJECTION_FAILED. A start out of which there is
+    no motion, although A allows velocities there, ends with RIGID (see `System.forward_dynamics`).
+
+    A complete motion whose estimated error is above 3e-4 is INACCURATE, one that singular passages leave open is
+    NOT_DETERMINED: both are a warning (`sarrus.base.errors.AccuracyWarning`), not an error. Fixed steps of RK4 that
+    leave its region of stability are an UNSTABLE_STEP, which is one. So is CHATTERING: a force or control jumps, as
+    sign(v) does, and pushes back from both sides. An event function that gives NaN ends the run with NOT_FINITE.
+
+    Returns
+    -------
+    Trajectory
+    """
+    if not isinstance(system, System):
+        raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
+    if coordinates is not None and not isinstance(coordinates, str | Sequence):
+        from sarrus.coordinates.relation import Relation, extend
+
+        if not isinstance(coordinates, Relation):
+            raise ArgumentError(
+                f"coordinates must be a choice, names or a Relation, got {type(coordinates).__name__}",
+                element="coordinates",
+            )
+        system, q, v = extend(system, coordinates, q, v, t0)
+        coordinates = coordinates.names
+    given, system = system, system.private()  # threads may share what was given
+    if isinstance(control, Law):
+        control = control.of_run(given, system)
+    sample_time, sampling = _sampling(sample_time, control)
+    check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
+    check_steps(every, project_every, baumgarte, events)
+    check_limits(max_steps, max_bytes)
+    check_stabilization(system, stabilization, control, force)
+    free_form = coordinates is not None or stabilization in ("baumgarte", "none") or formulation is not None
+    free_form = free_form or system.equations.activations > 0
+    scheme = choose_scheme(system, method, rtol, atol, dt, explicit_only=free_form)
+    implicit = scheme.method in IMPLICIT_METHODS
+    prefetch(implicit=implicit)
+    if coordinates is not None and (stabilization != "projection" or project_every != 1):
+        raise ArgumentError(
+            "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
+            element="coordinates",
+        )
+    if implicit or coordinates is not None:
+        system.without_activations("implicit methods and coordinates=")
+    if implicit and (coordinates is not None or stabilization in ("baumgarte", "none")):
+        raise ArgumentError(
+            f"method={method!r} integrates local coordinates of its own, on the constraints: leave "
+            "coordinates=None and stabilization='projection' (or 'energy')",
+            element="method",
+        )
+    if control is not None and system.nu == 0:
+        raise ArgumentError(
+            f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
+        )
+    driven = system if force is None or sample_time else with_force(system, force)
+    motion = Motion(
+        system, driven, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates,
+        formulation, stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
+    )  # fmt: skip
+    with interrupts.held():
+        trajectory, reached, failure = motion.run(progress)
+        if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
+            with suppress(KeyboardInterrupt), interrupts.allowed():
+                trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
+        elif trajectory.passages:
+            trajectory = replace(trajectory, determined_until=np.nan)
+        trajectory = replace(trajectory, system=given)
+    if throw and failure is not None:
+        raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
+    if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):
+        warn(f"{system.name}: {trajectory.message}", AccuracyWarning, stacklevel=2)
+    elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
+        raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
+    return trajectory
+
+
+def _sampling(
+    sample_time: float | Sampling | None, control: InputFunction | None
+) -> tuple[float | None, Sampling | None]:
+    """Return the time between samples, and how a `Law` is sampled in the loop."""
+    if isinstance(sample_time, Sampling):
+        if not isinstance(control, Law):
+            raise ArgumentError(
+                "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
+            )
+        return sample_time.time, sample_time
+    if sample_time is None or not isinstance(control, Law):
+        return sample_time, None
+    return sample_time, Sampling(sample_time)

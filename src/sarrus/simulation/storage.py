@@ -1,0 +1,214 @@
+"""Trajectories as xarray datasets, NetCDF files and CSV tables.
+
+One layout serves all: the dimensions time, coordinate, velocity, actuator, constraint and, where there are sensors,
+sensor, each with its labels; units as attributes and as label variables; status and records as attributes, the latter
+in JSON. The mechanism that moved, where there is one, is the text variable ``mechanism``
+(`sarrus.mechanism.document`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Status
+from sarrus.files import netcdf
+from sarrus.files.netcdf import Variable
+from sarrus.files.whole import checked_path, write_table
+from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
+from sarrus.simulation.trajectory import DIMENSIONS, Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sarrus.dynamics.sensing import Readings
+    from sarrus.mechanism.mechanism import Mechanism
+
+FORMAT = "sarrus trajectory 1"
+_KEPT = "the trajectory is still in memory"
+_ROWS = 4096  # of a table that are made at a time
+
+ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
+    "q": {"long_name": "coordinates"},
+    "v": {"long_name": "velocities"},
+    "a": {"long_name": "accelerations"},
+    "u": {"long_name": "controls"},
+    "multipliers": {"long_name": "constraint multipliers"},
+    "energy": {"long_name": "kinetic and potential energy", "units": "J"},
+    "rank": {"long_name": "rank of the constraint Jacobian", "units": "1"},
+    "condition": {"long_name": "condition number of the constraint Jacobian", "units": "1"},
+    "residual": {"long_name": "largest position closure residual", "units": "m or rad"},
+    "error": {"long_name": "estimated relative error of the coordinates", "units": "1"},
+}
+SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
+MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
+LABELS = ("coordinate", "velocity", "actuator", "constraint")
+UNITS = ("coordinate", "velocity", "constraint")
+RECORDS: dict[str, type] = {
+    "passages": Passage,
+    "limit_crossings": LimitCrossing,
+    "events": EventRecord,
+    "switches": SwitchRecord,
+}
+SCALARS: dict[str, type] = {
+    "name": str,
+    "message": str,
+    "steps": int,
+    "rejected": int,
+    "wall_seconds": float,
+    "determined_until": float,
+}
+
+
+def attributes(trajectory: Trajectory) -> dict[str, Any]:
+    """Return everything that is no array: format, name, status, figures, records as JSON."""
+    plain = {key: kind(getattr(trajectory, key)) for key, kind in SCALARS.items()}
+    records = {key: json.dumps([asdict(r) for r in getattr(trajectory, key)]) for key in RECORDS}
+    return {"format": FORMAT, "status": trajectory.status.name, **plain, **records}
+
+
+def mechanism_text(trajectory: Trajectory) -> str | None:
+    """Return the mechanism that moved, as text; None where none is known."""
+    from sarrus.mechanism.document import to_json
+
+    system, mechanism = trajectory.system, trajectory.mechanism
+    if mechanism is None and system is not None and system.mechanism is not None:
+        values = {**system.parameters, **trajectory.parameters}
+        mechanism = system.driven.apply(system.mechanism, values)
+    return None if mechanism is None else to_json(mechanism)
+
+
+def contents(trajectory: Trajectory) -> dict[str, Variable]:
+    """Return all arrays and labels of a trajectory, by the names that files and datasets give them."""
+    found = {
+        key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
+        for key, dimensions in DIMENSIONS.items()
+    }
+    found["time"] = Variable(("time",), trajectory.t, {"units": "s"})
+    for dimension in LABELS:
+        found[dimension] = Variable((dimension,), _text(trajectory.names(dimension)))
+    for dimension in UNITS:
+        if units := getattr(trajectory, f"{dimension}_units"):
+            found[f"{dimension}_unit"] = Variable((dimension,), _text(units))
+    if readings := _readings(trajectory):
+        found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
+        found["sensor"] = Variable(("sensor",), _text(readings.labels))
+        found["sensor_unit"] = Variable(("sensor",), _text(readings.units))
+    if (text := mechanism_text(trajectory)) is not None:
+        found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
+    return found
+
+
+def _readings(trajectory: Trajectory) -> Readings | None:
+    """Return what the sensors read; None where no mechanism is known."""
+    known = trajectory.mechanism is not None
+    known = known or (trajectory.system is not None and trajectory.system.mechanism is not None)
+    return trajectory.sensors if known else None
+
+
+def to_xarray(trajectory: Trajectory) -> xr.Dataset:
+    """Return the labelled dataset of a trajectory."""
+    import xarray as xr
+
+    parts = {name: (v.dimensions, v.values, dict(v.attributes)) for name, v in contents(trajectory).items()}
+    labels = {
+        name: parts.pop(name) for name in list(parts) if name not in (*DIMENSIONS, "sensors", "mechanism")
+    }
+    return xr.Dataset(parts, coords=labels, attrs=attributes(trajectory))
+
+
+def save(trajectory: Trajectory, path: str | Path) -> Path:
+    """Write a trajectory to a NetCDF file; see `Trajectory.save`."""
+    path = checked_path(path, (".nc",), "a trajectory is saved as NetCDF")
+    variables = contents(trajectory)
+    sizes = {"time": len(trajectory.t), **{d: len(trajectory.names(d)) for d in LABELS}}
+    if "sensor" in variables:
+        sizes["sensor"] = len(variables["sensor"].values)
+    labels = " ".join(name for name in variables if name.endswith("_unit"))
+    facts = {"coordinates": labels, **attributes(trajectory)}
+    netcdf.save(path, sizes, variables, facts, kept=_KEPT)
+    return path
+
+
+def load(path: str | Path, verify: bool = True) -> Trajectory:
+    """Read a trajectory from a NetCDF file; see `Trajectory.load`."""
+    what = "a trajectory that sarrus saved"
+    with netcdf.opened(Path(path), what, verify=verify) as (variables, facts):
+        if facts.get("format") != FORMAT:
+            raise ArgumentError(f"not {what} (its attribute 'format' is not {FORMAT!r})", element=str(path))
+        return _read(variables, facts)
+
+
+def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
+    fields: dict[str, Any] = {
+        "t": variables["time"].values,
+        **{key: variables[key].values for key in DIMENSIONS if key in variables},
+    }
+    for dimension in LABELS:
+        fields[f"{dimension}_names"] = tuple(variables[dimension].values.tolist())
+    for dimension in UNITS:
+        if f"{dimension}_unit" in variables:
+            fields[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
+    if "sensors" in variables:
+        fields["readings"] = variables["sensors"].values
+    # Older files know nothing of determined_until.
+    known = {key: kind for key, kind in SCALARS.items() if key in facts or key != "determined_until"}
+    fields |= {key: kind(facts[key]) for key, kind in known.items()}
+    for key, kind in RECORDS.items():
+        items = json.loads(facts.get(key, "[]"))
+        fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
+    return Trajectory(status=Status[facts["status"]], mechanism=_mechanism(variables), **fields)
+
+
+def _mechanism(variables: dict[str, Variable]) -> Mechanism | None:
+    if "mechanism" not in variables:
+        return None
+    from sarrus.mechanism.document import from_json
+
+    return from_json(variables["mechanism"].values.item())
+
+
+def _text(values: tuple[str, ...]) -> np.ndarray:
+    return np.array(values, dtype=str)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
+    """Write a trajectory as a table; see `Trajectory.to_csv`."""
+    path = checked_path(path, (".csv",), "a table is saved as CSV")
+    headers, columns = ["t [s]"], [trajectory.t]
+    units = {
+        "q": trajectory.coordinate_units,
+        "v": trajectory.velocity_units,
+        "multipliers": trajectory.constraint_units,
+    }
+    for key, dimensions in DIMENSIONS.items():
+        value = getattr(trajectory, key)
+        if not dimensions:
+            unit = ARRAY_ATTRIBUTES[key]["units"]
+            headers.append(key if unit == "1" else f"{key} [{unit}]")
+            columns.append(value)
+            continue
+        names = trajectory.names(dimensions[0])
+        suffixes = [f" [{unit}]" if unit else "" for unit in units.get(key, ())] or [""] * len(names)
+        headers += [f"{key} {name}{suffix}" for name, suffix in zip(names, suffixes)]
+        columns += list(value.T)
+    if readings := _readings(trajectory):
+        headers += [
+            f"{label} [{unit}]" if unit else label for label, unit in zip(readings.labels, readings.units)
+        ]
+        columns += list(readings.array.T)
+    blocks = range(0, len(trajectory.t), _ROWS)
+    form = ",".join("%d" if column.dtype.kind == "i" else "%.17g" for column in columns) + "\n"
+    rows = (zip(*(column[k : k + _ROWS].tolist() for column in columns)) for k in blocks)
+    write_table(path, headers, (form % row for row in chain.from_iterable(rows)), kept=_KEPT)
+    return path

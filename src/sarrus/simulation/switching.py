@@ -1,0 +1,313 @@
+"""Simulation with constraints that come and go: what `simulate` does where one of them switches.
+
+Contacts close where their gap reaches zero and open where their normal multiplier falls through zero; closures and
+couplings follow a schedule. At every such instant the state is settled (`Switcher.settle`):
+
+1. contacts that touch and closures that are due are switched on, and the positions projected on them;
+2. where something approaches, `sarrus.contacts.impacts.impact` gives the new velocity;
+3. contacts that rebound are off again, and of those that neither approach nor leave the ones hold that push according
+   to Gauss's principle (`sarrus.contacts.complementarity.OneSided`), redundant ones sharing the load.
+
+A series of bounces, or of rocking from edge to edge, has infinitely many impacts in finite time. It ends here as soon
+as a contact would leave an impact with less than ``rest_speed``: then it stays, and is let go only if it pulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError, unknown_name
+from sarrus.contacts.activity import (
+    active,
+    contact_names,
+    gap_expressions,
+    gap_rates,
+    gaps,
+    sliding,
+    switch_off,
+    switch_on,
+    unchanged,
+)
+from sarrus.contacts.complementarity import OneSided
+from sarrus.contacts.impacts import hold, impact
+from sarrus.control.law import Law
+from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.equations.equations import activity_parameter, stick_parameter
+from sarrus.kernels import run_state as run
+from sarrus.linalg import dense
+from sarrus.simulation.inputs import Event
+from sarrus.simulation.records import EventRecord, SwitchRecord
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.simulation.integration import Integration
+
+# An open contact has touched down once its point is this far below the plane [m].
+_DEPTH = 1e-11
+# Gaps below this [m], and as much more per m/s of their rate, touch; points slower than this [m/s] stand.
+_NEAR, _STANDING = 1e-9, 1e-6
+# Normal velocities below this multiple of the largest one (or of 1 mm/s) are none, and as small pushes neither.
+_SLOW = 1e-8
+# So many switches in a row, each sooner than this after the one before [s], are a chatter that no motion follows.
+_CHATTER, _SOON = 50, 1e-9
+
+
+@dataclass(frozen=True)
+class Switching:
+    """What switches during a simulation, besides the contacts, which open and close by themselves.
+
+    Parameters
+    ----------
+    schedule : for closures and couplings added with ``active=``, ascending pairs of times (on, off) [s] between which
+        they hold; off may be infinite. Outside of these they do not. When it comes on, a closure must be closed to
+        1e-5 m or rad; a coupling holds what is there, as a clutch or a brake does. Those not named stay as they are.
+    rest_speed : normal speed after an impact [m/s], > 0, below which a contact does not leave. The bounces left out
+        would last rest_speed / g · 2 / (1 − e) for a restitution e.
+
+    Raises `ArgumentError` for times out of order; unknown names are found when a run starts.
+    """
+
+    schedule: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    rest_speed: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rest_speed < np.inf:
+            raise ArgumentError(
+                f"rest_speed must be positive and finite, got {self.rest_speed}", element="rest_speed"
+            )
+        for name, pairs in self.schedule.items():
+            try:
+                times = np.array([(float(on), float(off)) for on, off in pairs]).ravel()
+            except (TypeError, ValueError):
+                times = np.array([np.nan])
+            if np.isnan(times).any() or not (np.diff(times) > 0.0).all():
+                raise ArgumentError(
+                    f"schedule of {name!r}: needs ascending pairs of times (on, off), got {pairs!r}",
+                    element=name,
+                )
+
+
+class Switcher:
+    """The switching of one run: what stops the kernel, and what happens where it has stopped.
+
+    While the run lasts, the parameters of the system are those of the present instant: run it inside
+    `sarrus.contacts.activity.unchanged`.
+    """
+
+    @classmethod
+    def of(cls, system: System, switching: Switching | bool) -> Switcher | None:
+        """Return the switcher for an argument of `simulate`: None for False, and where nothing can switch."""
+        if not isinstance(switching, (bool, Switching)):
+            raise ArgumentError(
+                f"switching must be True, False or a Switching, got {switching!r}", element="switching"
+            )
+        plan = Switching() if switching is True else switching
+        return cls(system, plan) if plan and (system.equations.contacts or plan.schedule) else None
+
+    def __init__(self, system: System, plan: Switching) -> None:
+        self.system, self.plan = system, plan
+        self.contacts = contact_names(system)
+        closures = [name for name in active(system) if name not in self.contacts]
+        for name in plan.schedule:
+            if name in self.contacts:
+                raise ArgumentError(
+                    f"{system.name}: schedule: {name!r} is a contact, which opens and closes by itself; "
+                    "a foothold on schedule is a closure of kind 'point'",
+                    element=name,
+                )
+            if name not in closures:
+                raise ArgumentError(
+                    f"{system.name}: schedule: {unknown_name('closure added with active=', name, closures)}",
+                    element=name,
+                    valid=closures,
+                )
+        self.records: list[SwitchRecord] = []
+        self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
+        self._settled, self._in_a_row = -np.inf, 0
+
+    @property
+    def events(self) -> list[Event]:
+        """The gaps of the contacts, whose zeros stop the kernel."""
+
+        def gap(k: int) -> Any:
+            return lambda q, v, t: gap_expressions(self.system)[0][k] + _DEPTH
+
+        return [Event(f"{name} touches", gap(k), -1, terminal=True) for k, name in enumerate(self.contacts)]
+
+    @property
+    def watched(self) -> list[int]:
+        """The normal rows of the contacts, whose multipliers stop the kernel when they fall through zero."""
+        return [contact.normal for contact in self.system.equations.contacts]
+
+    def prepare(self, t0: float) -> None:
+        """Open all contacts, those that touch are closed when the run begins; set the closures on schedule."""
+        switch_off(self.system, self.contacts)
+        for name in self.plan.schedule:
+            self.system.parameters[activity_parameter(name)] = float(self._scheduled(name, t0))
+
+    def until(self, loop: Integration, end: float, bar: Any, *, keep: bool) -> None:
+        """Run to ``end`` or until something ends the run, and switch on the way.
+
+        Raises `SolveError` where the switches chatter or an impact has no answer, `ArgumentError` where a closure on
+        schedule is open.
+        """
+        if self._settled == -np.inf:
+            self.settle(loop)
+        while loop.status is None:
+            stop = min([end, *(t for t in self._times if t > loop.time)])
+            switched = loop.advance(stop, bar, keep=keep or stop < end)
+            if loop.status is not None:
+                return
+            if switched is not None or self._due(loop.time):
+                self.settle(loop)
+            elif stop >= end:
+                return
+
+    def settle(self, loop: Integration) -> None:
+        """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
+        s, t, before = self.system, loop.time, self._state()
+        q, v = loop.x[: s.nq].copy(), loop.x[s.nq : s.nq + s.nv].copy()
+        closing = [name for name in self._due(t) if not before[name][0]]
+        switch_off(s, [name for name in self._due(t) if before[name][0]])
+        touching = self._touching(q, v, t)
+        switch_on(s, [*closing, *touching], q, t)
+        if closing or not all(before[name][0] for name in touching):
+            q = self._projected(q, v, t)
+        rates = gap_rates(s, q, v, t)
+        slow = _SLOW * max([1e-3, *map(abs, rates.values())])
+        approaching = [name for name in touching if rates[name] < -slow]
+        loss = 0.0
+        if closing or approaching or any(on and not sticks for on, sticks in before.values()):
+            v, loss = self._after_impact(q, v, t, closing, touching)
+            rates = gap_rates(s, q, v, t)
+        switch_off(s, [name for name in touching if rates[name] > slow])
+        loop.x[: s.nq], loop.x[s.nq : s.nq + s.nv] = q, v
+        resting = [name for name in touching if rates[name] <= slow]
+        self._hold_what_pushes(loop, resting)
+        loop.renew()
+        if resting and self._idle_off(loop):
+            loop.renew()
+        self._note(loop, before, approaching, loss)
+
+    # --- the parts of settling -----------------------------------------------------------------------
+
+    def _scheduled(self, name: str, t: float) -> bool:
+        return any(on <= t < off for on, off in self.plan.schedule[name])
+
+    def _due(self, t: float) -> list[str]:
+        """Return the closures whose state is not the scheduled one."""
+        now = active(self.system)
+        return [name for name in self.plan.schedule if self._scheduled(name, t) != now[name]]
+
+    def _state(self) -> dict[str, tuple[bool, bool]]:
+        """Return (on, does not slide) of everything that switches."""
+        now = active(self.system)
+        return {
+            name: (now[name], not sliding(self.system, name))
+            for name in (*self.plan.schedule, *self.contacts)
+        }
+
+    def _touching(self, q: Array, v: Array, t: float) -> list[str]:
+        s, now = self.system, active(self.system)
+        gap, rate = gaps(s, q, t), gap_rates(s, q, v, t)
+        return [name for name in self.contacts if now[name] or gap[name] <= _NEAR * (1.0 + abs(rate[name]))]
+
+    def _projected(self, q: Array, v: Array, t: float) -> Array:
+        """Return q moved onto the constraints that are on now; as it is where there is no such q nearby."""
+        s = self.system
+        x = s.pack(q, v, None, t)
+        s.ensure_generic_rank(q, t, v, renew=True)
+        return x[: s.nq].copy() if s.nc and s.project(x) >= 0 else q
+
+    def _after_impact(
+        self, q: Array, v: Array, t: float, closing: list[str], touching: list[str]
+    ) -> tuple[Array, float]:
+        """Return the velocity after an impact, with contacts that would leave slowly staying, and the energy lost."""
+        s, before = self.system, gap_rates(self.system, q, v, t)
+        result = impact(s, q, v, [*closing, *touching], self._restitution(before, touching), t)
+        v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
+        slow = _SLOW * max([1e-3, *map(abs, before.values())])
+        if any(slow < rates[name] < self.plan.rest_speed for name in touching):
+            with unchanged(s):
+                switch_off(s, [name for name in touching if rates[name] >= self.plan.rest_speed])
+                for name in result.slipping:
+                    s.parameters[stick_parameter(name)] = 0.0
+                stay = hold(s, q, v, t)
+            v, loss = stay.v.copy(), loss + stay.energy_loss
+        return v, loss
+
+    def _restitution(self, rates: Mapping[str, float], touching: Iterable[str]) -> dict[str, float]:
+        """Return the restitution of the contacts that rebound fast enough, zero for the others."""
+        least = self.plan.rest_speed
+        return {
+            c.name: c.restitution if -c.restitution * rates[c.name] >= least else 0.0
+            for c in self.system.equations.contacts
+            if c.name in touching
+        }
+
+    def _hold_what_pushes(self, loop: Integration, resting: list[str]) -> None:
+        """Of the contacts that neither approach nor leave, switch on those that push and off the others."""
+        if not resting:
+            return
+        s, t = self.system, loop.time
+        q, v = loop.x[: s.nq].copy(), loop.x[s.nq : s.nq + s.nv].copy()
+        switch_on(s, resting, q, t)
+        slip = np.abs(s.velocity_residual(q, v, t))
+        problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] < _STANDING).all()))
+        rows, bias = s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
+        with unchanged(s):
+            switch_off(s, resting)
+            free = self._accelerated(loop).a
+        problem.solve(-(dense.product(rows, free) + bias)).apply(s)
+
+    def _idle_off(self, loop: Integration) -> bool:
+        """Switch off the contacts whose multiplier is zero, which could not be seen to fall through it."""
+        push = self._accelerated(loop).multipliers
+        least = _SLOW * np.abs(push).max(initial=0.0)
+        on = active(self.system)
+        idle = [c.name for c in self.system.equations.contacts if on[c.name] and push[c.normal] <= least]
+        switch_off(self.system, idle)
+        return bool(idle)
+
+    def _accelerated(self, loop: Integration) -> ForwardDynamics:
+        """Return the forward dynamics at the state of the loop with its control and force, and parameters as now."""
+        s, x = loop.system, loop.x.copy()
+        x[s._p_part] = list(s.parameters.values())
+        q, v, law = x[s._q_part], x[s._v_part], getattr(loop, "law", None)
+        u = x[s._u_part]
+        if law is not None and loop.state[run.SAMPLES] == 0.0:  # what is held counts as soon as there is any
+            asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
+            u = np.clip(asked, loop.bounds[0], loop.bounds[1])
+        return s.forward_dynamics(q, v, u, loop.time, x[s._tau_part])
+
+    def _note(
+        self,
+        loop: Integration,
+        before: Mapping[str, tuple[bool, bool]],
+        approaching: list[str],
+        loss: float,
+    ) -> None:
+        now = self._state()
+        changes = {
+            "closed": tuple(n for n in now if now[n][0] and not before[n][0]),
+            "opened": tuple(n for n in now if before[n][0] and not now[n][0] and n not in approaching),
+            "bounced": tuple(n for n in approaching if not now[n][0]),
+            "slipping": tuple(n for n in now if now[n] == (True, False) != before[n]),
+        }
+        if loss or any(changes.values()):
+            self.records.append(SwitchRecord(loop.time, **changes, energy_loss=loss))
+            loop.records += [
+                EventRecord(f"{n} {what}", loop.time) for what, names in changes.items() for n in names
+            ]
+        self._in_a_row = self._in_a_row + 1 if loop.time - self._settled < _SOON else 0
+        self._settled = loop.time
+        if self._in_a_row > _CHATTER:
+            raise SolveError(
+                f"{self.system.name}: the switches chatter at t = {loop.time:.6g} s: "
+                f"{'; '.join(str(record) for record in self.records[-2:])}"
+            )

@@ -1,0 +1,138 @@
+"""The axes of a study: what differs from run to run, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.numbers import real_array
+from sarrus.dynamics.units import coordinate_units, velocity_units
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+
+# Prefixes of the names of initial coordinates, initial velocities and controls. Parameters have none.
+STATES = ("q", "v", "u")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: a parameter (kind "p"), or an entry of the initial q or v, or of the controls u."""
+
+    name: str
+    kind: str
+    index: int
+    unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """All axes with their values: of a grid (``shape`` has an entry per axis), or of samples (one entry).
+
+    Runs of a grid are numbered with the last axis fastest.
+    """
+
+    axes: tuple[Axis, ...]
+    values: tuple[Array, ...]
+    is_grid: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the dimensions of the result over the runs."""
+        lengths = tuple(len(values) for values in self.values)
+        return lengths if self.is_grid else lengths[:1]
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Names of these dimensions."""
+        return tuple(axis.name for axis in self.axes) if self.is_grid else ("run",)
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return int(np.prod(self.shape))
+
+    def part(self, first: int, last: int) -> dict[str, Array]:
+        """Return the values of the runs from ``first`` to before ``last``, by the names of the axes."""
+        if not self.is_grid:
+            return {axis.name: values[first:last] for axis, values in zip(self.axes, self.values)}
+        places = np.unravel_index(np.arange(first, last), self.shape)
+        return {axis.name: values[at] for axis, values, at in zip(self.axes, self.values, places)}
+
+
+def axis_names(system: System) -> list[str]:
+    """Return all names that an axis of this system can have."""
+    names = [*(p for p in system.parameters if not p.startswith(("active.", "stick.", "anchor.")))]
+    for kind, own in zip(STATES, (system.coordinate_names, system.velocity_names, system.actuator_names)):
+        names += [f"{kind}.{name}" for name in own]
+    return names
+
+
+def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[str, Any] | None) -> Axes:
+    """Return the axes that a user asks for; what is wrong with one is an `ArgumentError` with its name."""
+    if (grid is None) == (samples is None):
+        raise ArgumentError("give either grid or samples, not both", element="grid")
+    given, what = (grid, "grid") if grid is not None else (samples, "samples")
+    if not isinstance(given, Mapping) or not given:
+        raise ArgumentError(
+            f"{what} must map names to their values, such as "
+            f"{{{axis_names(system)[0]!r}: [...]}}, got {given!r}",
+            element=what,
+        )
+    axes = tuple(_axis(system, name, what) for name in given)
+    values = tuple(_values(name, column, what) for name, column in given.items())
+    lengths = {name: len(column) for name, column in zip(given, values)}
+    if samples is not None and len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise ArgumentError(f"samples: all axes must have one length: {told}", element="samples")
+    return Axes(axes, values, grid is not None)
+
+
+def _axis(system: System, name: str, what: str) -> Axis:
+    valid = axis_names(system)
+    if name not in valid:
+        hint = ""
+        if system.mechanism is not None and isinstance(name, str) and not name.startswith(("q.", "v.", "u.")):
+            hint = '. Numbers of the mechanism become parameters by sr.System(mechanism, parameters={"m": "link.mass"})'
+        raise ArgumentError(
+            f"{system.name}: {what}: {unknown_name('axis', name, valid)}{hint}",
+            element=str(name),
+            valid=valid,
+        )
+    if valid.count(name) > 1:
+        raise ArgumentError(
+            f"{system.name}: {what}: {name!r} is a parameter and an initial value or a control; "
+            "give the parameter another name",
+            element=name,
+        )
+    if name in system.parameters:
+        return Axis(name, "p", list(system.parameters).index(name))
+    kind, _, own = name.partition(".")
+    names = {"q": system.coordinate_names, "v": system.velocity_names, "u": system.actuator_names}[kind]
+    index = names.index(own)
+    units = {"q": coordinate_units, "v": velocity_units}
+    return Axis(name, kind, index, units[kind](system)[index] if kind in units else "")
+
+
+def _values(name: str, given: Any, what: str) -> Array:
+    if hasattr(given, "ppf"):
+        raise ArgumentError(
+            f"{what}[{name!r}] is a distribution: draw from it with samples=sr.sweeps.draw({{...}}, runs=...)",
+            element=name,
+        )
+    try:
+        values = np.array(real_array(given))
+    except (TypeError, ValueError):
+        values = np.empty((0, 0))
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ArgumentError(
+            f"{what}[{name!r}] must be a sequence of finite numbers, got {given!r}", element=name
+        )
+    if what == "grid" and len(np.unique(values)) != len(values):
+        raise ArgumentError(f"grid[{name!r}] has a value twice", element=name)
+    return values

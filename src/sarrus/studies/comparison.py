@@ -1,0 +1,301 @@
+"""`compare`: one motion by several formulations, side by side."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
+from sarrus.files.whole import checked_path, write_text
+from sarrus.formulations import METHODS
+from sarrus.simulation.simulate import simulate
+from sarrus.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+    from rich.console import Group
+
+# The run in independent coordinates lies on the constraints by itself, whatever stabilises the others.
+PARTITION = {"coordinates": "partition", "stabilization": "projection", "project_every": 1}
+RUNS: dict[str, dict[str, Any]] = {
+    "kernel": {},
+    "partition": PARTITION,
+    **{name: {"formulation": name} for name in METHODS},
+}
+
+# Arguments of `simulate` that `compare` gives by itself.
+_OWN = ("system", "q", "v", "duration", "progress", "throw")
+_BRIEF = 1e-6  # length of the trial that finds bad arguments before the first long run [s]
+
+Formulations = str | Iterable[str] | Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """Figures of one run; NaN where the run has no sample.
+
+    Attributes
+    ----------
+    formulation : label of the run.
+    energy_error : largest change of T + V [J], which is an error where energy is conserved.
+    closure_residual : largest entry of φ in absolute value [m, rad].
+    velocity_residual : largest entry of ψ = A v − b in absolute value [m/s, rad/s].
+    condition_median, condition_largest : condition number over time: of A for the kernel, of the matrix that it
+        inverts for a formulation.
+    steps_per_second : accepted steps over the time that the run took.
+    status, message : how the run ended.
+    """
+
+    formulation: str
+    energy_error: float
+    closure_residual: float
+    velocity_residual: float
+    condition_median: float
+    condition_largest: float
+    steps_per_second: float
+    status: Status
+    message: str
+
+
+_COLUMNS = [field.name for field in fields(ComparisonRow)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The runs that `compare` made.
+
+    Attributes
+    ----------
+    name : name of the system.
+    trajectories : label → `Trajectory`, in the order in which they ran; a failed one holds the motion so far.
+    options : label → the options of `simulate` with which it ran.
+    conservative : True where the energy should not change.
+    """
+
+    name: str
+    trajectories: dict[str, Trajectory]
+    options: dict[str, dict[str, Any]]
+    conservative: bool = True
+
+    def __getitem__(self, label: str) -> Trajectory:
+        if label not in self.trajectories:
+            raise ArgumentError(unknown_name("run", label, self.trajectories), element=label)
+        return self.trajectories[label]
+
+    @cached_property
+    def velocity_residuals(self) -> dict[str, Array]:
+        """Largest entry of ψ in absolute value at every sample of every run [m/s, rad/s]."""
+        return {label: _velocity_residual(run) for label, run in self.trajectories.items()}
+
+    def table(self) -> tuple[ComparisonRow, ...]:
+        """Return a row of figures per run."""
+        return tuple(self._row(label, run) for label, run in self.trajectories.items())
+
+    def _row(self, label: str, run: Trajectory) -> ComparisonRow:
+        return ComparisonRow(
+            formulation=label,
+            energy_error=run.energy_drift if len(run.t) else np.nan,
+            closure_residual=_largest(run.residual),
+            velocity_residual=_largest(self.velocity_residuals[label]),
+            condition_median=float(np.median(run.condition)) if len(run.t) else np.nan,
+            condition_largest=_largest(run.condition),
+            steps_per_second=run.steps / run.wall_seconds if len(run.t) and run.wall_seconds > 0 else np.nan,
+            status=run.status,
+            message=run.message,
+        )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Plot energy error, constraint residual and condition number over time, all logarithmic.
+
+        Drawn is the largest value in each of 200 intervals of time; passages of the first run that has any are
+        dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
+        """
+        from sarrus.plotting.comparison import plot_comparison
+
+        return plot_comparison(self, path)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the table as an `xarray.Dataset` over ``formulation``; statuses are their names.
+
+        The motions are in ``trajectories[label].to_xarray()``.
+        """
+        import xarray as xr
+
+        records = self._records()
+        columns = {name: ("formulation", [record[name] for record in records]) for name in _COLUMNS}
+        dataset = xr.Dataset(columns, attrs={"name": self.name}).set_coords("formulation")
+        for name, unit in (
+            ("energy_error", "J"),
+            ("closure_residual", "m, rad"),
+            ("velocity_residual", "m/s, rad/s"),
+            ("steps_per_second", "1/s"),
+        ):
+            dataset[name].attrs["units"] = unit
+        return dataset
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table to a .csv file, a row per run."""
+        path = checked_path(path, (".csv",), "a table is saved as CSV")
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, _COLUMNS)
+        writer.writeheader()
+        writer.writerows(self._records())
+        write_text(path, text.getvalue(), kept="the comparison is still in memory")
+        return path
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [{**asdict(row), "status": str(row.status)} for row in self.table()]
+
+    def __rich__(self) -> Group:
+        from sarrus.studies.comparison_table import comparison_table
+
+        return comparison_table(self)
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        Console(file=text, width=120, color_system=None).print(self.__rich__())
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    def __repr__(self) -> str:
+        runs = ", ".join(f"{label}: {run.status}" for label, run in self.trajectories.items())
+        return f"Comparison({self.name!r}: {runs})"
+
+
+def compare(
+    system: System,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    formulations: Formulations = "all",
+    progress: bool | None = None,
+    **options: Any,
+) -> Comparison:
+    """Simulate one motion by several formulations and compare what they keep.
+
+    Parameters
+    ----------
+    q, v, duration : as for `simulate`.
+    formulations : "all"; a name or names out of "kernel" (the compiled solve), "partition" (local state-space form in
+        independent coordinates, whatever the stabilisation of the others) and `sarrus.formulations.METHODS`, where
+        "lagrange:baumgarte" has its own stabilisation; or a mapping from labels to options of `simulate`, such as
+        ``{"textbook": {"formulation": "lagrange", "stabilization": "baumgarte"}, "kernel": {}}``.
+    progress : a line per run on stderr, in a terminal with a bar while it lasts; default: in a terminal.
+    options : options of `simulate` for every run, such as ``dt`` or ``stabilization``; those of a mapping come first.
+        Where they say nothing of steps, all runs have the same fixed steps of 1 ms. Errors are not estimated: the
+        runs are there to be compared with each other.
+
+    A formulation that cannot go on keeps its row, with status and message, and the others run all the same: `lagrange`
+    and `kkt` refuse redundant rows, for instance. Formulations are solved in Python, a hundred times slower than the
+    kernel: five seconds at 1 ms take some ten seconds each. An interrupt from the keyboard ends the present run and
+    leaves out the following ones.
+
+    Returns
+    -------
+    Comparison
+        ``print(comparison)`` shows the table, ``comparison.plot(path)`` the figure.
+
+    Raises
+    ------
+    ArgumentError
+        Before the first run: an unknown name or option, a start that violates the constraints, other bad arguments.
+    """
+    if not isinstance(system, System):
+        raise ArgumentError(f"compare needs a System, got {type(system).__name__}", element="system")
+    runs = {label: _filled({**options, **own}) for label, own in _runs(formulations, options).items()}
+    brief = min(duration, _BRIEF) if isinstance(duration, Real) else duration
+    for label, given in runs.items():
+        try:
+            simulate(system, q, v, duration=brief, progress=False, throw=False, **given)
+        except ArgumentError as error:
+            raise ArgumentError(
+                f"run {label!r}: {error}", element=error.element, valid=error.valid
+            ) from error
+    shown = sys.stderr.isatty() if progress is None else progress
+    trajectories: dict[str, Trajectory] = {}
+    for label, given in runs.items():
+        if shown:
+            print(f"{len(trajectories) + 1:3} of {len(runs)}  {label}", file=sys.stderr, flush=True)
+        bar = None if shown else False
+        run = simulate(system, q, v, duration=duration, progress=bar, throw=False, **given)
+        trajectories[label] = run
+        if run.status is Status.INTERRUPTED:
+            break
+    driven = any(given.get(name) is not None for given in runs.values() for name in ("control", "force"))
+    return Comparison(
+        name=system.name,
+        trajectories=trajectories,
+        options={label: runs[label] for label in trajectories},
+        conservative=system.equations.conservative and not driven,
+    )
+
+
+def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return label → own options; every name of a run and of an option is known."""
+    if isinstance(formulations, Mapping):
+        runs = dict(formulations)
+        for label, own in runs.items():
+            if not isinstance(own, Mapping):
+                raise ArgumentError(
+                    f"formulations: {label!r} must map to options of simulate, such as "
+                    f"{{'formulation': 'null-space'}}, got {own!r}",
+                    element=str(label),
+                )
+    else:
+        labels = [formulations] if isinstance(formulations, str) else list(formulations)
+        if "formulation" in options:
+            raise ArgumentError("give the formulation in formulations=", element="formulation")
+        runs = {label: _named(label) for label in (RUNS if labels == ["all"] else labels)}
+    if not runs:
+        raise ArgumentError("formulations is empty: nothing to compare", element="formulations")
+    known = [name for name in inspect.signature(simulate).parameters if name not in _OWN]
+    for name in (*options, *(name for own in runs.values() for name in own)):
+        if name not in known:
+            raise ArgumentError(unknown_name("option", name, known), element=name, valid=known)
+    return runs
+
+
+def _filled(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a run with the steps that it has if it says nothing of them."""
+    steps = (
+        {} if any(given.get(name) is not None for name in ("dt", "method", "rtol", "atol")) else {"dt": 1e-3}
+    )
+    return {"error_estimate": False, **given, **steps}
+
+
+def _named(label: str) -> dict[str, Any]:
+    """Return the options of a run from its name, or "name:stabilization"."""
+    name, colon, stabilization = str(label).partition(":")
+    if name not in RUNS:
+        raise ArgumentError(unknown_name("formulation", name, ("all", *RUNS)), element=str(label), valid=RUNS)
+    return {**RUNS[name], **({"stabilization": stabilization} if colon else {})}
+
+
+def _largest(values: Array) -> float:
+    return float(values.max()) if len(values) else np.nan
+
+
+def _velocity_residual(run: Trajectory) -> Array:
+    system = run.system
+    if system is None or system.nc == 0:
+        return np.zeros(len(run.t))
+    return np.array(
+        [np.abs(system.velocity_residual(q, v, float(t))).max() for q, v, t in zip(run.q, run.v, run.t)]
+    )

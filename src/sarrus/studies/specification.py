@@ -1,0 +1,133 @@
+"""`Study`: what all runs of a sweep share, and how some of them are done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.system import System
+from sarrus.files.netcdf import Variable
+from sarrus.kernels import batch_layout as bl
+from sarrus.simulation.many.rollout import rollout
+from sarrus.studies.axes import Axis
+from sarrus.studies.initial_states import Closer
+from sarrus.studies.quantities import OutputFunction, collect, reductions
+
+# Size of a chunk: bytes of records, steps (of 1 ms, where they are adaptive), and number of chunks, at most.
+_BYTES, _STEPS, _CHUNKS = 16e6, 2e6, 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A study without the values of its axes. ``options`` are those of `sarrus.rollout`; it pickles if they do."""
+
+    system: System
+    axes: tuple[Axis, ...]
+    q: Array
+    v: Array
+    u: Array | None
+    assemble: bool
+    options: dict[str, Any]
+    outputs: tuple[str | OutputFunction, ...]
+
+    @property
+    def sampled(self) -> bool:
+        """Whether samples in between are kept."""
+        return self.options["every"] is not None
+
+    @cached_property
+    def _closer(self) -> Closer | None:
+        """What keeps the initial values that are axes; None where the constraints do not bind them."""
+        held_q, held_v = ([axis.index for axis in self.axes if axis.kind == kind] for kind in "qv")
+        if not self.assemble or self.system.nc == 0 or not (held_q or held_v):
+            return None
+        return Closer(self.system, held_q, held_v)
+
+    def chunk(self, runs: int) -> int:
+        """Return how many runs a chunk should have: some megabytes, about a second, not too many files."""
+        s = self.system
+        step = 1e-3 if self.options["dt"] is None else self.options["dt"]
+        steps = max(1.0, self.options["duration"] / step)
+        width = 8 * (1 + s.nq + 2 * s.nv + s.nu + s.nc + 6)
+        records = (steps / self.options["every"] + 2 if self.sampled else 1) + len(reductions(self.outputs))
+        most = max(bl.LANES, min(_STEPS / steps, _BYTES / (width * records), runs))
+        return int(bl.LANES * np.ceil(max(most, runs / _CHUNKS) / bl.LANES))
+
+    def run(self, values: Mapping[str, Array], threads: int | None = None) -> dict[str, Variable]:
+        """Do the runs with these values of the axes, arrays of one length by name."""
+        s, t0 = self.system, self.options["t0"]
+        runs = len(next(iter(values.values())))
+        q, v = np.tile(self.q, (runs, 1)), np.tile(self.v, (runs, 1))
+        u = None if self.u is None else np.tile(self.u, (runs, *[1] * self.u.ndim))
+        parameters = {}
+        for axis in self.axes:
+            match axis.kind:
+                case "p":
+                    parameters[axis.name] = values[axis.name]
+                case "u":
+                    assert u is not None
+                    u[..., axis.index] = values[axis.name].reshape(-1, *[1] * (u.ndim - 2))
+                case kind:
+                    (q if kind == "q" else v)[:, axis.index] = values[axis.name]
+        status = np.full(runs, Status.OK)
+        if self._closer is not None:
+            p = np.tile(list(s.parameters.values()), (runs, 1)).astype(float)
+            for axis in self.axes:
+                if axis.kind == "p":
+                    p[:, axis.index] = values[axis.name]
+            q, v, status = self._closer.close(q, v, t0, p)
+        done = rollout(
+            s,
+            q,
+            v,
+            u=u,
+            parameters=parameters,
+            reduce=reductions(self.outputs),
+            assemble=self.assemble,
+            threads=threads,
+            progress=False,
+            **self.options,
+        )
+        columns = collect(done, self.outputs, status, t0, self.sampled)
+        taken = {"run", *columns, *(name for column in columns.values() for name in column.dimensions)}
+        for axis in self.axes:
+            if axis.name in taken:
+                raise ArgumentError(
+                    f"the result has an output or a dimension {axis.name!r}: give the parameter another name",
+                    element=axis.name,
+                )
+        return columns
+
+    @property
+    def sample_times(self) -> Array:
+        """Times of the samples that are kept [s]."""
+        o = self.options
+        step = 1e-3 if o["dt"] is None else float(o["dt"])
+        steps = max(1, int(np.ceil(o["duration"] / step - 1e-9)))
+        kept = np.arange(0, steps, o["every"]) if self.sampled else np.array([])
+        return np.append(o["t0"] + step * kept, o["t0"] + o["duration"])
+
+
+def controls(system: System, u: Any, axes: tuple[Axis, ...]) -> Array | None:
+    """Return the controls (nu,) or (intervals, nu) that all runs share; None where there are none."""
+    if u is None:
+        return np.zeros(system.nu) if any(axis.kind == "u" for axis in axes) else None
+    try:
+        given = np.array(real_array(u))
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    if given.ndim not in (1, 2) or given.shape[-1] != system.nu or not np.isfinite(given).all():
+        raise ArgumentError(
+            f"{system.name}: u must be ({system.nu},) or (intervals, {system.nu}) finite numbers, the same for all "
+            "runs; what differs is an axis 'u.NAME'",
+            element="u",
+        )
+    return given

@@ -1,0 +1,186 @@
+"""`sweep`: a parameter study or a Monte Carlo of one system, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus import __version__
+from sarrus.base import interrupts
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.progress import ProgressBar, progress_bar
+from sarrus.dynamics.system import System
+from sarrus.files.netcdf import Variable
+from sarrus.simulation.inputs import InputFunction
+from sarrus.simulation.run_options import check_positive, check_steps
+from sarrus.studies.axes import Axes, read_axes
+from sarrus.studies.dataset import in_memory
+from sarrus.studies.identity import describe, digest
+from sarrus.studies.quantities import DEFAULT, OutputFunction, check_outputs
+from sarrus.studies.specification import Study, controls
+from sarrus.studies.store import Store
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Part = tuple[int, dict[str, Variable]]
+
+
+def sweep(
+    system: System,
+    grid: Mapping[str, ArrayLike] | None = None,
+    samples: Mapping[str, ArrayLike] | None = None,
+    *,
+    duration: float,
+    outputs: Sequence[str | OutputFunction] = DEFAULT,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    dt: float | None = None,
+    t0: float = 0.0,
+    control: InputFunction | None = None,
+    method: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    stabilization: str = "projection",
+    baumgarte: tuple[float, float] = (20.0, 20.0),
+    max_step: float = np.inf,
+    every: int | None = None,
+    assemble: bool = True,
+    switching: bool = True,
+    side_by_side: bool = True,
+    store: str | Path | None = None,
+    chunk: int | None = None,
+    client: Any = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> xr.Dataset:
+    """Do a run for each point of a grid, or for each of many samples, and return the labelled results.
+
+    Parameters
+    ----------
+    grid : values by the name of an axis; all combinations are run, and the result has a dimension per axis.
+    samples : values by the name of an axis, all of one length, a run for each (see `sarrus.studies.draw`); the result
+        has the dimension run, with the values as its coordinates.
+        Axes are parameters by their names in ``system.parameters``, initial coordinates "q.NAME", initial velocities
+        "v.NAME" and controls "u.NAME".
+    outputs : what to keep, by name: "q", "v", "a", "u", "multipliers", "energy", "residual", "rank", "condition" at the
+        end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps or
+        samples, as ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps",
+        "rejected". And functions f(rollout) of the runs of a chunk, which return a mapping of names to arrays
+        (runs, …), or to pairs of the names of the dimensions after the runs and an array. Status and the time reached
+        are always kept.
+    q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
+    u : (nu,) controls, or (intervals, nu) each held for its part of the duration.
+    assemble : close the loops of each start, moving coordinates that are no axes; then make its velocity admissible,
+        changing those that are no axes. Where this cannot be, the run has the status NOT_CLOSED, or INCONSISTENT for a
+        velocity that contradicts the constraints. Off: a start that is open is an error.
+    duration, dt, t0, control, method, rtol, atol, stabilization, baumgarte, max_step, every, switching, side_by_side,
+    threads : as in `rollout`.
+    store : folder to keep finished chunks in as they come. The same call with the same folder does what is missing;
+        with another study in it, it is an `ArgumentError` that says what differs. Several processes may make the same
+        call at the same time: they share the chunks. A damaged file is a `StoreWarning`, and its runs are done again.
+        None: all in memory.
+    chunk : number of runs that are done, kept and sent at a time; default: some megabytes, about a second.
+    client : a `dask.distributed.Client`; the chunks then run on its workers, each of which compiles the model once.
+        Needs a system made from a `Mechanism`. A worker that dies loses its chunks, which others do again.
+    progress : bar on stderr; default: for long calls in a terminal.
+
+    Returns
+    -------
+    xarray.Dataset
+        With a ``store`` it is read from disk when it is used. A run that fails is a row with its ``status``, NaN where
+        it has no number (−1 among integers), and the time that it ``reached``. An interrupt (Ctrl-C) leaves the
+        finished chunks in the store and is raised; without a store the result comes with the other runs INTERRUPTED.
+
+    Results are the same bits for the same ``chunk``, whatever was interrupted or killed, on one thread or many, on one
+    machine or several that have the same instructions.
+    """
+    if not isinstance(system, System):
+        raise ArgumentError(f"sweep needs a System, got {type(system).__name__}", element="system")
+    axes = read_axes(system, grid, samples)
+    check_positive("duration", duration, " [s]")
+    check_positive("dt", dt, " [s]")
+    check_steps(1 if every is None else every, 1, baumgarte, ())
+    if chunk is not None and not (isinstance(chunk, (int, np.integer)) and chunk >= 1):
+        raise ArgumentError(f"chunk must be a whole number of runs ≥ 1, got {chunk!r}", element="chunk")
+    study = Study(
+        system=system,
+        axes=axes.axes,
+        q=np.array(system.normalized(system.neutral() if q is None else q)),
+        v=np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
+        u=controls(system, u, axes.axes),
+        assemble=bool(assemble),
+        options={
+            "duration": duration, "dt": dt, "t0": t0, "control": control, "method": method, "rtol": rtol, "atol": atol,
+            "stabilization": stabilization, "baumgarte": baumgarte, "max_step": max_step, "every": every,
+            "switching": switching, "side_by_side": side_by_side,
+        },
+        outputs=check_outputs(outputs),
+    )  # fmt: skip
+    identity = describe(study, axes)
+    attributes = {"name": system.name, "sarrus_version": __version__, "study": json.dumps(identity)}
+    size = int(study.chunk(axes.runs) if chunk is None else chunk)
+    do = partial(_parts, study, axes, identity, client, threads)
+    with progress_bar(axes.runs, progress, "runs") as bar:
+        if store is None:
+            with interrupts.held():
+                parts = _until_interrupted(do(size, range(0, axes.runs, size)), bar)
+                return in_memory(study, axes, attributes, parts)
+        with interrupts.allowed(), Store(store, identity, size, axes.runs, wished=chunk) as kept:
+            while (result := kept.open()) is None:
+                idle = True
+                for first, columns in do(kept.chunk, kept.claims()):
+                    kept.keep(first // kept.chunk, columns)
+                    bar.update(kept.done)
+                    idle = False
+                if idle and not kept.merge(study, axes, attributes):
+                    kept.wait()
+            kept.tidy()
+            return result
+
+
+def _parts(
+    study: Study,
+    axes: Axes,
+    identity: dict[str, Any],
+    client: Any,
+    threads: int | None,
+    size: int,
+    todo: Iterable[int],
+) -> Iterator[Part]:
+    """Do the chunks of ``size`` that begin at the runs ``todo``; yield the first run of each, and its columns."""
+
+    def values(first: int) -> dict[str, Array]:
+        return axes.part(first, min(first + size, axes.runs))
+
+    if client is None:
+        return ((first, study.run(values(first), threads)) for first in todo)
+    from sarrus.studies.remote import remotely
+
+    return remotely(client, study, digest(identity), todo, values)
+
+
+def _until_interrupted(parts: Iterator[Part], bar: ProgressBar) -> Iterator[Part]:
+    """Yield what is done before an interrupt, which is raised if that is nothing."""
+    done = 0
+    while True:
+        try:
+            with interrupts.allowed():
+                part = next(parts, None)
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            part = None
+        if part is None:
+            return
+        yield part
+        done += len(part[1]["status"].values)
+        bar.update(done)

@@ -1,0 +1,130 @@
+"""Forces of closures and contacts as arrows: where they act, on the body that the closure pushes.
+
+Only what the multipliers determine is drawn solid; shares of redundant rows, of which the sum alone is known, are kept
+apart. Couples have no arrows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.contacts.activity import active
+from sarrus.dynamics.assembly import numerical_rank
+from sarrus.dynamics.solves import determined_rows
+from sarrus.dynamics.system import System
+from sarrus.equations.equations import activity_parameter
+from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
+from sarrus.mechanism.mechanism import Mechanism
+from sarrus.mechanism.pose import perpendicular_to
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.viewer.drawing import Drawing, Poses
+
+LONGEST = 0.35  # arrow of a usual force, in sizes of the mechanism
+_SAMPLES = 60  # of a run, in which the usual force is looked for
+_NONE = 1e-12  # forces below this part of the largest one are none
+
+
+@dataclass(frozen=True, eq=False)
+class Forces:
+    """Arrows (n, 3): the points where they act [m], and the determined and the undetermined part [N]."""
+
+    names: tuple[str, ...]
+    points: Array
+    determined: Array
+    undetermined: Array
+
+    @property
+    def largest(self) -> float:
+        """Length of the longest arrow [N]."""
+        every = np.concatenate([self.determined, self.undetermined])
+        return float(np.linalg.norm(every, axis=1).max(initial=0.0))
+
+
+def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.ndarray) -> Forces:
+    """Return the forces on body 2 of each closure, or on the body of each contact, from the multipliers (nc,)."""
+    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    names, points, known, unknown = [], [], [], []
+    row = 0
+    for element in mechanism.constraints():
+        count = len(element.row_names)
+        values, certain = multipliers[row : row + count], sure[row : row + count]
+        row += count
+        if isinstance(element, Coupling):
+            continue
+        if isinstance(element, Contact):
+            point = poses.apply(index[element.body], element.point)
+            ways = _of_contact(element, poses.rotations[index[element.ground]])
+        else:
+            point = poses.apply(index[element.body2], element.pose2.position)
+            start = poses.apply(index[element.body1], element.pose1.position)
+            ways = _of_closure(element, poses.rotations[index[element.body1]], point - start)
+        used = [(way, x, yes) for way, x, yes in zip(ways, values, certain) if way is not None]
+        if used:
+            names.append(element.name)
+            points.append(point)
+            known.append(sum((x * way for way, x, yes in used if yes), np.zeros(3)))
+            unknown.append(sum((x * way for way, x, yes in used if not yes), np.zeros(3)))
+    return Forces(
+        tuple(names), *(np.array(part, dtype=float).reshape(-1, 3) for part in (points, known, unknown))
+    )
+
+
+def as_in_run(system: System, run: Trajectory, k: int) -> System:
+    """Return a view of the system where of the constraints that come and go those hold that carry something then."""
+    own = system.private()
+    for name in active(system):
+        carries = bool(np.any(run.multipliers[k, system.closure_rows[name]] != 0.0))
+        own.parameters[activity_parameter(name)] = float(carries)
+    return own
+
+
+def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = None) -> Forces:
+    """Return the forces at sample k of a run, drawn where its bodies are at q (default: at the sample)."""
+    system = drawing.system
+    sure = np.zeros(0, dtype=bool)
+    if system.nc:
+        own = as_in_run(system, run, k)
+        jacobian = own.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k])
+        sure = determined_rows(jacobian, min(int(run.rank[k]), numerical_rank(jacobian)))
+    poses = drawing.poses(run.q[k] if q is None else q, float(run.t[k]))
+    return forces_of(drawing.mechanism, poses, run.multipliers[k], sure)
+
+
+def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
+    """Return the scale at which four fifths of the forces of a run have arrows below 0.35 of the mechanism.
+
+    The largest are much longer where the run meets singular configurations. Zero without force.
+    """
+    samples = np.unique(np.linspace(0, len(run.t) - 1, _SAMPLES).astype(int))
+    usual = float(np.quantile([forces_of_run(drawing, run, int(k)).largest for k in samples], 0.8))
+    return LONGEST * drawing.size / usual if usual > 0.0 else 0.0
+
+
+def arrows(points: Array, forces: Array, scale: float, largest: float) -> Array:
+    """Return start and end (n, 2, 3) [m] of the forces that are not zero, ``scale`` in metres per newton."""
+    alive = np.linalg.norm(forces, axis=1) > _NONE * max(largest, 1e-300)
+    return np.stack([points[alive], points[alive] + scale * forces[alive]], axis=1)
+
+
+def _of_contact(contact: Contact, rotation: Array) -> list[Array | None]:
+    ways = (contact.normal, contact.tangent1, contact.tangent2)[: len(contact.row_names)]
+    return [rotation @ way for way in ways]
+
+
+def _of_closure(closure: Closure, rotation: Array, gap: Array) -> list[Array | None]:
+    """Return the world direction of the force of each row; None for couples."""
+    normal = perpendicular_to(closure.axis1)
+    across = np.cross(closure.axis1, normal)
+    length = float(np.linalg.norm(gap))
+    directions: dict[str, Array] = {
+        **dict(zip("xyz", np.eye(3))),
+        "p1": rotation @ normal,
+        "p2": rotation @ across,
+        "height": rotation @ closure.axis1,
+        "lead": rotation @ closure.axis1,
+        "length": gap / length if length > 0.0 else np.zeros(3),
+    }
+    return [directions.get(name.rpartition(".")[2]) for name in closure.row_names]
