@@ -56,7 +56,7 @@ def _call_many(function: Callable[..., int], table: Array, state: Array, repeats
 
 def linear_batch(system: sr.System, q: Array, v: Array, states: int) -> Callable[[], float]:
     """Return a function that finds linear models at a state, repeated, in the compiled loop: seconds per model."""
-    model = sr.first_order_taylor(system, q, v)
+    model = sr.linearize_at(system, q, v)
     loop, (n, nu) = StraightLine(system, model), model.B.shape
     given = [np.tile(part, (states, 1)) for part in (q, v, np.zeros(nu))]
     times = np.zeros(states)
@@ -71,5 +71,5 @@ def linear_batch(system: sr.System, q: Array, v: Array, states: int) -> Callable
 
     out, _ = loop(*given, times)
     if not np.allclose(out[-1, :, :n], model.A, rtol=1e-11, atol=1e-11 * np.abs(model.A).max()):
-        raise RuntimeError(f"{system.name}: the compiled loop and first_order_taylor differ")
+        raise RuntimeError(f"{system.name}: the compiled loop and linearize_at differ")
     return run

@@ -79,7 +79,7 @@ def loader_section(system: sr.System, q: Array) -> list[str]:
             model = (
                 sr.linearize(system, q, u, coordinates=names)
                 if at_rest
-                else sr.first_order_taylor(system, q, u=u, coordinates=names)
+                else sr.linearize_at(system, q, u=u, coordinates=names)
             )
             out.append(f"Independent coordinates: the {label}; x = ({', '.join(model.names)}).\n")
             out += [matrix("Â", model.A), matrix("B̂", model.B)]
@@ -96,7 +96,7 @@ def along_section(system: sr.System, q: Array) -> tuple[Array, Array, float, flo
     """Return times and slowest growth along the sinking motion, and error and size of a predicted deviation."""
     run = sr.simulate(system, q, duration=HORIZON, dt=HORIZON / STEPS)
     models = sr.linearize_along(system, run.q, run.v, t=run.t, coordinates=["boom", "bucket"])
-    first = sr.first_order_taylor(system, q, coordinates=["boom", "bucket"])
+    first = sr.linearize_at(system, q, coordinates=["boom", "bucket"])
     beside = system.project_velocity(q, PUSH * np.eye(system.nv)[system.velocity_names.index("boom")])
     x = first.deviation(q, beside)
     dt = HORIZON / STEPS
@@ -117,7 +117,7 @@ def disc_rows() -> list[str]:
     rows = []
     for part in (0.5, 0.9, 1.1, 2.0):
         spin = part * disc.CRITICAL
-        model = sr.first_order_taylor(system, *disc.straight(spin), coordinates=["heading", "tilt", "spin"])
+        model = sr.linearize_at(system, *disc.straight(spin), coordinates=["heading", "tilt", "spin"])
         kappa = disc.stiffness(spin)
         own = np.linalg.eigvals(disc.block(model))
         book = f"±{number(np.sqrt(-kappa))}" if kappa < 0 else f"± {number(np.sqrt(kappa))}i"
@@ -194,7 +194,7 @@ of closed configurations. A linear model is one of the motion **on that surface*
 
     d/dt δx = affine + Â δx + B̂ δu + E δt,    x = (y, ẏ).
 
-`sr.linearize` is for equilibria, where the affine part vanishes; `sr.first_order_taylor` for any state of a motion;
+`sr.linearize` is for equilibria, where the affine part vanishes; `sr.linearize_at` for any state of a motion;
 `sr.linearize_along` for many at once. Derivatives are exact: those of the equations of motion at given
 accelerations and multipliers, by automatic differentiation, and then one elimination; the second derivatives of the
 loops, by which the force in a closure becomes a stiffness, are in it. The source is Spencer 2004, chapter 4.
@@ -211,7 +211,7 @@ from examples.front_loader import build, pose
 
 system = sr.System(build())
 q = pose(system, boom=-0.2, bucket=0.3)
-model = sr.first_order_taylor(system, q, coordinates=["boom", "bucket"])
+model = sr.linearize_at(system, q, coordinates=["boom", "bucket"])
 print(model.A, model.B, model.names, model.eigenvalues)
 ```
 

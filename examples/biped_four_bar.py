@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import sarrus as sr
 from sarrus import control
 from sarrus.contacts.activity import switch_on
-from sarrus.control import references as trajectories
+from sarrus.control import references
 
 THIGH, SHANK, SOLE = 0.40, 0.42, 0.06  # m; the sole is below the ankle
 CRANK, ROCKER, DROP = 0.05, 0.04, 0.08  # m, as in the leg with a four-bar knee
@@ -125,12 +125,12 @@ def centre_of_mass(system: sr.System, q: NDArray[np.float64]) -> NDArray[np.floa
     return masses @ centres / masses.sum()
 
 
-def path(start: NDArray[np.float64]) -> trajectories.Path:
+def path(start: NDArray[np.float64]) -> references.Path:
     """Return where the centre of mass shall be: down, up again, and over the left foot."""
     low, over = start - [0, 0, SQUAT], np.array([OVER[0], OVER[1], start[2] + OVER[2]])
-    down = trajectories.minimum_jerk(start, low, 0.6, 0.1)
-    up = trajectories.minimum_jerk(0 * start, start - low, 0.6, 0.7)
-    across = trajectories.minimum_jerk(0 * start, over - start, 1.4, 1.3)
+    down = references.minimum_jerk(start, low, 0.6, 0.1)
+    up = references.minimum_jerk(0 * start, start - low, 0.6, 0.7)
+    across = references.minimum_jerk(0 * start, over - start, 1.4, 1.3)
     return lambda t: down(t) + up(t) + across(t)
 
 
@@ -162,7 +162,7 @@ def main() -> None:
     print(run)
     tracking_error = max(
         float(np.abs(centre_of_mass(system, run.q[k]) - aim).max())
-        for k, aim in enumerate(trajectories.sample(path(start), run.t))
+        for k, aim in enumerate(references.sample(path(start), run.t))
     )
     assert tracking_error < 1e-4
     assert run.residual.max() < 1e-13

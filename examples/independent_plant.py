@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import sarrus as sr
 import three_leg_platform
 from sarrus import control
-from sarrus.control import references as trajectories
+from sarrus.control import references
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def five_bar() -> Bench:
     system = sr.System(mechanism)
     q = np.array(system.assemble(mechanism.keyframes["symmetric"].q).q)
     cranks, goal = ["left", "right"], q[[0, 2]] + np.deg2rad([25.0, -20.0])
-    path = trajectories.minimum_jerk(q[[0, 2]] + np.array([0.02, -0.01]), goal, TRAVEL)
+    path = references.minimum_jerk(q[[0, 2]] + np.array([0.02, -0.01]), goal, TRAVEL)
     laws = {
         "ProjectedInverseDynamics": control.ProjectedInverseDynamics(system, cranks, path, **GAINS),
         "TaskHierarchy": control.TaskHierarchy(
@@ -80,7 +80,7 @@ def platform() -> Bench:
     system = sr.System(mechanism)
     q = np.array(three_leg_platform.pose(system, 0.0, 0.0, -0.4))
     pose, goal = ["platform.x", "platform.y", "platform.angle"], np.array([0.05, -0.1, -0.6])
-    path = trajectories.minimum_jerk(q[6:] + np.array([0.005, -0.005, 0.01]), goal, TRAVEL)
+    path = references.minimum_jerk(q[6:] + np.array([0.005, -0.005, 0.01]), goal, TRAVEL)
     tasks = [
         control.Task(control.point("platform", axes="xy"), lambda t: path(t)[:2], **GAINS, name="place"),
         control.Task(control.orientation("platform", "z"), lambda t: path(t)[2], **GAINS, name="orientation"),
@@ -131,7 +131,7 @@ def compare(bench: Bench, law: control.Law) -> dict[str, float]:
     t = SAMPLE_TIME * np.arange(round(DURATION / SAMPLE_TIME) + 1)
     wanted = bench.goal
     if not isinstance(law, control.Regulator):
-        wanted = trajectories.sample(bench.path, t)
+        wanted = references.sample(bench.path, t)
         wanted = wanted + np.outer((1 + 10 * t) * np.exp(-10 * t), bench.start[bench.rows] - wanted[0])
     stiff, gap = in_mujoco(bench, law, stiff=True)
     soft, soft_gap = in_mujoco(bench, law, stiff=False)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import sarrus as sr
 from sarrus import control
 from sarrus.contacts.activity import gaps
-from sarrus.control import references as trajectories
+from sarrus.control import references
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def walking_law(system: sr.System, start: float, speed: float, **options: Any) -
 def standing_law(system: sr.System, q: Array, times: list[float], **options: Any) -> control.LeggedController:
     """Return the law that rises from q until times[1] and moves the centre of mass on loops until times[2]."""
     here = centre_of_mass(system, q)
-    up = trajectories.minimum_jerk(here[2:], [HEIGHT], 0.9 * times[1])
+    up = references.minimum_jerk(here[2:], [HEIGHT], 0.9 * times[1])
     lasts = times[2] - times[1]
     loops = max(1, round(0.8 * lasts))
 

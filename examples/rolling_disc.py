@@ -84,7 +84,7 @@ def main() -> None:
     error, tilts = 0.0, {}
     for part in (0.5, 0.99, 1.01, 2.0):
         spin = part * CRITICAL
-        model = sr.first_order_taylor(system, *straight(spin), coordinates=["heading", "tilt", "spin"])
+        model = sr.linearize_at(system, *straight(spin), coordinates=["heading", "tilt", "spin"])
         assert model.A.shape == (8, 8)
         error = max(error, float(np.abs(np.poly(block(model)) - [1.0, 0.0, stiffness(spin), 0.0]).max()))
     assert error < 1e-10

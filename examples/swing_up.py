@@ -108,7 +108,7 @@ def feedback(system: sr.System, q: Array, v: Array, u: Array) -> Array:
     cost = 100.0 * np.eye(2 * system.nv)
     gains = []
     for k in reversed(range(INTERVALS)):
-        model = sr.first_order_taylor(system, q[k], v[k], u[k])
+        model = sr.linearize_at(system, q[k], v[k], u[k])
         allowed = model.tangent @ np.linalg.pinv(model.tangent)
         n, nu = model.A_full.shape[0], system.nu
         block = np.zeros((n + nu, n + nu))

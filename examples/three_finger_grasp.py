@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus import control
-from sarrus.control import references as trajectories
+from sarrus.control import references
 
 MASS = 0.3  # kg, of the object
 RADIUS = 0.04  # m, from its axis to its faces
@@ -126,8 +126,8 @@ def main() -> None:
 
     # Lift and turn: the plant's forces are those of the law, which only its samples keep from the edge of the cones.
     goal, angles = np.array([0.01, -0.01, HEIGHT + 0.03]), np.array([0.1, 0.05, 0.2])
-    place = trajectories.minimum_jerk((0, 0, HEIGHT), goal, 0.6, 0.1)
-    turn = trajectories.minimum_jerk((0, 0, 0), angles, 0.6, 0.1)
+    place = references.minimum_jerk((0, 0, HEIGHT), goal, 0.6, 0.1)
+    turn = references.minimum_jerk((0, 0, 0), angles, 0.6, 0.1)
     law = control.LeggedController(system, tasks(place, turn), weights=LOSS)
     run = sr.simulate(system, system.neutral(), duration=1.0, dt=1e-3, control=law, sample_time=1e-3)
     print(run)
@@ -135,7 +135,7 @@ def main() -> None:
     forces = np.array([run.multipliers[:, system.closure_rows[finger]] for finger in FINGERS])[:, 1:]
     outside = float((np.hypot(forces[..., 1], forces[..., 2]) - FRICTION * forces[..., 0]).max())
     assert outside < 1e-5
-    position_error = float(np.abs(run.q[:, :3] - trajectories.sample(place, run.t)).max())
+    position_error = float(np.abs(run.q[:, :3] - references.sample(place, run.t)).max())
     assert position_error < 1e-4
     assert run.residual.max() < 1e-13
 

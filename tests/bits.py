@@ -102,7 +102,7 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
     if name == "quadruped":
         yield "legged law", of_motion(standing())
     try:
-        linear = sr.first_order_taylor(system, q, v, u)
+        linear = sr.linearize_at(system, q, v, u)
     except (sr.ArgumentError, sr.SolveError) as error:
         yield "linear", type(error).__name__
     else:

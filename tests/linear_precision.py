@@ -27,7 +27,7 @@ from sarrus.dynamics.system import System
 from sarrus.formats.load import load
 from sarrus.linear.along import linearize_along
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.linearize_at import linearize_at
 from test_linearization import Nonlinear
 
 MODEL = Path(__file__).parent.parent / "models" / "five_bar.xml"
@@ -135,7 +135,7 @@ def errors(state: State, every: int = 1) -> Errors:
     With ``every`` = k each k-th column alone is compared with many digits.
     """
     system, q, v, u, t = state
-    model = first_order_taylor(system, q, v, u, t=t)
+    model = linearize_at(system, q, v, u, t=t)
     names = (
         model.coordinates if system.nc == system.nh else PARTITION
     )  # by name: equal pivots leave it to rounding

@@ -134,7 +134,7 @@ def test_the_linear_model_has_activations_as_states(loaded: tuple[mujoco.MjModel
     rng = np.random.default_rng(4)
     q = system.normalized(system.neutral() + 0.1 * rng.normal(size=system.nq))
     v, u = 0.3 * rng.normal(size=system.nv), np.array([0.5, 0.1, 0.2, 0.03])
-    model = sr.first_order_taylor(system, q, v, u, outputs=["j", "lag.activation"])
+    model = sr.linearize_at(system, q, v, u, outputs=["j", "lag.activation"])
     nv, na = system.nv, 3
     assert model.names[-na:] == system.coordinate_names[-na:]
     assert model.A.shape == (2 * nv + na,) * 2
@@ -180,12 +180,12 @@ def test_what_knows_no_activations_says_so(loaded: tuple[mujoco.MjModel, sr.Syst
         lambda: sr.simulate(system, q, duration=0.1, method="rodas5p", progress=False),
         lambda: sr.simulate(system, q, duration=0.1, coordinates="partition", progress=False),
         lambda: sr.linearize_along(system, q[None], v[None]),
-        lambda: sr.step_derivatives(system, q, v, dt=1e-3),
+        lambda: sr.sensitivity.step_derivatives(system, q, v, dt=1e-3),
         lambda: sr.parametrize(system, q),
         lambda: sr.equilibrium(system, q, hold=True),
         lambda: sr.control.ProjectedInverseDynamics(system, ["j", "k"], [0.0, 0.0]),
-        lambda: sr.sensitivity.motion(system, q, v, duration=0.1, dt=1e-2),
-        lambda: sr.sensitivity.equilibrium(system, q),
+        lambda: sr.sensitivity.motion_derivatives(system, q, v, duration=0.1, dt=1e-2),
+        lambda: sr.sensitivity.equilibrium_derivatives(system, q),
     ]
     for call in calls:
         with pytest.raises(

@@ -219,7 +219,7 @@ def test_a_linear_model_says_what_is_saturated(tmp_path: Path) -> None:
     _, system, u = both("panda", tmp_path)
     q, rng = system.neutral(), np.random.default_rng(5)
     v, u = rng.normal(0, 0.02, system.nv), 0.02 * u
-    model = sr.first_order_taylor(system, q, v, u)
+    model = sr.linearize_at(system, q, v, u)
     step, n = 1e-5, system.nu
     columns = [
         (
@@ -233,7 +233,7 @@ def test_a_linear_model_says_what_is_saturated(tmp_path: Path) -> None:
     silent = [name for name, column in zip(system.actuator_names, columns) if not np.any(column)]
     assert model.saturated == tuple(silent)
     assert 0 < len(silent) < n
-    assert sr.first_order_taylor(system, q, np.zeros(n), np.zeros(n)).saturated == ()
+    assert sr.linearize_at(system, q, np.zeros(n), np.zeros(n)).saturated == ()
 
 
 def test_inverse_dynamics_names_what_would_be_saturated(tmp_path: Path) -> None:

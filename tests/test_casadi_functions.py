@@ -14,7 +14,7 @@ from mechanisms import close_loops, random_coordinates, random_tree
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.linearize_at import linearize_at
 from sarrus.mechanism.mechanism import Mechanism
 
 State = tuple[System, Array, Array, Array]
@@ -135,7 +135,7 @@ def test_solves_are_the_compiled_ones(name: str) -> None:
         close(answer["rate"], system.coordinate_rate(q, v))
         if len(solved.determined) == solved.rank:
             close(answer["multipliers"], solved.multipliers)
-    model = first_order_taylor(system, q, v, u)
+    model = linearize_at(system, q, v, u)
     reduced = system.to_casadi("reduced_dynamics", rows="independent", coordinates=model.velocities, q=q)
     own = list(model.velocity_indices)
     answer = reduced(q=q, ydot=v[own], **given)
@@ -200,9 +200,9 @@ def test_massless_bodies_have_a_reduced_function() -> None:
 
 @pytest.mark.parametrize("name", ["five_bar", "front_loader", "bricard", "three_leg_platform"])
 def test_derivatives_are_those_of_the_linear_model(name: str) -> None:
-    """∂a along the tangents of the linear model, by CasADi, is what `first_order_taylor` says."""
+    """∂a along the tangents of the linear model, by CasADi, is what `linearize_at` says."""
     system, q, v, u = shipped(name)
-    model = first_order_taylor(system, q, v, u)
+    model = linearize_at(system, q, v, u)
     forward = system.to_casadi("forward_dynamics", rows="independent", q=q)
     symbols = [ca.MX.sym(label, *forward.sparsity_in(label).shape) for label in forward.name_in()]
     a = forward(*symbols)[0]

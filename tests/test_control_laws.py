@@ -16,7 +16,7 @@ from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.control import references as trajectories
+from sarrus.control import references
 
 State = tuple[sr.System, Array, Array]
 
@@ -72,7 +72,7 @@ def test_projected_inverse_dynamics_is_the_projected_force() -> None:
     law = control.ProjectedInverseDynamics(system, names, swing, stiffness=64.0, damping=16.0)
     t = 0.4
     theta, rate = q[[0, 2]], v[[0, 2]]
-    wanted, slope, curve = (trajectories.sample(swing, [t], k)[0] for k in range(3))
+    wanted, slope, curve = (references.sample(swing, [t], k)[0] for k in range(3))
     target = curve + 16.0 * (slope - rate) + 64.0 * (wanted - theta)
     expected = projected_force(system, q, v, names, target)
     assert_allclose(

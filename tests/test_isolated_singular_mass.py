@@ -54,7 +54,7 @@ CALLS: dict[str, Callable[[sr.System, np.ndarray, np.ndarray], object]] = {
     "mobility": lambda s, q, v: sr.mobility(s, q),
     "equilibrium": lambda s, q, v: sr.equilibrium(s, q),
     "linearize": lambda s, q, v: sr.linearize(s, q),
-    "first_order_taylor": lambda s, q, v: sr.first_order_taylor(s, q, v),
+    "linearize_at": lambda s, q, v: sr.linearize_at(s, q, v),
     "simulate": lambda s, q, v: sr.simulate(s, q, v, duration=0.01),
     "fixed steps": lambda s, q, v: sr.simulate(s, q, v, duration=0.01, dt=1e-3),
     "implicit": lambda s, q, v: sr.simulate(s, q, v, duration=0.01, method="rodas5p"),

@@ -1,4 +1,4 @@
-"""Inverse kinematics, modes of assembly and sweeps, against closed forms."""
+"""Inverse kinematics, modes of assembly and curves of configurations, against closed forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree
-from sarrus.analysis.curve import sweep
+from sarrus.analysis.curve import follow_curve
 from sarrus.analysis.inverse_kinematics import inverse_kinematics
 from sarrus.analysis.modes import assembly_modes
 from sarrus.analysis.targets import inverse_left_jacobian, rotation_vector, target
@@ -272,7 +272,7 @@ def test_families_are_shown_once(example):
     assert len(found) == 2  # a Grashof four-bar of 1.68, 1.5, 1.5 and 1 m, in two parts
 
 
-# --- sweeps ---------------------------------------------------------------------------------------
+# --- curves ---------------------------------------------------------------------------------------
 
 
 def test_crank_goes_round_and_the_rocker_turns():
@@ -280,14 +280,14 @@ def test_crank_goes_round_and_the_rocker_turns():
     system = grashof()
     upper, lower = (np.pi - np.arccos((0.35**2 + 0.3**2 - d**2) / (2 * 0.35 * 0.3)) for d in (0.3, 0.5))
     crank, rocker = assembly_modes(system, "driver", 0.5), assembly_modes(system, "follower", 1.8)
-    curves = crank.sweep()
+    curves = crank.follow_curve()
     assert len(curves) == 2
     for curve in curves:
         assert curve.closed
         assert curve.turning_points == ()
         assert curve.values[-1] - curve.values[0] == pytest.approx(2 * np.pi, abs=1e-12)
         assert max(np.abs(system.constraint_residual(q)).max() for q in curve.q) < 1e-12
-    (curve,) = rocker.sweep()  # both modes lie on one curve
+    (curve,) = rocker.follow_curve()  # both modes lie on one curve
     assert curve.closed
     turns = {point.limit: point for point in curve.turning_points}
     assert turns["upper"].value == pytest.approx(upper, abs=1e-13)
@@ -296,17 +296,17 @@ def test_crank_goes_round_and_the_rocker_turns():
     assert np.allclose(cranks, [0.6315000429113827, 4.089562394972687], rtol=0, atol=1e-7)
 
 
-def test_a_sweep_ends_at_the_ends_of_its_range():
-    curve = sweep(grashof(), assembly_modes(grashof(), "driver", 0.5).q[0], "driver", 0.2, 1.3)
+def test_a_curve_ends_at_the_ends_of_its_range():
+    curve = follow_curve(grashof(), assembly_modes(grashof(), "driver", 0.5).q[0], "driver", 0.2, 1.3)
     assert not curve.closed
     assert sorted(curve.values[[0, -1]]) == pytest.approx([0.2, 1.3], abs=1e-13)
     assert np.all(np.diff(curve.values) > 0) or np.all(np.diff(curve.values) < 0)
-    rocker = sweep(grashof(), assembly_modes(grashof(), "follower", 1.8).q[0], "follower", 1.6, 3.0)
+    rocker = follow_curve(grashof(), assembly_modes(grashof(), "follower", 1.8).q[0], "follower", 1.6, 3.0)
     assert [point.limit for point in rocker.turning_points] == ["upper"]
     assert np.allclose(rocker.values[[0, -1]], 1.6, rtol=0, atol=1e-13)
 
 
-def test_joint_limits_are_the_range_of_a_sweep():
+def test_joint_limits_are_the_range_of_a_curve():
     mechanism = slider_crank()
     joint = mechanism.bodies["slider"].joints[0]
     assert joint.limits == (None,)
@@ -318,39 +318,39 @@ def test_joint_limits_are_the_range_of_a_sweep():
         )
     limited.add_closure("slide", "point_on_plane", "world", "rod", axis=(0, 1, 0), pose2=(0.5, 0, 0))
     system = sr.System(limited)
-    curve = sweep(system, system.assemble([0.1, -0.2], locked=["crank"]).q, "crank")
+    curve = follow_curve(system, system.assemble([0.1, -0.2], locked=["crank"]).q, "crank")
     assert sorted(curve.values[[0, -1]]) == pytest.approx([-1.0, 1.0], abs=1e-13)
 
 
-def test_a_sweep_needs_one_motion(example):
+def test_a_curve_needs_one_motion(example):
     module = example("five_bar")
     system = sr.System(module.build())
     with pytest.raises(
-        ArgumentError, match="a sweep of 'left' needs one motion, but 2 are left; lock others"
+        ArgumentError, match="a curve along 'left' needs one motion, but 2 are left; lock others"
     ):
-        sweep(system, module.SYMMETRIC, "left")
-    curve = sweep(system, module.SYMMETRIC, "left", 1.9, 2.3, locked=["right"])
+        follow_curve(system, module.SYMMETRIC, "left")
+    curve = follow_curve(system, module.SYMMETRIC, "left", 1.9, 2.3, locked=["right"])
     assert np.abs(curve.q[:, 2] - module.SYMMETRIC[2]).max() < 1e-12
     with pytest.raises(ArgumentError, match="0 are left; unlock"):
-        sweep(system, module.SYMMETRIC, "left", locked=["left", "right"])
+        follow_curve(system, module.SYMMETRIC, "left", locked=["left", "right"])
     with pytest.raises(ArgumentError, match="unknown scalar coordinate 'lft'"):
-        sweep(system, module.SYMMETRIC, "lft")
+        follow_curve(system, module.SYMMETRIC, "lft")
 
 
-def test_a_sweep_goes_straight_on_through_singular_configurations(example):
+def test_a_curve_goes_straight_on_through_singular_configurations(example):
     """The parallel chain passes flat twice in a turn and stays parallel."""
     module = example("four_bar_chain")
     system = sr.System(module.build(2))
     _, v = module.start(system)
-    curve = sweep(system, system.assemble(0.3 * v).q, "crank0")
+    curve = follow_curve(system, system.assemble(0.3 * v).q, "crank0")
     assert curve.closed
     assert np.abs(curve.q - np.outer(curve.values, v)).max() < 1e-9
 
 
-def test_idle_motions_do_not_keep_a_sweep_open():
+def test_idle_motions_do_not_keep_a_curve_open():
     """A rod between two ball joints comes back turned about its own axis."""
     system = sr.System(spatial_four_bar())
-    curve = sweep(system, system.assemble(system.neutral()).q, "crank")
+    curve = follow_curve(system, system.assemble(system.neutral()).q, "crank")
     assert curve.closed
     assert curve.turning_points == ()
     assert curve.values[-1] - curve.values[0] == pytest.approx(2 * np.pi, abs=0.05)

@@ -13,7 +13,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.system import System
 from sarrus.linear.along import linearize_along
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.linearize_at import linearize_at
 from sarrus.simulation.simulate import simulate
 from test_linearization import LOOPS, Nonlinear, looped, own, pendulum, shipped
 
@@ -35,7 +35,7 @@ def test_one_state_is_first_order_taylor(name: str) -> None:
         looped(name) if name in LOOPS else own(name) if name in ("driven", "friction") else shipped(name)
     )
     models = linearize_along(system, [q, q], [v, v], [u, u], t=[t, t])
-    single = first_order_taylor(system, q, v, u, t=t)
+    single = linearize_at(system, q, v, u, t=t)
     assert len(models) == 2
     assert models.names == single.names
     assert_same(models, 0, single)
@@ -49,7 +49,7 @@ def test_along_a_simulated_motion() -> None:
     controls = np.tile(u, (len(motion.t), 1))
     models = linearize_along(system, motion.q, motion.v, controls, t=motion.t, coordinates=names)
     for k in (0, 7, 20):
-        assert_same(models, k, first_order_taylor(system, motion.q[k], motion.v[k], u, coordinates=names))
+        assert_same(models, k, linearize_at(system, motion.q[k], motion.v[k], u, coordinates=names))
 
 
 def test_quaternions_keep_the_coordinates_of_the_first_state() -> None:
@@ -58,14 +58,14 @@ def test_quaternions_keep_the_coordinates_of_the_first_state() -> None:
     system, q, v, u, t = state
     motion = simulate(system, q, v, duration=0.1, dt=5e-3)
     models = linearize_along(system, motion.q[[0, -1]], motion.v[[0, -1]])
-    reference = Nonlinear(state, first_order_taylor(system, q, v), "partition")
+    reference = Nonlinear(state, linearize_at(system, q, v), "partition")
     reference.q = motion.q[-1]
     reference.x = np.concatenate(reference.chart.to_independent(motion.q[-1], motion.v[-1]))
     exact = np.column_stack([models.A[1], models.E[1]])
     scale = np.abs(exact).max()
     assert_allclose(reference.extrapolated() / scale, exact / scale, atol=1e-9)
     assert_allclose(reference(reference.x, u, t), models.affine[1], atol=1e-10 * scale)
-    assert np.abs(models.A[1] - first_order_taylor(system, motion.q[-1], motion.v[-1]).A).max() > 1e-3
+    assert np.abs(models.A[1] - linearize_at(system, motion.q[-1], motion.v[-1]).A).max() > 1e-3
 
 
 def circle(angles: list[float]) -> tuple[Array, Array]:

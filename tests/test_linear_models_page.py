@@ -54,7 +54,7 @@ def test_what_the_page_claims(page: ModuleType) -> None:
     choices = list(page.CHOICES.values())
     held, falling = (
         [np.sort_complex(method(system, q, u=u, coordinates=names).eigenvalues ** 2) for names in choices]
-        for method, u in ((sr.linearize, page.held_by(system, q)), (sr.first_order_taylor, None))
+        for method, u in ((sr.linearize, page.held_by(system, q)), (sr.linearize_at, None))
     )
     np.testing.assert_allclose(held[0], held[1], rtol=1e-10)
     assert np.abs(falling[0] - falling[1]).max() > 0.1

@@ -15,7 +15,7 @@ from linear_precision import SHIPPED, State, draws, errors
 from sarrus.analysis.equilibrium import equilibrium
 from sarrus.base.errors import ArgumentError
 from sarrus.linear.linearize import linearize
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.linearize_at import linearize_at
 from test_linearization import pendulum, sorted_eigenvalues
 
 LARGE = ("quadruped", "stewart")  # every fifth column of these
@@ -39,7 +39,7 @@ def test_models_have_ten_digits(name: str) -> None:
 
 def test_reference_has_thirty_digits_of_a_pendulum() -> None:
     """ẍ = x (g y − η² l² / y²) / l² on the circle, with η = ẋ and y = −√(l² − x²)."""
-    model = first_order_taylor(pendulum(), [1.2, -1.6], [0.8, 0.6])
+    model = linearize_at(pendulum(), [1.2, -1.6], [0.8, 0.6])
     assert model.coordinates == ("x",)
     with localcontext(prec=DIGITS):
         length, g = Decimal(2), np.divide(*exact([0.7 * 9.81, 0.7]))  # weight and mass are doubles

@@ -18,7 +18,7 @@ from sarrus.coordinates.parametrization import parametrize
 from sarrus.dynamics.system import System
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.linearize_at import linearize_at
 from sarrus.mechanism.mechanism import Mechanism
 
 
@@ -43,7 +43,7 @@ def test_outputs_are_rows_of_the_whole_mechanism() -> None:
     system, q = loader()
     v = system.project_velocity(q, np.random.default_rng(0).standard_normal(system.nv))
     names = ["lift", "tilt.rate", "link", "boom", "bucket.rate"]
-    model = first_order_taylor(system, q, v, coordinates=["boom", "bucket"], outputs=names)
+    model = linearize_at(system, q, v, coordinates=["boom", "bucket"], outputs=names)
     assert model.names == ("boom", "bucket", "boom.rate", "bucket.rate")
     assert model.units == ("rad", "rad", "rad/s", "rad/s")
     assert model.input_names == ("lift", "tilt")
@@ -67,11 +67,11 @@ def test_outputs_are_rows_of_the_whole_mechanism() -> None:
 
 def test_default_outputs_are_the_state() -> None:
     system, q = loader()
-    model = first_order_taylor(system, q)
+    model = linearize_at(system, q)
     assert_allclose(model.C, np.eye(4))
     assert model.output_names == model.names
     assert model.output_units == model.units
-    mixed = first_order_taylor(system, q, coordinates="tangent-space")
+    mixed = linearize_at(system, q, coordinates="tangent-space")
     assert mixed.names == ("y0", "y1", "y0.rate", "y1.rate")
     assert mixed.units == ("",) * 4
 
@@ -80,7 +80,7 @@ def test_outputs_of_free_bodies() -> None:
     module = load_example("quadruped")
     system = System(module.build())
     q = system.assemble(module.standing(system)).q
-    model = first_order_taylor(
+    model = linearize_at(
         system, q, outputs=["trunk.qx", "trunk.x", "trunk.wx", "trunk.vx.rate", "trunk.wx.rate"]
     )
     assert model.output_units == ("1", "m", "rad/s", "m/s", "rad/s")
@@ -92,9 +92,9 @@ def test_outputs_of_free_bodies() -> None:
 def test_wrong_outputs_are_named() -> None:
     system, q = loader()
     with pytest.raises(ArgumentError, match=r"unknown output 'bom'. Did you mean 'boom'\?"):
-        first_order_taylor(system, q, outputs=["bom"])
+        linearize_at(system, q, outputs=["bom"])
     with pytest.raises(ArgumentError, match=r"outputs must be a sequence of names, such as \['boom'\]"):
-        first_order_taylor(system, q, outputs="boom")
+        linearize_at(system, q, outputs="boom")
 
 
 def test_frequency_and_damping() -> None:
@@ -107,13 +107,13 @@ def test_frequency_and_damping() -> None:
     assert_allclose(model.mode_shapes, [[1.0, 1.0]])
     assert model.stable
     assert model.dof == 1
-    free = first_order_taylor(loader()[0], loader()[1])
+    free = linearize_at(loader()[0], loader()[1])
     assert np.isfinite(free.damping_ratios).all()
 
 
 def test_mode_shapes_move_the_whole_mechanism_within_its_constraints() -> None:
     system, q = loader()
-    model = first_order_taylor(system, q)
+    model = linearize_at(system, q)
     shapes = model.mode_shapes
     assert shapes.shape == (8, 4)
     assert_allclose(system.constraint_jacobian(q) @ shapes, 0.0, atol=1e-12)
@@ -125,7 +125,7 @@ def test_mode_shapes_move_the_whole_mechanism_within_its_constraints() -> None:
 def test_discrete_step_is_the_motion_with_held_inputs() -> None:
     system, q = loader()
     v = system.project_velocity(q, np.random.default_rng(0).standard_normal(system.nv))
-    model = first_order_taylor(system, q, v, [2e4, -1e4])
+    model = linearize_at(system, q, v, [2e4, -1e4])
     step = model.discretize(0.05)
     x, u = np.array([0.1, -0.2, 0.3, 0.05]), np.array([300.0, -200.0])
     motion = solve_ivp(
@@ -164,7 +164,7 @@ def test_deviation_is_the_state_of_the_model() -> None:
     q = system.assemble(module.standing(system)).q
     rng = np.random.default_rng(2)
     v = 0.5 * system.project_velocity(q, rng.standard_normal(system.nv))
-    model = first_order_taylor(system, q, v)
+    model = linearize_at(system, q, v)
     chart = parametrize(system, q, v)
     y, rates = chart.to_independent(q, v)
     dy, dv = 0.02 * rng.standard_normal(6), 0.02 * rng.standard_normal(6)
@@ -177,7 +177,7 @@ def test_deviation_is_the_state_of_the_model() -> None:
 
 def test_python_control() -> None:
     system, q = loader()
-    model = first_order_taylor(system, q, outputs=["lift", "tilt"])
+    model = linearize_at(system, q, outputs=["lift", "tilt"])
     same = model.to_control()
     assert isinstance(same, control.StateSpace)
     for name in ("A", "B", "C", "D"):

@@ -101,7 +101,7 @@ def test_recursion_takes_fewer_instructions(name: str) -> None:
     """Together with the elimination, and at most four times those of forward dynamics."""
     system, q, v, u, t = shipped(name)
     forward = system.compiled.function("direct").n_instructions
-    model = sr.first_order_taylor(system, q, v, u)
+    model = sr.linearize_at(system, q, v, u)
     chosen = StraightLine(system, model).native
     assert chosen is not None
     assert chosen.n_instructions <= 4 * forward
@@ -128,7 +128,7 @@ def both(state: State, coordinates: str | list[str], count: int = 5) -> tuple[Ar
         np.ascontiguousarray(x)
         for x in (motion.q[pick], motion.v[pick], np.tile(u, (count, 1)), motion.t[pick])
     ]
-    first = sr.first_order_taylor(system, q, v, u, t=t, coordinates=coordinates)
+    first = sr.linearize_at(system, q, v, u, t=t, coordinates=coordinates)
     found, clear = StraightLine(system, first)(*states)
     return found, general_models(system, first, states, np.arange(count)), clear
 
@@ -146,7 +146,7 @@ def test_straight_line_code_agrees_with_the_general_route(name: str, coordinates
 def test_named_coordinates_come_in_their_order(names: list[str]) -> None:
     system, q, v, u, _ = state = shipped("five_bar")
     names = [system.velocity_names[int(name[1]) - 1] for name in names]
-    assert sr.first_order_taylor(system, q, v, u, coordinates=names).coordinates == tuple(names)
+    assert sr.linearize_at(system, q, v, u, coordinates=names).coordinates == tuple(names)
     found, expected, _ = both(state, names)
     assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
@@ -157,7 +157,7 @@ def test_named_coordinates_come_in_their_order(names: list[str]) -> None:
 @pytest.mark.parametrize("kind", ["redundant", "bricard free"])
 def test_redundant_rows_are_left_to_the_general_route(kind: str) -> None:
     system, q, v, u, _ = looped(kind) if kind == "redundant" else shipped(kind)
-    model = sr.first_order_taylor(system, q, v, u)
+    model = sr.linearize_at(system, q, v, u)
     assert StraightLine(system, model).native is None
     models = sr.linearize_along(system, [q], [v], [u])
     assert_allclose(models.A[0], model.A, atol=1e-11 * np.abs(model.A).max())
@@ -167,7 +167,7 @@ def assert_every_model_is_right(
     system: System, models: LinearModels, q: Array, v: Array, tolerance: float
 ) -> None:
     for k in range(len(models)):
-        single = sr.first_order_taylor(system, q[k], v[k], coordinates=models.names[: len(models.names) // 2])
+        single = sr.linearize_at(system, q[k], v[k], coordinates=models.names[: len(models.names) // 2])
         assert_allclose(models.A[k], single.A, atol=tolerance * np.abs(single.A).max())
 
 
@@ -176,7 +176,7 @@ def test_states_near_the_end_of_a_chart_are_left_to_the_general_route() -> None:
     system, angles = pendulum(), np.pi / 2 - np.array([1.2, 0.3, 0.03, 1e-3])
     q = 2.0 * np.column_stack([np.sin(angles), -np.cos(angles)])
     v = 0.3 * np.column_stack([np.cos(angles), np.sin(angles)])
-    model = sr.first_order_taylor(system, q[0], v[0], coordinates=["x"])
+    model = sr.linearize_at(system, q[0], v[0], coordinates=["x"])
     _, clear = StraightLine(system, model)(q, v, np.empty((4, 0)), np.zeros(4))
     assert clear.tolist() == [True, True, False, False]
     models = sr.linearize_along(system, q, v, coordinates=["x"])
@@ -190,7 +190,7 @@ def test_states_near_a_singular_configuration_are_left_to_the_general_route() ->
     offsets = np.array([0.5, 1e-2, 1e-4, 1e-6])
     q = np.array([module.closed(0.4, 0.4 + offset) for offset in offsets])
     v = np.array([system.project_velocity(one, np.ones(4)) for one in q])
-    model = sr.first_order_taylor(system, q[0], v[0])
+    model = sr.linearize_at(system, q[0], v[0])
     _, clear = StraightLine(system, model)(q, v, np.zeros((4, system.nu)), np.zeros(4))
     assert clear[0]
     assert not clear[-1]
@@ -210,10 +210,10 @@ def test_a_closure_that_is_off_has_no_straight_line_code() -> None:
     mechanism.add_coupling("clutch", {"q0": 1.0, "q1": -1.0}, active=True)
     system = System(mechanism)
     _, q, v, u, _ = moving(system, system.assemble([0.3, 0.3]).q)
-    held = sr.first_order_taylor(system, q, v, u)
+    held = sr.linearize_at(system, q, v, u)
     assert StraightLine(system, held).native is not None
     system.parameters["active.clutch"] = 0.0
-    free = sr.first_order_taylor(system, q, v, u)
+    free = sr.linearize_at(system, q, v, u)
     assert (held.A.shape, free.A.shape) == ((2, 2), (4, 4))
     assert StraightLine(system, free).native is None
     assert_allclose(sr.linearize_along(system, [q], [v]).A[0], free.A, atol=1e-11 * np.abs(free.A).max())
@@ -243,7 +243,7 @@ def test_far_from_the_origin_no_digits_are_lost() -> None:
         q = np.array([*(-turn.apply((0, 0.1, 0.6))), *turn.quaternion, 0.4])
         q[0] += distance
         v = system.project_velocity(q, np.arange(7.0))
-        model = sr.first_order_taylor(system, q, v, coordinates="tangent-space")
+        model = sr.linearize_at(system, q, v, coordinates="tangent-space")
         out, clear = StraightLine(system, model)(q[None], v[None], np.zeros((1, 0)), np.zeros(1))
         assert clear.all()
         assert_allclose(out[0, :, :8], model.A, atol=1e-11 * np.abs(model.A).max())

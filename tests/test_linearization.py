@@ -21,8 +21,8 @@ from sarrus.dynamics.system import System
 from sarrus.linear.derivatives import derivatives, inverse_dynamics_force
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
+from sarrus.linear.linearize_at import linearize_at
 from sarrus.linear.reduction import Chart, reduce
-from sarrus.linear.taylor import first_order_taylor
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.simulate import simulate
 
@@ -141,7 +141,7 @@ class Nonlinear:
 
 def assert_exact(state: State, coordinates: str) -> None:
     system, q, v, u, t = state
-    model = first_order_taylor(system, q, v, u, t=t, coordinates=coordinates)
+    model = linearize_at(system, q, v, u, t=t, coordinates=coordinates)
     reference = Nonlinear(state, model, coordinates)
     exact = np.column_stack([model.A, model.B, model.E])
     scale = np.abs(exact).max()
@@ -189,7 +189,7 @@ def test_any_multipliers_of_the_constraint_force_give_the_same_model(kind: str) 
     left, _, _ = np.linalg.svd(jacobian)
     spare = left[:, solved.rank :] @ np.random.default_rng(1).standard_normal(system.nc - solved.rank)
     assert np.linalg.norm(spare) > 0.1
-    model = first_order_taylor(system, q, v, u)
+    model = linearize_at(system, q, v, u)
     rows = np.eye(system.nv)[list(model.coordinate_indices)]
     chart = Chart(rows, model.coordinate_rows, None, solved.rank, solved.rank, system.nh)
     x = system.pack(q, v, u, t)
@@ -207,12 +207,12 @@ def test_models_that_mean_the_same_agree() -> None:
     for free in (False, True):
         system = System(module.build(free))
         v = system.project_velocity(system.neutral(), np.eye(system.nv)[0])
-        rest = first_order_taylor(system, system.neutral())
+        rest = linearize_at(system, system.neutral())
         assert rest.A.shape == (2, 2)
-        assert first_order_taylor(system, system.neutral(), v).A.shape == (2, 2)
+        assert linearize_at(system, system.neutral(), v).A.shape == (2, 2)
         models.append(rest)
-    hinge = first_order_taylor(models[0].system, models[0].q, coordinates=["hinge1"])
-    free = first_order_taylor(models[1].system, models[1].q, coordinates=["rod1_free.wy"])
+    hinge = linearize_at(models[0].system, models[0].q, coordinates=["hinge1"])
+    free = linearize_at(models[1].system, models[1].q, coordinates=["rod1_free.wy"])
     assert_allclose(free.A, hinge.A, atol=1e-11 * np.abs(hinge.A).max())
     assert_allclose(free.affine, hinge.affine, atol=1e-11 * np.abs(hinge.affine).max())
 
@@ -284,7 +284,7 @@ def test_rolling_disc_falls_below_a_critical_speed() -> None:
         q, v = disc.straight(spin)
         assert_allclose(system.project_velocity(q, v), v, atol=1e-14)
         for coordinates in ("partition", ["heading", "tilt", "spin"]):
-            model = first_order_taylor(system, q, v, coordinates=coordinates)
+            model = linearize_at(system, q, v, coordinates=coordinates)
             assert model.A.shape == (8, 8)
             squared = disc.stiffness(spin)
             assert np.abs(model.eigenvalues**2 + squared).min() < 1e-9 * abs(squared)
@@ -392,7 +392,7 @@ def test_flattened_parallelogram_is_refused() -> None:
         assert error.value.element == "corner"
         for branch in ("q3 = q1 − q2, q4 = −q1 + q2", anti):
             assert f"surface, 2 of freedom, rank 2: {branch}" in str(error.value)
-    near = first_order_taylor(system, module.closed(0.4, 0.41))
+    near = linearize_at(system, module.closed(0.4, 0.41))
     assert near.A.shape == (4, 4)
 
 
@@ -420,11 +420,11 @@ def test_what_is_no_equilibrium_or_not_closed_is_refused() -> None:
         ArgumentError, match=r"'y' accelerates by -9.81.*force of 6.87 is left.*sr.equilibrium"
     ):
         linearize(system, [2.0, 0.0])
-    assert_allclose(first_order_taylor(system, [2.0, 0.0]).affine, [0.0, -9.81])
+    assert_allclose(linearize_at(system, [2.0, 0.0]).affine, [0.0, -9.81])
     with pytest.raises(ArgumentError, match=r"open by 0.41 \(row 'phi1'\)"):
         linearize(system, [0.0, -2.1])
     with pytest.raises(ArgumentError, match=r"v violates the constraints by 4 \(row 'phi1'\)"):
-        first_order_taylor(system, [0.0, -2.0], [0.0, 1.0])
+        linearize_at(system, [0.0, -2.0], [0.0, 1.0])
     with pytest.raises(ArgumentError, match="y do not determine the other coordinates"):
         linearize(system, [0.0, -2.0], coordinates=["y"])
     with pytest.raises(ArgumentError, match="must name 1 different independent coordinates"):
@@ -444,7 +444,7 @@ def test_constraints_that_contradict_each_other_are_refused() -> None:
         name="torn",
     )
     with pytest.raises(SolveError, match="torn: the constraint equations contradict each other"):
-        first_order_taylor(system, [0.0, 0.0])
+        linearize_at(system, [0.0, 0.0])
 
 
 def test_nothing_in_a_model_can_be_written_to() -> None:
@@ -461,9 +461,7 @@ def test_a_velocity_in_the_place_of_u() -> None:
     system = System(example.build())
     q, v = example.SYMMETRIC, np.zeros(system.nv)
     for arguments in ((v,), (v, np.zeros(system.nu)), (None, v)):
-        with pytest.raises(
-            ArgumentError, match=r"linearize takes \(system, q, u\), at rest.*first_order_taylor"
-        ):
+        with pytest.raises(ArgumentError, match=r"linearize takes \(system, q, u\), at rest.*linearize_at"):
             linearize(system, q, *arguments)
     with pytest.raises(ArgumentError, match=r"u must have \d entries"):
         linearize(system, q, np.zeros(7))

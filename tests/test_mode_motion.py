@@ -93,11 +93,11 @@ def test_what_cannot_be_shown() -> None:
         holonomic=lambda q, t: ca.sumsqr(q) - 1,
         name="ring",
     )
-    ring = sr.first_order_taylor(bead, [1.0, 0.0])
+    ring = sr.linearize_at(bead, [1.0, 0.0])
     with pytest.raises(ArgumentError, match="only a system made from a Mechanism has bodies to draw"):
         ring.animate_mode(0, "mode.gif")
     system = sr.System(load_example("bricard").build())
-    loop = sr.first_order_taylor(system, system.assemble(system.neutral()).q)
+    loop = sr.linearize_at(system, system.assemble(system.neutral()).q)
     loop.mode_motion(0, amplitude=0.3)
     with pytest.raises(SolveError, match=r"at an amplitude of 1.5 mode 0 is no motion near the linear one"):
         loop.mode_motion(0, amplitude=1.5)

@@ -38,11 +38,11 @@ CALLS: dict[str, Callable[[sr.System, Any], Any]] = {
     "q of mobility": lambda s, x: sr.mobility(s, x),
     "a of inverse_dynamics": lambda s, x: s.inverse_dynamics(START, STILL, x),
     "q of linearize": lambda s, x: sr.linearize(s, x),
-    "the grid of sweep": lambda s, x: sr.sweep(s, {"q.left": x}, duration=0.01),
+    "the grid of study": lambda s, x: sr.study(s, {"q.left": x}, duration=0.01),
     "h of a formulation": lambda s, x: sr.formulations.kkt(
         np.eye(4), x, np.ones((1, 4)), np.zeros(1), np.zeros(4)
     ),
-    "a reference": lambda s, x: sr.trajectories.hold(x),
+    "a reference": lambda s, x: sr.references.hold(x),
 }
 NO_NUMBERS: dict[str, Any] = {
     "imaginary parts": START + 1j,

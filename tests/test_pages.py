@@ -113,7 +113,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
     pages = "".join(p.read_text(encoding="utf-8") for p in sorted(ROOT.glob("docs/reference/*.rst")))
     listed = set(re.findall(r"::? (sarrus\.[\w.]+)$", pages, re.MULTILINE))
-    modules = (sr, sr.control, sr.coordinates, sr.formulations, sr.gym, sr.optimize, sr.sweeps)
+    modules = (sr, sr.control, sr.coordinates, sr.formulations, sr.gym, sr.optimize, sr.studies)
     public = {f"{module.__name__}.{name}" for module in modules for name in module.__all__}
     public |= {f"sarrus.sensitivity.{name}" for name in sr.sensitivity.__all__ if name != "step_derivatives"}
     public |= {
@@ -127,7 +127,7 @@ def test_every_public_name_is_in_the_reference() -> None:
         "gym",
         "optimize",
         "sensitivity",
-        "sweeps",
-        "trajectories",
+        "studies",
+        "references",
     }
     assert public - listed == {f"sarrus.{name}" for name in modules_of_their_own}

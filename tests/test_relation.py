@@ -18,7 +18,7 @@ from sarrus.coordinates.parametrization import parametrize
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.system import System
 from sarrus.linear.linearize import linearize
-from sarrus.linear.taylor import first_order_taylor
+from sarrus.linear.linearize_at import linearize_at
 from sarrus.simulation.simulate import simulate
 
 POLAR = Relation(
@@ -260,7 +260,7 @@ def test_linear_models_take_a_relation(seed: int) -> None:
     x = np.array([r, angle, rate, turn])
     c, s = np.cos(angle), np.sin(angle)
     q, v = r * np.array([c, s]), np.array([rate * c - r * turn * s, rate * s + r * turn * c])
-    model = first_order_taylor(particle(), q, v, u, coordinates=Relation(POLAR.function, POLAR.names, x[:2]))
+    model = linearize_at(particle(), q, v, u, coordinates=Relation(POLAR.function, POLAR.names, x[:2]))
     assert model.names == ("r", "angle", "r.rate", "angle.rate")
     assert_allclose(model.affine, motion(x), atol=1e-12)
     step = 1e-6
@@ -281,7 +281,7 @@ def test_linearize_takes_a_relation() -> None:
 
 def test_linear_models_refuse_what_is_no_choice() -> None:
     for call in (lambda c: linearize(particle(), [0.0, 0.0], coordinates=c),
-                 lambda c: first_order_taylor(particle(), [1.0, 0.0], coordinates=c)):  # fmt: skip
+                 lambda c: linearize_at(particle(), [1.0, 0.0], coordinates=c)):  # fmt: skip
         for bad in (np.eye(2), [[1.0, 0.0], [0.0, 1.0]], 3, lambda q: q):
             with pytest.raises(
                 ArgumentError, match=r"coordinates must be .* names of coordinates, got .*Relation"

@@ -218,7 +218,7 @@ def test_control_laws() -> None:
     many = sr.rollout(system, closed, v, control=damping, duration=0.1, dt=1e-3, every=20)
     q = np.array([closed] * 9)
     compare(system, many, q, v, 1e-11, control=damping, duration=0.1, dt=1e-3, every=20)
-    turn = sr.trajectories.minimum_jerk(closed[:1], closed[:1] + 0.5, 0.3)
+    turn = sr.references.minimum_jerk(closed[:1], closed[:1] + 0.5, 0.3)
     law = ComputedTorque(system, "crank", turn, stiffness=25.0, damping=10.0)
     for threads in (1, 3):
         many = sr.rollout(system, closed, v, control=law, duration=0.1, dt=1e-3, every=20, threads=threads)

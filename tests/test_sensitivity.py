@@ -35,7 +35,7 @@ def hanging(m: float = 2.0, k: float = 50.0, c: float = 0.6) -> System:
 def test_mass_on_a_spring() -> None:
     m, k, c, g = 2.0, 50.0, 0.6, 9.81
     system = hanging()
-    found = sr.sensitivity.eigenvalues(system, [-m * g / k])
+    found = sr.sensitivity.eigenvalue_derivatives(system, [-m * g / k])
     rest = found.equilibrium
     assert rest.parameter_names == ("m", "k", "c")
     assert_allclose(rest.dq, [[-g / k, m * g / k**2, 0.0]], rtol=1e-14)
@@ -133,7 +133,7 @@ def by_differences(
 def test_rest_and_eigenvalues_against_differences(kind: str) -> None:
     state = resting(kind)
     system, q, u = state
-    found = sr.sensitivity.eigenvalues(system, q, u)
+    found = sr.sensitivity.eigenvalue_derivatives(system, q, u)
     rest = found.equilibrium
     model = sr.linearize(system, q, u)
     assert found.simple.all()
@@ -156,7 +156,7 @@ def test_rest_and_eigenvalues_against_differences(kind: str) -> None:
 def test_nonholonomic_rows() -> None:
     state = sled()
     system, q, _ = state
-    found = sr.sensitivity.eigenvalues(system, q)
+    found = sr.sensitivity.eigenvalue_derivatives(system, q)
     values = sr.linearize(system, q).eigenvalues
     assert len(found.eigenvalues) == 4
     assert len(values) == 5
@@ -171,21 +171,21 @@ def test_nonholonomic_rows() -> None:
 
 def test_only_the_parameters_that_are_asked_for() -> None:
     system, q, u = resting("free")
-    every = sr.sensitivity.equilibrium(system, q, u)
-    some = sr.sensitivity.equilibrium(system, q, u, parameters=["g", "m"])
+    every = sr.sensitivity.equilibrium_derivatives(system, q, u)
+    some = sr.sensitivity.equilibrium_derivatives(system, q, u, parameters=["g", "m"])
     places = [every.parameter_names.index(name) for name in ("g", "m")]
     assert_allclose(some.dq, every.dq[:, places], rtol=0, atol=1e-14)
     with pytest.raises(ArgumentError, match=r"unknown parameter 'mass'.*'m'"):
-        sr.sensitivity.equilibrium(system, q, u, parameters=["mass"])
+        sr.sensitivity.equilibrium_derivatives(system, q, u, parameters=["mass"])
     with pytest.raises(ArgumentError, match="parameters must be names"):
-        sr.sensitivity.equilibrium(system, q, u, parameters="m")
+        sr.sensitivity.equilibrium_derivatives(system, q, u, parameters="m")
 
 
 def test_systems_without_parameters_or_motions() -> None:
     system = System(load_example("front_loader").build())
     q = system.assemble(system.neutral()).q
     u = sr.equilibrium(system, q, hold=True, limits=False).u
-    found = sr.sensitivity.eigenvalues(system, q, u)
+    found = sr.sensitivity.eigenvalue_derivatives(system, q, u)
     assert found.ds.shape == (len(found.eigenvalues), 0)
     assert found.equilibrium.dq.shape == (system.nq, 0)
     assert found.equilibrium.dq_du.shape == (system.nq, system.nu)
@@ -195,7 +195,7 @@ def test_systems_without_parameters_or_motions() -> None:
         holonomic=lambda q, t, p: q - ca.vertcat(p.x, 2 * p.x),
         parameters={"g": 9.81, "x": 0.5},
     )
-    rigid = sr.sensitivity.eigenvalues(held, [0.5, 1.0])
+    rigid = sr.sensitivity.eigenvalue_derivatives(held, [0.5, 1.0])
     assert len(rigid.eigenvalues) == 0
     assert_allclose(rigid.equilibrium.dq, [[0, 1], [0, 2]], atol=1e-14)
     assert_allclose(rigid.equilibrium.constraint_force, [[0, 0], [1, 0]], atol=1e-14)
@@ -209,12 +209,12 @@ def test_repeated_and_defective_eigenvalues_are_flagged() -> None:
         ),
         parameters={"k": 4.0},
     )
-    found = sr.sensitivity.eigenvalues(twins, np.zeros(3))
+    found = sr.sensitivity.eigenvalue_derivatives(twins, np.zeros(3))
     assert_allclose(np.abs(found.eigenvalues), [2, 2, 2, 2, 3, 3], atol=1e-12)
     assert found.simple.tolist() == [False] * 4 + [True] * 2
     assert np.isnan(found.ds[:4]).all()
     assert_allclose(found.ds[4:], 0.0, atol=1e-12)
-    critical = sr.sensitivity.eigenvalues(hanging(1.0, 4.0, 4.0), [-9.81 / 4])
+    critical = sr.sensitivity.eigenvalue_derivatives(hanging(1.0, 4.0, 4.0), [-9.81 / 4])
     assert not critical.simple.any()
     assert np.isnan(critical.ds).all()
 
@@ -227,9 +227,9 @@ def test_places_that_do_not_follow_are_refused() -> None:
         name="ball",
     )
     with pytest.raises(SolveError, match="ball: the place of rest is not isolated"):
-        sr.sensitivity.equilibrium(ball, [0.0, 0.3])
+        sr.sensitivity.equilibrium_derivatives(ball, [0.0, 0.3])
     with pytest.raises(ArgumentError, match="q is no equilibrium"):
-        sr.sensitivity.equilibrium(ball, [0.1, 0.3])
+        sr.sensitivity.equilibrium_derivatives(ball, [0.1, 0.3])
 
 
 def three_legs(*targets: Any) -> System:
@@ -253,7 +253,7 @@ def test_redundant_rows_follow_where_all_of_them_do() -> None:
     system = three_legs(*legs)
     assert system.parameters["l"] == 1.0
     q = sr.equilibrium(system, system.assemble([0.3, -0.3, 0.3, 0.3]).q).q
-    found = sr.sensitivity.equilibrium(system, q)
+    found = sr.sensitivity.equilibrium_derivatives(system, q)
     angle = q[system.coordinate_names.index("one")]
     # −k (ϑ − ½) = (3 m_leg l_com + m_top l) g sin ϑ, differentiated by l and by k
     g, k = 9.81, 20.0
@@ -266,7 +266,7 @@ def test_redundant_rows_follow_where_all_of_them_do() -> None:
     for name, sign in signs.items():
         assert_allclose(found.dq[system.coordinate_names.index(name)], sign * expected, rtol=1e-10)
     with pytest.raises(SolveError, match="the redundant constraints cannot follow 'l': they would open"):
-        sr.sensitivity.equilibrium(three_legs(legs[2]), q)
+        sr.sensitivity.equilibrium_derivatives(three_legs(legs[2]), q)
 
 
 # --- motions -------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_redundant_rows_follow_where_all_of_them_do() -> None:
 def test_motion_of_an_oscillator() -> None:
     """x = −g m/k (1 − cos ω t): by k, m at t, to the error of the method."""
     m, k, g, t = 2.0, 50.0, 9.81, 1.0
-    found = sr.sensitivity.motion(hanging(c=0.0), [0.0], duration=t, dt=1e-3, every=250)
+    found = sr.sensitivity.motion_derivatives(hanging(c=0.0), [0.0], duration=t, dt=1e-3, every=250)
     assert_allclose(found.t, [0.0, 0.25, 0.5, 0.75, 1.0])
     w = np.sqrt(k / m)
     for i, time in enumerate(found.t):
@@ -301,7 +301,7 @@ def law(q: Any, v: Any, t: Any) -> Any:
 def test_motion_against_differences() -> None:
     """Of the motion that the simulator computes, with a control law, dependent rows and quaternions."""
     system, q = swinging()
-    found = sr.sensitivity.motion(system, q, duration=0.4, dt=4e-3, control=law, every=100)
+    found = sr.sensitivity.motion_derivatives(system, q, duration=0.4, dt=4e-3, control=law, every=100)
     names = found.parameter_names
     for name in ("m", "k", "anchor", "end", "gear"):
         start, slopes = system.parameters[name], []
@@ -325,7 +325,7 @@ def test_motion_against_differences() -> None:
 def test_motion_by_its_start_against_differences(name: str) -> None:
     """Rows that are dependent on the constraints alone have `simulate` project the stages from the second step on."""
     system, q, v, _, _ = looped(name) if name == "quaternions" else shipped(name)
-    found = sr.sensitivity.motion(system, q, v, duration=0.1, dt=5e-3, every=20)
+    found = sr.sensitivity.motion_derivatives(system, q, v, duration=0.1, dt=5e-3, every=20)
     way = system.project_velocity(q, np.random.default_rng(2).standard_normal(system.nv))
     kick, slopes = system.project_velocity(q, np.random.default_rng(4).standard_normal(system.nv)), []
     for h in (4e-4, 2e-4):
@@ -345,21 +345,21 @@ def test_motion_by_its_start_against_differences(name: str) -> None:
 
 def test_the_motion_by_its_start_is_the_product_of_steps() -> None:
     system, q = swinging()
-    found = sr.sensitivity.motion(system, q, duration=0.02, dt=4e-3)
+    found = sr.sensitivity.motion_derivatives(system, q, duration=0.02, dt=4e-3)
     product = np.eye(2 * system.nv)
     for k in range(5):
-        step = sr.step_derivatives(system, found.q[k], found.v[k], dt=4e-3)
+        step = sr.sensitivity.step_derivatives(system, found.q[k], found.v[k], dt=4e-3)
         product = step.F @ product
         assert_allclose(found.by_start[k + 1], product, rtol=0, atol=1e-11)
     assert found.by_start.shape == (6, 2 * system.nv, 2 * system.nv)
-    assert found.names == sr.step_derivatives(system, q).names
+    assert found.names == sr.sensitivity.step_derivatives(system, q).names
 
 
 def test_a_motion_that_starts_at_rest_and_stays_follows_the_place_of_rest() -> None:
     """dx/dp = (along, dv) + by_start · (dϑ₀/dp, 0) is the constant change of the place of rest."""
     system, q, u = resting("free")
-    rest = sr.sensitivity.equilibrium(system, q, u)
-    found = sr.sensitivity.motion(system, q, duration=0.1, dt=5e-3, control=lambda q, v, t: 0.3)
+    rest = sr.sensitivity.equilibrium_derivatives(system, q, u)
+    found = sr.sensitivity.motion_derivatives(system, q, duration=0.1, dt=5e-3, control=lambda q, v, t: 0.3)
     start = np.vstack([rest.along, np.zeros_like(rest.along)])
     change = np.concatenate([found.along, found.dv], axis=1) + found.by_start @ start
     # at the start itself the given q is projected on constraints that follow p: that part is in `start` already
@@ -373,14 +373,14 @@ def test_motions_that_have_no_derivative_are_refused() -> None:
     module = load_example("slider_crank")
     crank = System(module.build())
     with pytest.raises(SolveError, match=r"no derivatives through a singular configuration, at t = 0\.374"):
-        sr.sensitivity.motion(crank, [0.0, 0.0], [8.0, -16.0], duration=0.5)
+        sr.sensitivity.motion_derivatives(crank, [0.0, 0.0], [8.0, -16.0], duration=0.5)
     m = sr.Mechanism("arm")
     m.add_body("arm", 1.0, (1, 0, 0), (0.1, 0.1, 0.1))
     m.add_joint("hinge", "revolute", "world", "arm", axis=(0, 1, 0))
     m.add_actuator("motor", "hinge", limits=(-1.0, 1.0))
     arm = System(m, parameters={"m": "arm.mass"})
     with pytest.raises(SolveError, match="no derivatives where 'motor' reaches its limit, at t = "):
-        sr.sensitivity.motion(arm, [0.0], duration=0.5, dt=0.01, control=lambda q, v, t: 4 * t)
+        sr.sensitivity.motion_derivatives(arm, [0.0], duration=0.5, dt=0.01, control=lambda q, v, t: 4 * t)
     m.add_contact("tip", "arm", (2, 0, 0), offset=-1.0)
     with pytest.raises(SolveError, match="no derivatives where contacts or closures switch, at t = "):
-        sr.sensitivity.motion(System(m), [0.0], duration=1.5, dt=0.01)
+        sr.sensitivity.motion_derivatives(System(m), [0.0], duration=1.5, dt=0.01)

@@ -82,7 +82,7 @@ def differences(state: State, end: StepDerivatives, columns: Array, eps: float) 
 def test_against_differences_of_the_simulator(name: str, dt: float) -> None:
     state = state_of(name)
     system, q, v, u, t = state
-    step = sr.step_derivatives(system, q, v, u, t, dt=dt)
+    step = sr.sensitivity.step_derivatives(system, q, v, u, t, dt=dt)
     columns = np.random.default_rng(0).permutation(2 * system.nv + system.nu)[:5]
     # The legs of the quadruped are light and follow a displaced trunk twelve times as far: curved, and large numbers.
     found = differences(state, step, columns, 2e-5 if name == "quadruped" else 4e-4)
@@ -96,7 +96,7 @@ def test_redundant_rows_that_separate_at_the_stages_cost_no_more_than_the_method
     """Where rows are dependent on the constraints alone the error has the order of a step, dt⁵."""
     state, errors = looped("quaternions"), []
     for dt in (1e-2, 2e-2):
-        step = sr.step_derivatives(*state, dt=dt)
+        step = sr.sensitivity.step_derivatives(*state, dt=dt)
         errors.append(np.abs(step.F[:, 13:16] - differences(state, step, np.arange(13, 16), 1e-3)).max())
     assert errors[0] < 1e-8
     assert np.log2(errors[1] / errors[0]) == pytest.approx(5.0, abs=0.2)
@@ -106,7 +106,7 @@ def test_redundant_rows_that_separate_at_the_stages_cost_no_more_than_the_method
 def test_steps_map_changes_that_the_constraints_allow_to_such(name: str) -> None:
     """Along F the holonomic rows stay closed and ψ stays zero; changes that violate them at the start vanish."""
     system, q, v, u, t = state_of(name)
-    step = sr.step_derivatives(system, q, v, u, t, dt=5e-3)
+    step = sr.sensitivity.step_derivatives(system, q, v, u, t, dt=5e-3)
     nv, nh, eps = system.nv, system.nh, 1e-6
     a = system.constraint_jacobian(step.q, t + 5e-3, step.v)
     assert_allclose(a[:nh] @ step.F[:nv], 0.0, atol=1e-11)
@@ -138,7 +138,7 @@ def driven_five_bar() -> tuple[System, Array, Array]:
 def test_parameters_move_the_start_and_the_step() -> None:
     """P is the difference of steps whose start is projected on the constraints that move with p."""
     system, q, v = driven_five_bar()
-    step = sr.step_derivatives(system, q, v, dt=1e-2)
+    step = sr.sensitivity.step_derivatives(system, q, v, dt=1e-2)
     assert step.parameter_names == ("m", "x", "g")
     state: State = (system, q, v, np.zeros(system.nu), 0.0)
     for k, name in enumerate(step.parameter_names):
@@ -151,7 +151,7 @@ def test_parameters_move_the_start_and_the_step() -> None:
             slopes.append((ends[0] - ends[1]) / (2 * eps))
         system.parameters[name] = start
         assert_allclose(step.P[:, k], (4 * slopes[1] - slopes[0]) / 3, rtol=0, atol=2e-10)
-    only = sr.step_derivatives(system, q, v, dt=1e-2, parameters=["g"])
+    only = sr.sensitivity.step_derivatives(system, q, v, dt=1e-2, parameters=["g"])
     assert_allclose(only.P, step.P[:, 2:], rtol=0, atol=1e-14)
     assert_allclose(only.F, step.F, rtol=0, atol=1e-14)
 
@@ -166,7 +166,7 @@ def test_oscillator_is_the_polynomial_of_the_method() -> None:
     )
     h, a, b = 0.1, np.array([[0.0, 1.0], [-3.0, -0.2]]), np.array([[0.0], [0.5]])
     powers = [np.linalg.matrix_power(h * a, k) for k in range(5)]
-    step = sr.step_derivatives(system, [0.3], [0.2], [0.7], dt=h)
+    step = sr.sensitivity.step_derivatives(system, [0.3], [0.2], [0.7], dt=h)
     assert_allclose(step.F, sum(p / f for p, f in zip(powers, (1, 1, 2, 6, 24))), rtol=0, atol=1e-15)
     g = h * sum(p / f for p, f in zip(powers, (1, 2, 6, 24))) @ b
     assert_allclose(step.G, g, rtol=0, atol=1e-15)
@@ -179,10 +179,10 @@ def test_oscillator_is_the_polynomial_of_the_method() -> None:
 def test_derivatives_tend_to_the_continuous_ones() -> None:
     """F = 1 + h A + O(h²) with A of the whole mechanism, on the directions that the constraints allow."""
     system, q, v, u, t = shipped("five_bar")
-    model = sr.first_order_taylor(system, q, v, u, t=t)
+    model = sr.linearize_at(system, q, v, u, t=t)
     errors = []
     for h in (1e-3, 5e-4):
-        step = sr.step_derivatives(system, q, v, u, t, dt=h)
+        step = sr.sensitivity.step_derivatives(system, q, v, u, t, dt=h)
         errors.append(
             np.abs((step.F - np.eye(2 * system.nv)) @ model.tangent / h - model.tangent_rates).max()
         )
@@ -197,7 +197,7 @@ def test_stages_beside_a_singular_configuration_are_projected_as_the_simulator_d
     rank = system.ensure_generic_rank(state[1])
     values = np.linalg.svd(system.constraint_jacobian(state[1]), compute_uv=False)
     assert values[rank - 1] < 0.1 * values[0]
-    step = sr.step_derivatives(*state, dt=1e-2)
+    step = sr.sensitivity.step_derivatives(*state, dt=1e-2)
     found = differences(state, step, np.arange(4), 1e-4)
     assert_allclose(step.F[:, :4], found, rtol=0, atol=1e-7)
 
@@ -212,22 +212,22 @@ def test_massless_bodies_are_ordinary() -> None:
     q = System(mechanism).assemble(np.append(q, 0.0), locked=["j0"]).q
     state = moving(System(mechanism), q)
     assert state[0].compiled.mass_is_singular
-    step = sr.step_derivatives(*state, dt=5e-3)
+    step = sr.sensitivity.step_derivatives(*state, dt=5e-3)
     assert_allclose(step.F[:, :4], differences(state, step, np.arange(4), 4e-4), rtol=0, atol=2e-10)
 
 
 def test_refusals() -> None:
     system, q, v, u, t = shipped("five_bar")
     with pytest.raises(ArgumentError, match="dt must be a positive number"):
-        sr.step_derivatives(system, q, v, u, t, dt=0.0)
+        sr.sensitivity.step_derivatives(system, q, v, u, t, dt=0.0)
     with pytest.raises(ArgumentError, match="leaves the loops open"):
-        sr.step_derivatives(system, q + 0.1, v, u, t)
+        sr.sensitivity.step_derivatives(system, q + 0.1, v, u, t)
     with pytest.raises(ArgumentError, match=r"unknown parameter 'm'.*Known: none"):
-        sr.step_derivatives(system, q, v, u, t, parameters=["m"])
+        sr.sensitivity.step_derivatives(system, q, v, u, t, parameters=["m"])
     module = load_example("parallelogram")
     flat = System(module.build())
     with pytest.raises(SolveError, match="no derivatives at a singular configuration"):
-        sr.step_derivatives(flat, module.closed(0.4, 0.4), np.zeros(flat.nv))
+        sr.sensitivity.step_derivatives(flat, module.closed(0.4, 0.4), np.zeros(flat.nv))
 
 
 def test_constraints_that_contradict_each_other_are_refused() -> None:
@@ -238,11 +238,11 @@ def test_constraints_that_contradict_each_other_are_refused() -> None:
         name="torn",
     )
     with pytest.raises(SolveError, match=r"torn: .*contradict"):
-        sr.step_derivatives(torn, [0.0, 0.0])
+        sr.sensitivity.step_derivatives(torn, [0.0, 0.0])
 
 
 def test_nothing_can_be_written_to() -> None:
     system = System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2)
-    step = sr.step_derivatives(system, [0.0])
+    step = sr.sensitivity.step_derivatives(system, [0.0])
     for array in (step.F, step.G, step.P, step.q, step.v):
         assert not array.flags.writeable

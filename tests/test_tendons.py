@@ -169,7 +169,7 @@ def test_derivatives_are_finite_where_a_path_degenerates(tmp_path: Path) -> None
     for x in (-2.0, -1.0, -0.5, -0.2, 0.0, 0.5, 1.0):
         for part in found([x, 0, 0], [1, 2, 3]):
             assert np.isfinite(np.array(part)).all(), x
-        model = sr.first_order_taylor(both.system, [x, 0, 0], [1, 2, 3])
+        model = sr.linearize_at(both.system, [x, 0, 0], [1, 2, 3])
         assert np.isfinite(model.A).all()
 
 
@@ -254,7 +254,7 @@ def test_a_linear_model_has_the_inertia_of_tendons() -> None:
         / (2 * step)
         for e in np.eye(4)
     ]
-    np.testing.assert_allclose(sr.first_order_taylor(system, q, v).A[2:], np.array(columns).T, atol=1e-6)
+    np.testing.assert_allclose(sr.linearize_at(system, q, v).A[2:], np.array(columns).T, atol=1e-6)
 
 
 def test_a_string_of_constant_length_is_a_coupling_of_lengths(tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_runs_by_all_methods_agree() -> None:
 
 def test_a_step_is_differentiated_by_states_and_controls() -> None:
     system, q, v, u, _ = four_bar()
-    exact = sr.step_derivatives(system, q, v, u, dt=1e-2)
+    exact = sr.sensitivity.step_derivatives(system, q, v, u, dt=1e-2)
     step, columns = 1e-6, []
     for e in np.eye(system.nu):
         ends = [

@@ -5,12 +5,12 @@ Closed loops, redundant constraints, singular configurations, nonholonomic const
 Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space); `rollout`, `Rollout` (many runs); `sweep` (studies on disk, clusters), `sweeps`
+             (local state space); `rollout`, `Rollout` (many runs); `study` (on disk, on clusters), `studies`
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
-             `equilibrium`; `linearize`, `first_order_taylor`, `linearize_along`, `LinearSystem`
-Derivatives  `sensitivity` (of equilibria, eigenvalues and motions by parameters), `step_derivatives`
+             `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
+Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
 Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
-Control      `control` (laws), `trajectories` (references); `gym` (environments for reinforcement learning)
+Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
 Hardware     `export_c` (dynamics and control laws as C99)
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
@@ -26,8 +26,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity
-    from sarrus import studies as sweeps
+    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, studies
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.inverse_kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from sarrus.base.status import Status
     from sarrus.contacts.impacts import impact
     from sarrus.contacts.wrenches import contact_wrench
-    from sarrus.control import references as trajectories
+    from sarrus.control import references
     from sarrus.coordinates.parametrization import parametrize
     from sarrus.dynamics.system import System
     from sarrus.export.c.export_c import export_c
@@ -55,11 +54,10 @@ if TYPE_CHECKING:
     from sarrus.linear.along import linearize_along
     from sarrus.linear.linear_system import LinearSystem
     from sarrus.linear.linearize import linearize
-    from sarrus.linear.taylor import first_order_taylor
+    from sarrus.linear.linearize_at import linearize_at
     from sarrus.mechanism.elements import Shape
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
-    from sarrus.sensitivity.step import step_derivatives
     from sarrus.simulation.inputs import Event
     from sarrus.simulation.many.result import Rollout
     from sarrus.simulation.many.rollout import rollout
@@ -67,7 +65,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.switching import Switching
     from sarrus.simulation.trajectory import Trajectory
     from sarrus.studies.comparison import Comparison, compare
-    from sarrus.studies.study import sweep
+    from sarrus.studies.study import study
     from sarrus.viewer.film import render
     from sarrus.viewer.server import view
 
@@ -82,8 +80,8 @@ _HOME = {
     "simulate": "sarrus.simulation.simulate",
     "rollout": "sarrus.simulation.many.rollout",
     "Rollout": "sarrus.simulation.many.result",
-    "sweep": "sarrus.studies.study",
-    "sweeps": "sarrus.studies",
+    "study": "sarrus.studies.study",
+    "studies": "sarrus.studies",
     "gym": "sarrus.gym",
     "impact": "sarrus.contacts.impacts",
     "contact_wrench": "sarrus.contacts.wrenches",
@@ -101,7 +99,7 @@ _HOME = {
     "UnsupportedElementError": "sarrus.base.errors",
     "formulations": "sarrus.formulations",
     "control": "sarrus.control",
-    "trajectories": "sarrus.control.references",
+    "references": "sarrus.control.references",
     "optimize": "sarrus.optimize",
     "coordinates": "sarrus.coordinates",
     "parametrize": "sarrus.coordinates.parametrization",
@@ -114,11 +112,10 @@ _HOME = {
     "compare": "sarrus.studies.comparison",
     "Comparison": "sarrus.studies.comparison",
     "linearize": "sarrus.linear.linearize",
-    "first_order_taylor": "sarrus.linear.taylor",
+    "linearize_at": "sarrus.linear.linearize_at",
     "linearize_along": "sarrus.linear.along",
     "LinearSystem": "sarrus.linear.linear_system",
     "sensitivity": "sarrus.sensitivity",
-    "step_derivatives": "sarrus.sensitivity.step",
     "export_c": "sarrus.export.c.export_c",
     "view": "sarrus.viewer.server",
     "render": "sarrus.viewer.film",
@@ -153,25 +150,24 @@ __all__ = [
     "equilibrium",
     "export_c",
     "find_singularity",
-    "first_order_taylor",
     "formulations",
     "gym",
     "impact",
     "inverse_kinematics",
     "linearize",
     "linearize_along",
+    "linearize_at",
     "load",
     "mobility",
     "optimize",
     "parametrize",
+    "references",
     "render",
     "rollout",
     "sensitivity",
     "simulate",
-    "step_derivatives",
-    "sweep",
-    "sweeps",
-    "trajectories",
+    "studies",
+    "study",
     "view",
 ]
 
@@ -180,7 +176,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'sarrus' has no attribute {name!r}")
     module = importlib.import_module(_HOME[name])
-    value = module if module.__name__ == f"sarrus.{name}" else getattr(module, name)
+    value = (
+        module if _HOME[name].endswith(f".{name}") and not hasattr(module, name) else getattr(module, name)
+    )
     globals()[name] = value
     return value
 

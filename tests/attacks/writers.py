@@ -56,8 +56,8 @@ def system() -> sr.System:
 
 def study(store: Path | None, seed: int = 1, runs: int = RUNS) -> object:
     """Do a small study, with a store or in memory."""
-    drawn = sr.sweeps.draw({"m": sr.sweeps.normal(2.0, 0.1)}, runs, seed=seed)
-    return sr.sweep(
+    drawn = sr.studies.draw({"m": sr.studies.normal(2.0, 0.1)}, runs, seed=seed)
+    return sr.study(
         system(), samples=drawn, duration=0.01, dt=1e-3, outputs=["q", "energy"], store=store, chunk=CHUNK,
         threads=1,
     )  # fmt: skip
@@ -114,13 +114,13 @@ def writers(folder: Path) -> list[Writer]:
             ),
         ),
         Writer(
-            "a chunk of a sweep",
+            "a chunk of a study",
             "study/chunks/000000.nc",
             lambda place: copy_chunks(chunks, place / "study", missing=1),
             lambda place: study(place / "study"),
         ),
         Writer(
-            "the result of a sweep",
+            "the result of a study",
             "study/result.nc",
             lambda place: copy_chunks(chunks, place / "study"),
             lambda place: study(place / "study"),

@@ -1,4 +1,4 @@
-"""Sweep: drive one coordinate along the curve of closed configurations, round its turning points."""
+"""Curve: drive one coordinate along the curve of closed configurations, round its turning points."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TurningPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Curve:
     """A curve of configurations along which one coordinate is driven (arrays read-only).
 
     Attributes
@@ -70,7 +70,7 @@ class Sweep:
     closed: bool
 
 
-def sweep(
+def follow_curve(
     system: System,
     q: ArrayLike,
     driven: str,
@@ -79,7 +79,7 @@ def sweep(
     *,
     locked: Sequence[str] = (),
     t: float = 0.0,
-) -> Sweep:
+) -> Curve:
     """Follow the closed configurations from q while a coordinate goes from ``lower`` to ``upper``.
 
     Steps of 0.05 along the tangent, corrected across it, so that turning points are no obstacle: there the
@@ -110,7 +110,7 @@ def sweep(
     if not closed:
         behind, before, _ = curve.follow(-curve.tangent, bounds)
     path = np.array([*behind[::-1], curve.start, *ahead])
-    return Sweep(
+    return Curve(
         driven,
         read_only(path[:, curve.coordinate].copy()),
         read_only(path),
@@ -140,7 +140,7 @@ class _Curve:
                 "unlock coordinates, or start beside a singular configuration" if left < 1 else "lock others"
             )
             raise ArgumentError(
-                f"{system.name}: a sweep of {driven!r} needs one motion, but {max(left, 0)} are left; {advice}",
+                f"{system.name}: a curve along {driven!r} needs one motion, but {max(left, 0)} are left; {advice}",
                 element="locked",
             )
         others = np.array(resting).reshape(len(resting), system.nv)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.analysis.curve import Sweep, sweep
+from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.inverse_kinematics import Problem, coordinate_limits
 from sarrus.analysis.targets import Targets
 from sarrus.base.arrays import Array, read_only
@@ -91,18 +91,20 @@ class AssemblyModes:
         """All modes (n, nq)."""
         return np.array([mode.q for mode in self.modes]).reshape(len(self.modes), self.system.nq)
 
-    def sweep(self, lower: float | None = None, upper: float | None = None) -> tuple[Sweep, ...]:
-        """Follow every mode while the first driven coordinate moves; modes on one curve share a sweep.
+    def follow_curve(self, lower: float | None = None, upper: float | None = None) -> tuple[Curve, ...]:
+        """Follow every mode while the first driven coordinate moves; modes on one curve share one.
 
-        See `sweep` for the range. The other driven coordinates stay where they are.
+        See `follow_curve` for the range. The other driven coordinates stay where they are.
         """
-        curves: list[Sweep] = []
+        curves: list[Curve] = []
         turns = turning(self.system)
         for mode in self.modes:
             if not any(_passes(curve.q, mode.q, self.system, turns) for curve in curves):
                 others = self.driven[1:]
                 curves.append(
-                    sweep(self.system, mode.q, self.driven[0], lower, upper, locked=others, t=self.time)
+                    follow_curve(
+                        self.system, mode.q, self.driven[0], lower, upper, locked=others, t=self.time
+                    )
                 )
         return tuple(curves)
 

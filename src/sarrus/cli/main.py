@@ -33,8 +33,8 @@ from sarrus.cli.options import (
     Velocities,
     method_name,
 )
-from sarrus.cli.study import HELP as SWEEP
-from sarrus.cli.study import sweep
+from sarrus.cli.study import HELP as STUDY
+from sarrus.cli.study import study
 from sarrus.cli.view import HELP as VIEW
 from sarrus.cli.view import view
 
@@ -173,7 +173,7 @@ app.command(help=COMPARE)(compare)
 app.command(help=BENCH)(bench)
 app.add_typer(export, name="export")
 app.command(help=VIEW)(view)
-app.command(help=SWEEP)(sweep)
+app.command(help=STUDY)(study)
 
 
 def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:

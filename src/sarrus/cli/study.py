@@ -1,4 +1,4 @@
-"""The command ``sarrus sweep``: a study from a TOML file."""
+"""The command ``sarrus study``: a study from a TOML file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 HELP = (
-    "Do the runs of a study, a TOML file (docs/sweep.md describes it), and print how they went. Finished chunks are "
+    "Do the runs of a study, a TOML file (docs/studies.md describes it), and print how they went. Finished chunks are "
     "kept in the store: the same command goes on where the last one was stopped. Exit code 1 where no run reached the "
     "end."
 )
 
 
-def sweep(
+def study(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the result, NetCDF.")] = None,
     store: Annotated[
@@ -55,7 +55,7 @@ def sweep(
     places = [folder / "result.nc"] if folder is not None else []
     with interrupts.held():
         try:
-            result = sarrus.sweep(read.system, **read.arguments, store=folder, threads=threads, client=client)
+            result = sarrus.study(read.system, **read.arguments, store=folder, threads=threads, client=client)
         except ArgumentError as error:
             raise ArgumentError(f"{study}: {error}", element=error.element, valid=error.valid) from error
         finally:
@@ -81,7 +81,7 @@ def _client(address: str | None) -> Any:
         from distributed import Client
     except ImportError as error:
         raise ArgumentError(
-            "--scheduler needs dask: pip install sarrus[sweep]", element="scheduler"
+            "--scheduler needs dask: pip install sarrus[study]", element="scheduler"
         ) from error
     return Client(address)
 

@@ -16,8 +16,8 @@ from sarrus.linear.derivatives import native_derivatives
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
+from sarrus.linear.linearize_at import linearize_at
 from sarrus.linear.loop import StraightLine
-from sarrus.linear.taylor import first_order_taylor
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -54,7 +54,7 @@ def linearize_along(
     """Return the first-order models at the states q (N, nq), v (N, nv), u (N, nu), t (N,), in one compiled loop.
 
     The coordinates y = R q are chosen at the first state and stay, so that the models fit together, as a regulator
-    along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `first_order_taylor`.
+    along a motion or an implicit method needs them. Redundant rows and massless bodies are as in `linearize_at`.
     Where rows are clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled
     once for these coordinates; other states take the general algebra, with the same result.
 
@@ -69,7 +69,7 @@ def linearize_along(
     system.without_activations("linear models along a motion")
     if system.nc > system.nh:
         raise ArgumentError(
-            f"{system.name} has nonholonomic constraints; call first_order_taylor at each state",
+            f"{system.name} has nonholonomic constraints; call linearize_at at each state",
             element="system",
         )
     given = real_array(q)
@@ -82,7 +82,7 @@ def linearize_along(
     velocities = _states(system, v, "v", count, system.nv)
     controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
-    first = first_order_taylor(
+    first = linearize_at(
         system, places[0], velocities[0], controls[0], t=float(times[0]), coordinates=coordinates
     )
     states = places, velocities, controls, times

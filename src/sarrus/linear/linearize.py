@@ -14,7 +14,7 @@ from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.taylor import extended, first_order_taylor
+from sarrus.linear.linearize_at import extended, linearize_at
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -35,7 +35,7 @@ def linearize(
 ) -> LinearSystem:
     """Return the linear model d/dt δx = A δx + B δu about an equilibrium, in independent coordinates.
 
-    Arguments and answer are those of `first_order_taylor` at v = 0; ``affine`` is zero to rounding. Eigenvalues,
+    Arguments and answer are those of `linearize_at` at v = 0; ``affine`` is zero to rounding. Eigenvalues,
     frequencies and damping belong to the mechanism and do not depend on the choice of coordinates (Spencer 2004,
     theorem 4.1.1). Redundant rows change nothing. The mechanism rests where the force along the motions is below 1e-7
     of the forces at work here or nearby.
@@ -46,7 +46,7 @@ def linearize(
         A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces: the largest acceleration
         and the name of its velocity are given; or q is not on the constraints.
     SolveError
-        The constraints move at rest, or as in `first_order_taylor`.
+        The constraints move at rest, or as in `linearize_at`.
     """
     _check_controls(system, u, more)
     if isinstance(coordinates, Relation):
@@ -56,16 +56,16 @@ def linearize(
     if drift.max(initial=0.0) > 1e-9:
         raise SolveError(
             f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
-            f"{drift.max():.3g} at v = 0), so nothing is at rest; use first_order_taylor"
+            f"{drift.max():.3g} at v = 0), so nothing is at rest; use linearize_at"
         )
-    model = first_order_taylor(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
+    model = linearize_at(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
     a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau).a)
     moving = np.abs(system.activation_rate(model.q, model.u)) > 1e-9
     if moving.any():
         name = model.names[len(model.names) - len(moving) + int(moving.argmax())]
         raise ArgumentError(
             f"{system.name}: {name!r} moves under these inputs: q is no equilibrium. Find one with "
-            "sr.equilibrium(system, q, u), or use sr.first_order_taylor",
+            "sr.equilibrium(system, q, u), or use sr.linearize_at",
             element=name,
         )
     left, size = _force_left(system, model, tau)
@@ -74,7 +74,7 @@ def linearize(
         raise ArgumentError(
             f"{system.name}: q is no equilibrium: {system.velocity_names[worst]!r} accelerates by {a[worst]:.3g}, "
             f"and a force of {left:.3g} is left along the motions (forces of {size:.3g} are at work). Find one with "
-            "sr.equilibrium(system, q), or use sr.first_order_taylor",
+            "sr.equilibrium(system, q), or use sr.linearize_at",
             element="q",
         )
     return model
@@ -85,7 +85,7 @@ def _check_controls(system: System, u: ArrayLike | None, more: tuple[ArrayLike, 
     if more or (u is not None and np.shape(u) == (system.nv,) != (system.nu,)):
         raise ArgumentError(
             f"{system.name}: linearize takes (system, q, u), at rest; what stands in the place of u (nu = {system.nu}) "
-            f"looks like a velocity (nv = {system.nv}). With v use first_order_taylor(system, q, v, u)",
+            f"looks like a velocity (nv = {system.nv}). With v use linearize_at(system, q, v, u)",
             element="u",
             valid=system.actuator_names,
         )

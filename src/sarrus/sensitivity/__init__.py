@@ -1,4 +1,4 @@
-"""Derivatives of results by the parameters of a system, exact: `equilibrium`, `eigenvalues` and `motion`.
+"""Derivatives of results by the parameters of a system, exact: of equilibria, eigenvalues and motions.
 
 Parameters are those in ``system.parameters``: names that a `sarrus.System` was given with what they drive, or those of
 one's own equations.
@@ -7,10 +7,10 @@ one's own equations.
 from sarrus.sensitivity.equilibrium_derivatives import (
     EigenvalueSensitivity,
     EquilibriumSensitivity,
-    eigenvalues,
-    equilibrium,
+    eigenvalue_derivatives,
+    equilibrium_derivatives,
 )
-from sarrus.sensitivity.motion_derivatives import MotionSensitivity, motion
+from sarrus.sensitivity.motion_derivatives import MotionSensitivity, motion_derivatives
 from sarrus.sensitivity.step import StepDerivatives, step_derivatives
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "EquilibriumSensitivity",
     "MotionSensitivity",
     "StepDerivatives",
-    "eigenvalues",
-    "equilibrium",
-    "motion",
+    "eigenvalue_derivatives",
+    "equilibrium_derivatives",
+    "motion_derivatives",
     "step_derivatives",
 ]

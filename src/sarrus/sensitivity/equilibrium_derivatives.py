@@ -1,4 +1,4 @@
-"""`equilibrium` and `eigenvalues`: how a place of rest and the linear model about it follow the parameters."""
+"""How a place of rest, and the eigenvalues of the linear model about it, follow the parameters."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class EigenvalueSensitivity:
         )
 
 
-def equilibrium(
+def equilibrium_derivatives(
     system: System,
     q: ArrayLike,
     u: ArrayLike | None = None,
@@ -119,7 +119,7 @@ def equilibrium(
     return _Rest(system, q, u, t, tau, parameters).sensitivity()
 
 
-def eigenvalues(
+def eigenvalue_derivatives(
     system: System,
     q: ArrayLike,
     u: ArrayLike | None = None,
@@ -130,8 +130,8 @@ def eigenvalues(
 ) -> EigenvalueSensitivity:
     """Return the eigenvalues of `sr.linearize` at a place of rest and their total derivatives by the parameters.
 
-    Arguments and errors are those of `equilibrium`. With Q(s) = Zᵀ(M s² + D s + K)Z and its left and right null
-    vectors w and x, ds/dp = −wᵀ dQ x / wᵀQ′x (Lancaster 1964), where dQ contains the motion of the place of
+    Arguments and errors are those of `equilibrium_derivatives`. With Q(s) = Zᵀ(M s² + D s + K)Z and its left and right
+    null vectors w and x, ds/dp = −wᵀ dQ x / wᵀQ′x (Lancaster 1964), where dQ contains the motion of the place of
     rest and of λ, and the turning of Z, by one more pass of automatic differentiation over the equations; no
     differences are taken. Redundant rows change nothing. With nonholonomic rows, zeros that belong to the surface
     of places of rest are left out.

@@ -1,4 +1,4 @@
-"""`motion`: how a simulated motion depends on where it began and on the parameters."""
+"""`motion_derivatives`: how a simulated motion depends on where it began and on the parameters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MotionSensitivity:
     trajectory: Trajectory
 
 
-def motion(
+def motion_derivatives(
     system: System,
     q: ArrayLike,
     v: ArrayLike | None = None,
@@ -66,9 +66,9 @@ def motion(
 ) -> MotionSensitivity:
     """Simulate with "rk4" in steps dt and return the derivatives of the motion by its start and the parameters.
 
-    They are the products of the derivatives of the steps, as in `sr.step_derivatives`, so exact for the motion that
-    `simulate` computes with these steps, not only for that of the differential equations; drift, redundant rows and
-    quaternions are as in the motion itself. The start is projected on the constraints, which may move with p.
+    They are the products of the derivatives of the steps, as in `sr.sensitivity.step_derivatives`, so exact for the
+    motion that `simulate` computes with these steps, not only for that of the differential equations; drift, redundant
+    rows and quaternions are as in the motion itself. The start is projected on the constraints, which may move with p.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
+from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
-from sarrus.linear.taylor import on_constraints
 from sarrus.sensitivity.flow import Flow
 from sarrus.sensitivity.terms import chosen_parameters
 

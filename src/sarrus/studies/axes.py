@@ -122,7 +122,7 @@ def _axis(system: System, name: str, what: str) -> Axis:
 def _values(name: str, given: Any, what: str) -> Array:
     if hasattr(given, "ppf"):
         raise ArgumentError(
-            f"{what}[{name!r}] is a distribution: draw from it with samples=sr.sweeps.draw({{...}}, runs=...)",
+            f"{what}[{name!r}] is a distribution: draw from it with samples=sr.studies.draw({{...}}, runs=...)",
             element=name,
         )
     try:

@@ -1,4 +1,4 @@
-"""The result of a sweep as an `xarray.Dataset`: in memory, or in a NetCDF file that is read when it is used."""
+"""The result of a study as an `xarray.Dataset`: in memory, or in a NetCDF file that is read when it is used."""
 
 from __future__ import annotations
 

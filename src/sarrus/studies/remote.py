@@ -68,7 +68,7 @@ def remotely(
 
     def submit(index: int) -> Any:
         future = client.submit(
-            run_chunk, token, payload, dict(part(index)), key=f"sarrus-sweep-{token[:24]}-{index}", pure=True
+            run_chunk, token, payload, dict(part(index)), key=f"sarrus-study-{token[:24]}-{index}", pure=True
         )
         futures[future] = index
         return future

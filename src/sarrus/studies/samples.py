@@ -39,7 +39,7 @@ def uniform(low: float, high: float) -> Any:
 def draw(
     distributions: Mapping[str, Any], runs: int, *, seed: int = 0, scheme: str = "random"
 ) -> dict[str, Array]:
-    """Return samples (runs,) by name, for ``sr.sweep(samples=...)``.
+    """Return samples (runs,) by name, for ``sr.study(samples=...)``.
 
     ``distributions`` are `normal`, `uniform`, or any other frozen continuous distribution of `scipy.stats`: what has a
     ``ppf``, the inverse of its distribution function. They are independent of each other.
@@ -61,7 +61,7 @@ def draw(
     for name, distribution in distributions.items():
         if not callable(getattr(distribution, "ppf", None)):
             raise ArgumentError(
-                f"{name!r} must be a distribution such as sr.sweeps.normal(mean, std) or a frozen continuous one of "
+                f"{name!r} must be a distribution such as sr.studies.normal(mean, std) or a frozen continuous one of "
                 f"scipy.stats, got {distribution!r}",
                 element=name,
             )

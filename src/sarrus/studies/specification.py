@@ -1,4 +1,4 @@
-"""`Study`: what all runs of a sweep share, and how some of them are done."""
+"""`Study`: what all runs of a study share, and how some of them are done."""
 
 from __future__ import annotations
 

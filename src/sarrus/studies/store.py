@@ -31,7 +31,7 @@ from sarrus.studies.specification import Study
 if TYPE_CHECKING:
     import xarray as xr
 
-FORMAT = "sarrus sweep 1"
+FORMAT = "sarrus study 1"
 MANIFEST, CHUNKS, RESULT, LOCKS = "manifest.json", "chunks", "result.nc", "locks"
 _WHOLE = "whole"  # the claim on manifest and result
 _WAIT = (0.02, 0.5)  # seconds between two looks at what others do: at first, and at most
@@ -212,7 +212,7 @@ class Store:
             names = [what] if what is not None else [*range(self.count), _WHOLE]
             owners = {who for name in names if (who := owner(self._lock(name))) is not None}
             told = "; ".join(map(str, owners)) or "another process"
-            logging.getLogger("sarrus.sweep").warning("store: %s: waiting for %s", self.folder, told)
+            logging.getLogger("sarrus.study").warning("store: %s: waiting for %s", self.folder, told)
         self._waited += pause
         time.sleep(pause)
 

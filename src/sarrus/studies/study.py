@@ -1,4 +1,4 @@
-"""`sweep`: a parameter study or a Monte Carlo of one system, on this machine or on a cluster."""
+"""`study`: a parameter study or a Monte Carlo of one system, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Part = tuple[int, dict[str, Variable]]
 
 
-def sweep(
+def study(
     system: System,
     grid: Mapping[str, ArrayLike] | None = None,
     samples: Mapping[str, ArrayLike] | None = None,
@@ -104,7 +104,7 @@ def sweep(
     machine or several that have the same instructions.
     """
     if not isinstance(system, System):
-        raise ArgumentError(f"sweep needs a System, got {type(system).__name__}", element="system")
+        raise ArgumentError(f"study needs a System, got {type(system).__name__}", element="system")
     axes = read_axes(system, grid, samples)
     check_positive("duration", duration, " [s]")
     check_positive("dt", dt, " [s]")

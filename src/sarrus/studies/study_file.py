@@ -1,6 +1,6 @@
-"""Studies as TOML files, for ``sarrus sweep``: what is in them, and one clear error for what should not be.
+"""Studies as TOML files, for ``sarrus study``: what is in them, and one clear error for what should not be.
 
-All paths in a file are relative to its folder. Names of axes are those of `sarrus.sweep`.
+All paths in a file are relative to its folder. Names of axes are those of `sarrus.study`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sarrus.formats.load import load
 from sarrus.studies.axes import read_axes
 from sarrus.studies.samples import draw, normal, uniform
 
-# Keys that go to `sarrus.sweep` as they are.
+# Keys that go to `sarrus.study` as they are.
 OPTIONS = (
     "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "baumgarte", "max_step", "every", "assemble",
     "switching", "side_by_side", "outputs", "chunk",
@@ -35,7 +35,7 @@ _SPACED = {"from", "to", "count"}
 
 @dataclass(frozen=True, eq=False)
 class StudyFile:
-    """A study as a file describes it: a system, the other arguments of `sarrus.sweep`, and where to store it."""
+    """A study as a file describes it: a system, the other arguments of `sarrus.study`, and where to store it."""
 
     system: System
     arguments: dict[str, Any]

@@ -1,4 +1,4 @@
-"""`sarrus sweep`: studies from TOML files, the one that ships among them, and what is refused."""
+"""`sarrus study`: studies from TOML files, the one that ships among them, and what is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_study_that_ships(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     shutil.copytree(ROOT / "models", tmp_path / "models")
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "five_bar_study.toml", tmp_path / "examples")
-    assert main(["sweep", str(tmp_path / "examples" / "five_bar_study.toml")]) == 0
+    assert main(["study", str(tmp_path / "examples" / "five_bar_study.toml")]) == 0
     out = capsys.readouterr().out
     store = tmp_path / "build" / "five_bar_study"
     assert str(store / "result.nc") in out
@@ -57,18 +57,18 @@ def test_the_study_that_ships(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert float(result.m2.max()) <= 3.2
     # The same command again finds all done.
     before = (store / "result.nc").stat().st_mtime_ns
-    assert main(["sweep", str(tmp_path / "examples" / "five_bar_study.toml")]) == 0
+    assert main(["study", str(tmp_path / "examples" / "five_bar_study.toml")]) == 0
     assert (store / "result.nc").stat().st_mtime_ns == before
 
 
 def test_a_grid_is_that_of_the_library(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = folder / "result.nc"
-    assert main(["sweep", written(folder, SMALL), "--output", str(output), "--threads", "1"]) == 0
+    assert main(["study", written(folder, SMALL), "--output", str(output), "--threads", "1"]) == 0
     out = capsys.readouterr().out
     assert "m (2) × q.left (3)" in out
     assert "runs per second" in out
     mechanism = sr.load(folder / "five_bar.xml")
-    expected = sr.sweep(
+    expected = sr.study(
         sr.System(mechanism, parameters={"m": "link1.mass"}),
         {"m": [1.5, 2.5], "q.left": [2.0, 2.1, 2.2]},
         q=mechanism.keyframes["symmetric"].q,
@@ -94,14 +94,14 @@ def test_start_samples_and_options(folder: Path) -> None:
     np.testing.assert_array_equal(read.arguments["u"], [3.0, 0.0])
     np.testing.assert_array_equal(read.arguments["v"], [0.0, 0.0, 0.5, 0.0])
     assert read.arguments["q"][0] == 2.05
-    result = sr.sweep(read.system, **read.arguments)
+    result = sr.study(read.system, **read.arguments)
     assert (result.status == "OK").all()
     assert (result.reached == 1.05).all()
 
 
 def test_no_run_that_reaches_the_end_is_code_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = SMALL.partition("[grid]")[0] + "[grid]\n'q.left' = [3.1]\n'q.left_elbow' = [0.0]\n"
-    assert main(["sweep", written(folder, text), "-o", str(folder / "r.nc")]) == 1
+    assert main(["study", written(folder, text), "-o", str(folder / "r.nc")]) == 1
     assert "NOT_CLOSED" in capsys.readouterr().out
 
 
@@ -130,7 +130,7 @@ def test_errors_are_one_line_with_file_and_key(
 ) -> None:
     assert old in SMALL
     path = written(folder, SMALL.replace(old, new))
-    assert main(["sweep", path, "--output", str(folder / "r.nc")]) == 2
+    assert main(["study", path, "--output", str(folder / "r.nc")]) == 2
     err = capsys.readouterr().err
     assert message in err
     assert err.startswith(f"sarrus: {path}: ")
@@ -138,7 +138,7 @@ def test_errors_are_one_line_with_file_and_key(
 
 
 def test_a_result_needs_a_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", written(folder, SMALL)]) == 2
+    assert main(["study", written(folder, SMALL)]) == 2
     assert "no place for the result" in capsys.readouterr().err
-    assert main(["sweep", str(folder / "none.toml")]) == 2
+    assert main(["study", str(folder / "none.toml")]) == 2
     assert "none.toml: no such file" in capsys.readouterr().err

@@ -26,9 +26,9 @@ from sarrus.studies.identity import control_hash, function_hash
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 SAMPLES = {
-    "m": sr.sweeps.normal(2.0, 0.1),
-    "q.left": sr.sweeps.uniform(1.9, 2.3),
-    "u.left_motor": sr.sweeps.normal(0, 5),
+    "m": sr.studies.normal(2.0, 0.1),
+    "q.left": sr.studies.uniform(1.9, 2.3),
+    "u.left_motor": sr.studies.normal(0, 5),
 }
 
 
@@ -44,13 +44,13 @@ def system() -> sr.System:
 def study(system: sr.System, **options: object) -> xr.Dataset:
     """The study that several tests do in different ways: 200 runs in chunks of 16."""
     settings: dict[str, object] = {
-        "samples": sr.sweeps.draw(SAMPLES, 200, seed=7),
+        "samples": sr.studies.draw(SAMPLES, 200, seed=7),
         "duration": 0.5,
         "dt": 1e-3,
         "outputs": ["q", "v", "energy.max", first_step],
         "chunk": 16,
     }
-    return sr.sweep(system, **{**settings, **options})  # type: ignore[arg-type]
+    return sr.study(system, **{**settings, **options})  # type: ignore[arg-type]
 
 
 def first_step(rollout: sr.Rollout) -> dict[str, object]:
@@ -81,7 +81,7 @@ def same_bits(one: xr.Dataset, other: xr.Dataset) -> None:
 
 def test_grid_has_a_dimension_per_axis_and_each_run_is_that_of_simulate(system):
     axes = {"m": [1.5, 2.5], "q.left": [1.9, 2.1, 2.2], "v.left": [0.0, 0.5]}
-    result = sr.sweep(
+    result = sr.study(
         system, axes, duration=0.1, dt=1e-3, every=50, outputs=["q", "v", "energy"], u=[3.0, 0.0]
     )
     assert result.q.dims == ("m", "q.left", "v.left", "time", "coordinate")
@@ -115,7 +115,7 @@ def test_grid_has_a_dimension_per_axis_and_each_run_is_that_of_simulate(system):
 
 def test_samples_are_coordinates_of_the_runs(system):
     result = study(system)
-    drawn = sr.sweeps.draw(SAMPLES, 200, seed=7)
+    drawn = sr.studies.draw(SAMPLES, 200, seed=7)
     assert result.sizes["run"] == 200
     for name in SAMPLES:
         np.testing.assert_array_equal(result[name], drawn[name])
@@ -130,7 +130,7 @@ def test_samples_are_coordinates_of_the_runs(system):
 def test_failed_runs_are_rows_with_their_status(system, tmp_path):
     # The tip of link 2 goes where its two angles say; link 4 and link 3 reach 2.5 m from their pivot, not farther.
     free, grid = sr.System(sr.load(FIVE_BAR)), {"q.left": [2.1, 3.1], "q.left_elbow": [-1.2, 0.0]}
-    far = sr.sweep(free, grid, duration=0.05, outputs=["q", "rank", "steps"])
+    far = sr.study(free, grid, duration=0.05, outputs=["q", "rank", "steps"])
     tip = np.exp(1j * far["q.left"]) + 1.5 * np.exp(1j * (far["q.left"] + far["q.left_elbow"]))
     np.testing.assert_array_equal(far.status == "NOT_CLOSED", np.abs(tip - 1.0) > 2.5)
     failed = (far.status == "NOT_CLOSED").values
@@ -140,15 +140,15 @@ def test_failed_runs_are_rows_with_their_status(system, tmp_path):
     assert (far["rank"].values[failed] == -1).all()
     assert np.isfinite(far.q.values[~failed]).all()
     assert (far.reached.values[failed] == 0.0).all()
-    kept = sr.sweep(free, grid, duration=0.05, outputs=["q", "rank", "steps"], store=tmp_path)
+    kept = sr.study(free, grid, duration=0.05, outputs=["q", "rank", "steps"], store=tmp_path)
     same_bits(far, kept)
     # Three velocities of a mechanism of two degrees of freedom contradict each other.
-    fast = sr.sweep(
+    fast = sr.study(
         free, {"v.left": [1.0], "v.right": [0.5], "v.left_elbow": [0.0, 7.0]}, duration=0.01, outputs=["q"]
     )
     assert (fast.status == "INCONSISTENT").all()
     # Forces far beyond what the step can follow.
-    wild = sr.sweep(free, {"u.left_motor": [0.0, 1e9]}, duration=0.5, dt=1e-2)
+    wild = sr.study(free, {"u.left_motor": [0.0, 1e9]}, duration=0.5, dt=1e-2)
     assert wild.status.values[0] == "OK"
     assert wild.status.values[1] in ("PROJECTION_FAILED", "NOT_FINITE", "ILL_POSED")
     assert wild.reached.values[1] < 0.5
@@ -157,7 +157,7 @@ def test_failed_runs_are_rows_with_their_status(system, tmp_path):
 
 def test_starts_where_the_descent_is_stuck() -> None:
     """Stretched on one line, a four-bar has no direction in which its loop closes; a small push finds one."""
-    found = sr.sweep(
+    found = sr.study(
         sr.System(four_bar()), grid={"q.crank": [0.0, 0.5]}, duration=1e-3, outputs=["q", "residual"]
     )
     assert found.status.values.tolist() == ["OK", "OK"]
@@ -169,10 +169,10 @@ def test_own_equations_run_here_but_cannot_travel():
     pendulum = sr.System.from_lagrangian(
         1, lambda q, v, t, p: 0.5 * v[0] ** 2 - p["g"] * (1 - ca.cos(q[0])), parameters={"g": 9.81}
     )
-    result = sr.sweep(pendulum, {"g": [1.0, 9.81]}, duration=0.1, q=[0.5])
+    result = sr.study(pendulum, {"g": [1.0, 9.81]}, duration=0.1, q=[0.5])
     assert (result.status == "OK").all()
     with pytest.raises(ArgumentError, match=r"client: .*cannot be copied or pickled"):
-        sr.sweep(pendulum, {"g": [1.0]}, duration=0.1, client=object())
+        sr.study(pendulum, {"g": [1.0]}, duration=0.1, client=object())
 
 
 def test_laws_run_here_but_cannot_travel(system, tmp_path):
@@ -180,9 +180,9 @@ def test_laws_run_here_but_cannot_travel(system, tmp_path):
 
     def held(stiffness: float, **options: object) -> xr.Dataset:
         law = sr.control.ComputedTorque(
-            system, ["left", "right"], sr.trajectories.hold(start[[0, 2]]), stiffness=stiffness
+            system, ["left", "right"], sr.references.hold(start[[0, 2]]), stiffness=stiffness
         )
-        return sr.sweep(system, {"m": [1.9, 2.0, 2.1]}, duration=0.3, q=start, control=law, **options)
+        return sr.study(system, {"m": [1.9, 2.0, 2.1]}, duration=0.3, q=start, control=law, **options)
 
     result = held(100.0, store=tmp_path / "study")
     assert np.abs(result.q - start).max() < 1e-3
@@ -200,7 +200,7 @@ def test_laws_run_here_but_cannot_travel(system, tmp_path):
         ({"grid": {"link1.mass": [1.0]}}, r"parameters=\{\"m\": \"link.mass\"\}"),
         ({"grid": {"m": [1.0, np.nan]}}, r"grid\['m'\] must be a sequence of finite numbers"),
         ({"grid": {"m": [1.0, 1.0]}}, r"grid\['m'\] has a value twice"),
-        ({"grid": {"m": sr.sweeps.normal(1, 1)}}, r"sr\.sweeps\.draw"),
+        ({"grid": {"m": sr.studies.normal(1, 1)}}, r"sr\.studies\.draw"),
         ({"samples": {"m": [1.0], "q.left": [1.0, 2.0]}}, r"'m' has 1, 'q.left' has 2"),
         ({}, "give either grid or samples"),
         ({"grid": {"m": [1.0]}, "outputs": ["energie"]}, r"unknown output 'energie'. Did you mean 'energy'"),
@@ -212,7 +212,7 @@ def test_laws_run_here_but_cannot_travel(system, tmp_path):
 )
 def test_errors_name_what_is_wrong(system, options, message):
     with pytest.raises(ArgumentError, match=message):
-        sr.sweep(system, **{"duration": 0.01, **options})
+        sr.study(system, **{"duration": 0.01, **options})
 
 
 def test_names_that_files_cannot_have(tmp_path):
@@ -224,8 +224,8 @@ def test_names_that_files_cannot_have(tmp_path):
         "duration": 0.1,
         "outputs": ["q", lambda runs: {"a/b": runs.reached, " c": (("x/y",), runs.final_q)}],
     }
-    here = sr.sweep(sr.System(mechanism), **options)
-    stored = sr.sweep(sr.System(mechanism), **options, store=tmp_path / "study")
+    here = sr.study(sr.System(mechanism), **options)
+    stored = sr.study(sr.System(mechanism), **options, store=tmp_path / "study")
     same_bits(here, stored)
     assert stored[" c"].dims == ("q.arm/left 1%", "x/y")
     save(here, tmp_path / "here.nc")
@@ -236,22 +236,22 @@ def test_names_that_files_cannot_have(tmp_path):
 def test_a_parameter_with_the_name_of_an_output(name):
     system = sr.System(sr.load(FIVE_BAR), parameters={name: "link1.mass"})
     with pytest.raises(ArgumentError, match=f"an output or a dimension '{name}': give the parameter another"):
-        sr.sweep(system, {name: [1.0, 2.0]}, duration=0.1)
+        sr.study(system, {name: [1.0, 2.0]}, duration=0.1)
 
 
 def test_draws_depend_on_seed_and_run_alone():
-    few, many = (sr.sweeps.draw(SAMPLES, n, seed=3) for n in (10, 1000))
-    alone = sr.sweeps.draw({"m": SAMPLES["m"]}, 10, seed=3)
+    few, many = (sr.studies.draw(SAMPLES, n, seed=3) for n in (10, 1000))
+    alone = sr.studies.draw({"m": SAMPLES["m"]}, 10, seed=3)
     np.testing.assert_array_equal(few["m"], many["m"][:10])
     np.testing.assert_array_equal(few["m"], alone["m"])
-    assert not np.array_equal(few["m"], sr.sweeps.draw(SAMPLES, 10, seed=4)["m"])
-    few, many = (sr.sweeps.draw(SAMPLES, n, seed=3, scheme="sobol") for n in (10, 512))
+    assert not np.array_equal(few["m"], sr.studies.draw(SAMPLES, 10, seed=4)["m"])
+    few, many = (sr.studies.draw(SAMPLES, n, seed=3, scheme="sobol") for n in (10, 512))
     np.testing.assert_array_equal(few["m"], many["m"][:10])
     assert abs(many["m"].mean() - 2.0) < 1e-3
-    latin = sr.sweeps.draw({"x": sr.sweeps.uniform(0, 1)}, 50, seed=1, scheme="latin")["x"]
+    latin = sr.studies.draw({"x": sr.studies.uniform(0, 1)}, 50, seed=1, scheme="latin")["x"]
     np.testing.assert_array_equal(np.sort(np.floor(50 * latin)), np.arange(50))  # one in each fiftieth
     with pytest.raises(ArgumentError, match="'m' must be a distribution"):
-        sr.sweeps.draw({"m": 3.0}, 10)
+        sr.studies.draw({"m": 3.0}, 10)
 
 
 def test_blocks_of_a_flat_range_cover_it_once():
@@ -271,8 +271,8 @@ def test_blocks_of_a_flat_range_cover_it_once():
 
 def test_store_holds_one_study_and_says_what_differs(system, tmp_path):
     grid = {"m": [1.0, 2.0, 3.0]}
-    first = sr.sweep(system, grid, duration=0.01, store=tmp_path / "study")
-    again = sr.sweep(system, grid, duration=0.01, store=tmp_path / "study")
+    first = sr.study(system, grid, duration=0.01, store=tmp_path / "study")
+    again = sr.study(system, grid, duration=0.01, store=tmp_path / "study")
     same_bits(first, again)
     assert sorted(p.name for p in (tmp_path / "study").iterdir()) == ["manifest.json", "result.nc"]
     for options, message in (
@@ -283,11 +283,11 @@ def test_store_holds_one_study_and_says_what_differs(system, tmp_path):
         ({"chunk": 2}, r"differs in chunk \(8 there, 2 here\)"),
     ):
         with pytest.raises(ArgumentError, match=message):
-            sr.sweep(system, **{"grid": grid, "duration": 0.01, "store": tmp_path / "study", **options})
+            sr.study(system, **{"grid": grid, "duration": 0.01, "store": tmp_path / "study", **options})
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("")
     with pytest.raises(ArgumentError, match="no study that sarrus stored"):
-        sr.sweep(system, grid, duration=0.01, store=tmp_path / "full")
+        sr.study(system, grid, duration=0.01, store=tmp_path / "full")
 
 
 def test_functions_are_told_apart_by_code_and_what_they_hold(system):
@@ -300,7 +300,7 @@ def test_functions_are_told_apart_by_code_and_what_they_hold(system):
     assert function_hash(lambda r: {"x": r.reached}) != function_hash(lambda r: {"x": r.steps})
     # What a process calls a function does not depend on how it orders sets, nor on where it keeps objects.
     program = (
-        "import test_sweep as t; print(t.function_hash(t.counted), t.control_hash(t.five_bar(), t.spring))"
+        "import test_study as t; print(t.function_hash(t.counted), t.control_hash(t.five_bar(), t.spring))"
     )
     told = {
         subprocess.run(
@@ -347,14 +347,14 @@ def test_interrupt_keeps_what_is_finished(system, tmp_path, monkeypatch):
     assert len(done) == 13 - 3
 
 
-# A sweep of 100,000 runs, stored and in memory; prints the largest resident memory of the process in kB.
+# A study of 100,000 runs, stored and in memory; prints the largest resident memory of the process in kB.
 LARGE = """
 import re, resource, sys
 import sarrus as sr
 system = sr.System(sr.load({model!r}), parameters={{"m": "link1.mass"}})
-drawn = sr.sweeps.draw({{"m": sr.sweeps.normal(2, 0.1), "q.left": sr.sweeps.uniform(1.9, 2.3)}}, 100_000, seed=1)
+drawn = sr.studies.draw({{"m": sr.studies.normal(2, 0.1), "q.left": sr.studies.uniform(1.9, 2.3)}}, 100_000, seed=1)
 store = sys.argv[1] if len(sys.argv) > 1 else None
-result = sr.sweep(system, samples=drawn, duration=0.02, every=4, outputs=["q", "v", "a", "energy"], store=store)
+result = sr.study(system, samples=drawn, duration=0.02, every=4, outputs=["q", "v", "a", "energy"], store=store)
 assert result.sizes["run"] == 100_000 and (result.status == "OK").all()
 # Not getrusage: on Linux its peak is at least that of the process which started this one.
 status = open("/proc/self/status").read() if sys.platform == "linux" else ""
@@ -390,7 +390,7 @@ def cluster():
 CHILD = """
 import sys, time
 sys.path.insert(0, {folder!r})
-import test_sweep
+import test_study
 from sarrus.studies.store import Store
 keep = Store.keep
 def told(self, index, columns):
@@ -402,7 +402,7 @@ client = None
 if len(sys.argv) > 2:
     from distributed import Client
     client = Client(sys.argv[2])
-test_sweep.study(test_sweep.five_bar(), store=sys.argv[1], client=client)
+test_study.study(test_study.five_bar(), store=sys.argv[1], client=client)
 """
 
 

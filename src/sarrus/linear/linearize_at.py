@@ -1,4 +1,4 @@
-"""`first_order_taylor`: the exact linear model at any state on the constraints."""
+"""`linearize_at`: the exact linear model at any state on the constraints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONTRADICTION = 1e-4
 _CANCELLED = 1e-3
 
 
-def first_order_taylor(
+def linearize_at(
     system: System,
     q: ArrayLike,
     v: ArrayLike | None = None,
