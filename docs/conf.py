@@ -44,7 +44,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_type_aliases = {
     name: name
-    for name in ("Array", "ArrayLike", "Coordinates", "InputFunction", "Method", "Path", "Reference")
+    for name in ("Array", "ArrayLike", "Coordinates", "StateFunction", "Method", "Path", "Reference")
 }
 default_role = "py:obj"
 

@@ -10,8 +10,8 @@ import pytest
 import sarrus as sr
 from importers_table import check_row, table_rows
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.formats.load import load
-from sarrus.simulation.inputs import control_bounds
 
 INERTIA = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 # two pendulums with a site each, on which most snippets build

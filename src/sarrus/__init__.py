@@ -25,6 +25,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from sarrus.base.version import __version__
+
 if TYPE_CHECKING:
     from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, studies
     from sarrus.analysis.equilibrium import equilibrium
@@ -69,7 +71,6 @@ if TYPE_CHECKING:
     from sarrus.viewer.film import render
     from sarrus.viewer.server import view
 
-__version__ = "0.1.0"
 
 _HOME = {
     "load": "sarrus.formats.load",
@@ -141,6 +142,7 @@ __all__ = [
     "System",
     "Trajectory",
     "UnsupportedElementError",
+    "__version__",
     "assembly_modes",
     "compare",
     "contact_wrench",

@@ -13,7 +13,9 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.branches import goes_on, tangents
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.manifold import (
     close,
     closed_start,
@@ -26,8 +28,6 @@ from sarrus.dynamics.manifold import (
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.row_derivatives import stiffness_times
 from sarrus.dynamics.solves import determined_rows
-from sarrus.linear.activations import activations_of
-from sarrus.simulation.inputs import control_bounds
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

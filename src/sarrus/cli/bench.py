@@ -32,7 +32,7 @@ def bench(
     from rich.markup import escape
     from rich.table import Table
 
-    from sarrus import __version__
+    from sarrus.base.version import __version__
     from sarrus.cli.tables import console
     from sarrus.formats.load import load
     from sarrus.studies.machine_figures import five_bar, machine, measure

@@ -54,7 +54,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from sarrus import __version__
+        from sarrus.base.version import __version__
 
         typer.echo(f"sarrus {__version__}")
         raise typer.Exit

@@ -16,6 +16,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.law import Command, Demand, Law, Memory, Settings
+from sarrus.dynamics.control_limits import control_bounds, limited_by_state
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
@@ -23,7 +24,6 @@ from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import distribution
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
 from sarrus.optimize.cone_rows import ConeRows
-from sarrus.simulation.inputs import control_bounds, limited_by_state
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

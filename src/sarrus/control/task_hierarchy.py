@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Demand, ForceDemand, Law, Settings
 from sarrus.control.tasks import Task
-from sarrus.simulation.inputs import trace_function
+from sarrus.dynamics.state_functions import trace_function
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

@@ -20,7 +20,6 @@ from sarrus.multibody.sensors import sensor_values
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
-    from sarrus.simulation.trajectory import Trajectory
 
 _MATTERS = 1e-9
 
@@ -102,7 +101,7 @@ def sensor_expressions(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str
     return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
 
 
-def _native(system: System) -> NativeFunction:
+def native_readings(system: System) -> NativeFunction:
     """Return the function of [x | a | λ] that gives all entries, compiled when it is first needed."""
 
     def trace(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -129,7 +128,7 @@ def read(
     if needs_accelerations(sensors):
         found = system.forward_dynamics(x[system._q_part], speed, x[system._u_part], t, tau)
         a, multipliers = found.a, found.multipliers
-    native = _native(system)
+    native = native_readings(system)
     values = native(np.concatenate([x, a, multipliers]))
     reacting = any(s.kind in REACTION_KINDS for s in sensors.values())
     if found is None or not reacting or found.rank == system.nc:
@@ -147,33 +146,3 @@ def _loose(system: System, native: NativeFunction, x: Array, found: ForwardDynam
         native(np.concatenate([x, found.a, found.multipliers + size.rows * way])) - base for way in left.T
     ]
     return np.asarray(np.abs(changes).max(axis=0) > _MATTERS)
-
-
-def read_run(trajectory: Trajectory) -> Readings:
-    """Return the readings along a run; see `Trajectory.sensors`."""
-    if trajectory.readings is not None and trajectory.mechanism is not None:
-        return Readings(trajectory.mechanism.sensors, np.array(trajectory.readings))
-    system = trajectory.moved_system()
-    if system is None or system.mechanism is None:
-        raise ArgumentError(
-            f"trajectory {trajectory.name!r}: no mechanism is known that has sensors", element="mechanism"
-        )
-    sensors = system.mechanism.sensors
-    count = len(trajectory.t)
-    if not sensors:
-        return Readings({}, np.zeros((count, 0)))
-    native = _native(system)
-    values = {**system.parameters, **trajectory.parameters}
-    p = np.tile(list(values.values()), (count, 1)).reshape(count, -1)
-    parts = (
-        trajectory.q,
-        trajectory.v,
-        trajectory.u,
-        trajectory.t[:, None],
-        p,
-        np.zeros_like(trajectory.v),
-        trajectory.a,
-        trajectory.multipliers,
-    )
-    rows = np.ascontiguousarray(np.hstack(parts))
-    return Readings(sensors, np.array([native(row) for row in rows]).reshape(count, native.n_out))

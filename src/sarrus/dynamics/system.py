@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics import assembly
@@ -375,9 +376,7 @@ class System(Evaluations):
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
         coordinates, q, t.
         """
-        from sarrus.export.casadi import casadi_function
-
-        return casadi_function(self, name, **options)
+        return later("export.casadi", "casadi_function")(self, name, **options)
 
     # --- what the kernels need ---------------------------------------------------------------------
 

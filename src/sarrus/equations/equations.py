@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 if TYPE_CHECKING:
-    from sarrus.multibody.tree import Tree
+    pass
 
 
 def activity_parameter(constraint: str) -> str:
@@ -91,7 +91,7 @@ class Equations:
     parameter_values: dict[str, float] = field(default_factory=dict)
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
-    tree: Tree | None = None
+    tree: Any = None  # a `sarrus.multibody.tree.Tree`, which is built above this package
     rotors: bool = False
 
     @property

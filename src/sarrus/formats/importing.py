@@ -1,4 +1,4 @@
-"""What every importer shares: the place of the mechanism being built, refusals, unique names."""
+"""What every importer shares: the place of the mechanism being built, and refusals."""
 
 from __future__ import annotations
 
@@ -102,14 +102,3 @@ class Import:
         elif body.mass == 0.0 and body.inertia.any():  # a rotor whose mass another body carries
             self.report.act("inertia", name, "inertia without mass; taken as it is")
         return body
-
-
-def unique(name: str, taken: Iterable[str]) -> str:
-    """Return ``name``, with a number appended if it is among ``taken``."""
-    names = taken if isinstance(taken, (set, dict)) else set(taken)
-    if name not in names:
-        return name
-    number = 2
-    while f"{name}_{number}" in names:
-        number += 1
-    return f"{name}_{number}"

@@ -31,7 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from sarrus.base.errors import ModelFileError, unknown_name
-from sarrus.formats.importing import Import, unique
+from sarrus.base.names import unique
+from sarrus.formats.importing import Import
 from sarrus.formats.loop_yaml import read_yaml
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
 from sarrus.mechanism.pose import Pose, vector

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.system import System
-from sarrus.simulation.inputs import control_bounds
 from sarrus.simulation.run_options import (
     check_contacts,
     check_positive,

@@ -9,11 +9,11 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import prepare
-from sarrus.simulation.inputs import control_bounds
 from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
 from sarrus.simulation.many.starts import pack_states
 from sarrus.simulation.many.workers import Worker, default_threads

@@ -11,8 +11,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.activations import by_inputs
 from sarrus.kernels.layout import SIMPLE_RATE
-from sarrus.linear.activations import by_inputs
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.kinematics import accelerated, forward_kinematics
 from sarrus.multibody.scalars import stacked_numbers

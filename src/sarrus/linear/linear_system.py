@@ -14,6 +14,7 @@ from scipy.signal import StateSpace
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SarrusError
+from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.units import velocity_units
 from sarrus.linear.mode_motion import ModeMotion, mode_motion
@@ -159,8 +160,7 @@ class LinearSystem:
 
         ``amplitude`` is that of the velocity that moves most [rad or m]; ``plane`` as in `Trajectory.draw`.
         """
-        from sarrus.plotting.animation import animate_mode
-
+        animate_mode = later("plotting.animation", "animate_mode")
         return animate_mode(self, mode, path, amplitude=amplitude, seconds=seconds, plane=plane)
 
     @property

@@ -13,10 +13,10 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
 from sarrus.coordinates.relation import Relation, extend
+from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
-from sarrus.linear.activations import activations_of
 from sarrus.linear.derivatives import Derivatives, derivatives
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.later import later
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
 from sarrus.mechanism.contact_builder import ContactBuilder
@@ -247,9 +248,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
 
         ``contacts`` "ignore" leaves contacts out, "geoms" writes spheres of ``contact_radius`` [m] on planes.
         """
-        from sarrus.export.mjcf.writer import write_mjcf
-
-        write_mjcf(self, path, contacts, contact_radius)
+        later("export.mjcf.writer", "write_mjcf")(self, path, contacts, contact_radius)
 
     def _no_cycle(self, parent: str, child: str, label: str) -> None:
         ancestor = parent

@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.step import change_names
 from sarrus.sensitivity.terms import chosen_parameters
-from sarrus.simulation.inputs import InputFunction, control_bounds, trace_function, with_force
+from sarrus.simulation.inputs import with_force
 from sarrus.simulation.simulate import simulate
 
 if TYPE_CHECKING:
@@ -59,8 +61,8 @@ def motion_derivatives(
     duration: float,
     dt: float = 1e-3,
     t0: float = 0.0,
-    control: InputFunction | None = None,
-    force: InputFunction | None = None,
+    control: StateFunction | None = None,
+    force: StateFunction | None = None,
     parameters: Sequence[str] | None = None,
     every: int = 1,
 ) -> MotionSensitivity:
@@ -121,7 +123,7 @@ def motion_derivatives(
     )
 
 
-def _driven(system: System, control: InputFunction | None, force: InputFunction | None) -> System:
+def _driven(system: System, control: StateFunction | None, force: StateFunction | None) -> System:
     """Return the system with control and force compiled into its passive forces."""
     if control is None and force is None:
         return system

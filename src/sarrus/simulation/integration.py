@@ -15,8 +15,10 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import active
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.rigidity import has_left, held, is_blocked
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
@@ -25,14 +27,7 @@ from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTablea
 from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import Tableau, tableau
 from sarrus.simulation.chattering import jump
-from sarrus.simulation.inputs import (
-    Event,
-    InputFunction,
-    compile_control,
-    compile_events,
-    control_bounds,
-    sampled,
-)
+from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
 from sarrus.simulation.jamming import jam
 from sarrus.simulation.passages import PassageLog
 from sarrus.simulation.recorder import Recorder
@@ -95,7 +90,7 @@ class Integration:
         self.kernel = kernel
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
-        self.control: InputFunction | None = None
+        self.control: StateFunction | None = None
         self.model: LocalModel | None = None
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
@@ -191,7 +186,7 @@ class Integration:
         if self.chart is not None or self.solver is not None:
             self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
 
-    def compile_control(self, control: InputFunction, sampling: Sampling | None, duration: float) -> None:
+    def compile_control(self, control: StateFunction, sampling: Sampling | None, duration: float) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
         self.control = control if sampling is None else None  # what is held has no derivative
         if isinstance(control, Law):
@@ -328,7 +323,7 @@ class Integration:
         s = self.system
         return float(self.x[s.nq + s.nv + s.nu])
 
-    def sample(self, function: InputFunction, name: str) -> None:
+    def sample(self, function: StateFunction, name: str) -> None:
         """Call a Python function at the present state and hold its value."""
         s = self.system
         n = s.nq + s.nv

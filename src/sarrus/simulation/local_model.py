@@ -10,12 +10,13 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Law
+from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import rosenbrock
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
 from sarrus.linear.derivatives import bias_rows, residual_force
-from sarrus.simulation.inputs import InputFunction, control_bounds, trace_function
 
 # Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, S and the derivatives
 # of F, G, ψ and N v (see `sarrus.linear.derivatives.Derivatives`), the last one only where N is not the identity.
@@ -30,7 +31,7 @@ class LocalModel:
     """
 
     def __init__(
-        self, system: System, scheme: RosenbrockTableau, control: InputFunction | None = None
+        self, system: System, scheme: RosenbrockTableau, control: StateFunction | None = None
     ) -> None:
         self.system = system
         compiled = system.compiled
@@ -89,7 +90,7 @@ class LocalModel:
         return outputs
 
 
-def _clipped(system: System, control: InputFunction) -> ca.SX:
+def _clipped(system: System, control: StateFunction) -> ca.SX:
     """Return the control law within the limits of the actuators, as the kernel applies it."""
     lower, upper = control_bounds(system)
     u = trace_function(system, control, system.nu, "control")

@@ -19,8 +19,9 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
-from sarrus.simulation.inputs import Event, InputFunction
+from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
 from sarrus.simulation.run_options import Scheme
@@ -47,8 +48,8 @@ class Motion:
     duration: float
     scheme: Scheme
     max_step: float
-    control: InputFunction | None
-    force: InputFunction | None
+    control: StateFunction | None
+    force: StateFunction | None
     sample_time: float | None
     sampling: Sampling | None
     coordinates: Coordinates | None
@@ -63,7 +64,7 @@ class Motion:
     max_bytes: float
 
     @property
-    def called(self) -> list[tuple[InputFunction, str]]:
+    def called(self) -> list[tuple[StateFunction, str]]:
         """The functions that Python calls at samples, with what they give."""
         both = ((self.control, "control"), (self.force, "force"))
         return [

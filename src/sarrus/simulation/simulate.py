@@ -16,12 +16,13 @@ from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.simulation.accuracy import estimate_error, is_repeatable
 from sarrus.simulation.determinacy import estimate_determinacy
-from sarrus.simulation.inputs import Event, InputFunction, with_force
+from sarrus.simulation.inputs import Event, with_force
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.run_options import (
     check_limits,
@@ -50,8 +51,8 @@ def simulate(
     method: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    control: InputFunction | None = None,
-    force: InputFunction | None = None,
+    control: StateFunction | None = None,
+    force: StateFunction | None = None,
     sample_time: float | Sampling | None = None,
     coordinates: Coordinates | Relation | None = None,
     formulation: str | Method | None = None,
@@ -203,7 +204,7 @@ def simulate(
 
 
 def _sampling(
-    sample_time: float | Sampling | None, control: InputFunction | None
+    sample_time: float | Sampling | None, control: StateFunction | None
 ) -> tuple[float | None, Sampling | None]:
     """Return the time between samples, and how a `Law` is sampled in the loop."""
     if isinstance(sample_time, Sampling):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError
+from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from sarrus.dynamics.sensing import Readings
     from sarrus.dynamics.system import System
     from sarrus.mechanism.mechanism import Mechanism
-    from sarrus.viewer.server import Viewer
 
 Array = NDArray[np.float64]
 
@@ -177,7 +177,7 @@ class Trajectory:
         """
         found = self.__dict__.get("_sensors")
         if found is None:
-            from sarrus.dynamics.sensing import read_run
+            from sarrus.simulation.readings import read_run
 
             found = self.__dict__["_sensors"] = read_run(self)
         return found
@@ -224,9 +224,7 @@ class Trajectory:
         Passages are dotted lines; what is behind ``determined_until`` is shaded. Returns the Matplotlib figure;
         ``path`` also saves it (.png, .pdf, .svg).
         """
-        from sarrus.plotting.history import plot_history
-
-        return plot_history(self, path)
+        return later("plotting.history", "plot_history")(self, path)
 
     def draw(
         self,
@@ -244,8 +242,7 @@ class Trajectory:
         plane : "xy", "xz", "yz" or "3d" (orthographic). Default: the plane of the motion, or "3d".
         frames : number of poses evenly spaced in time, or the times of the poses [s].
         """
-        from sarrus.plotting.stroboscope import draw_stroboscope
-
+        draw_stroboscope = later("plotting.stroboscope", "draw_stroboscope")
         return draw_stroboscope(self, path, system=system, plane=plane, frames=frames)
 
     def animate(
@@ -262,15 +259,12 @@ class Trajectory:
         ``system`` and ``plane`` as in `draw`. A GIF's clock ticks in 1/100 s: 20, 25 and 50 frames per
         second are exact.
         """
-        from sarrus.plotting.animation import animate
-
+        animate = later("plotting.animation", "animate")
         return animate(self, path, system=system, plane=plane, fps=fps, speed=speed)
 
-    def view(self, **options: Any) -> Viewer:
+    def view(self, **options: Any) -> Any:
         """Show the motion in 3-D in the browser; see `sarrus.view`, also for motions laid over each other."""
-        from sarrus.viewer.server import view
-
-        return view(self, **options)
+        return later("viewer.server", "view")(self, **options)
 
     def __repr__(self) -> str:
         end = f"{self.duration:.6g} s" if len(self.t) else "empty"

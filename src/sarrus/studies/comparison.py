@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.later import later
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.whole import checked_path, write_text
@@ -125,9 +126,7 @@ class Comparison:
         Drawn is the largest value in each of 200 intervals of time; passages of the first run that has any are
         dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
         """
-        from sarrus.plotting.comparison import plot_comparison
-
-        return plot_comparison(self, path)
+        return later("plotting.comparison", "plot_comparison")(self, path)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the table as an `xarray.Dataset` over ``formulation``; statuses are their names.

@@ -11,10 +11,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from sarrus import __version__
+from sarrus.base.version import __version__
 from sarrus.control.law import Law
+from sarrus.dynamics.state_functions import trace_function
 from sarrus.dynamics.system import System
-from sarrus.simulation.inputs import trace_function
 from sarrus.studies.axes import Axes
 from sarrus.studies.specification import Study
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus import __version__
 from sarrus.base import interrupts
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.progress import ProgressBar, progress_bar
+from sarrus.base.version import __version__
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.files.netcdf import Variable
-from sarrus.simulation.inputs import InputFunction
 from sarrus.simulation.run_options import check_positive, check_steps
 from sarrus.studies.axes import Axes, read_axes
 from sarrus.studies.dataset import in_memory
@@ -45,7 +45,7 @@ def study(
     u: ArrayLike | None = None,
     dt: float | None = None,
     t0: float = 0.0,
-    control: InputFunction | None = None,
+    control: StateFunction | None = None,
     method: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,

@@ -11,8 +11,8 @@ from xml.etree.ElementTree import SubElement
 import numpy as np
 
 from sarrus.base.errors import UnsupportedElementError
+from sarrus.base.names import unique
 from sarrus.export.mjcf.mjcf_document import Document, numbers, place
-from sarrus.formats.importing import unique
 from sarrus.mechanism.elements import Contact
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from sarrus.base.errors import UnsupportedElementError
+from sarrus.base.names import unique
 from sarrus.export.mjcf.mjcf_document import Document, numbers
-from sarrus.formats.importing import unique
 from sarrus.mechanism.elements import Closure, Coupling, CouplingTerm
 from sarrus.mechanism.pose import Pose
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
 from sarrus.base.arrays import Array
-from sarrus.formats.importing import unique
+from sarrus.base.names import unique
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Wrap

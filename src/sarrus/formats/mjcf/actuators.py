@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.formats.importing import Import, unique
+from sarrus.base.names import unique
+from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names, actuator_count, address, enum_name
 from sarrus.formats.mjcf.survey import disabled
 from sarrus.formats.mjcf.transmissions import JOINT_KINDS, transmission

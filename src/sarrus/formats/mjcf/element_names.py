@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sarrus.formats.importing import unique
+from sarrus.base.names import unique
 from sarrus.mechanism.elements import WORLD
 
 

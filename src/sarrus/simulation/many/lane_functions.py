@@ -12,6 +12,7 @@ import casadi as ca
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.quaternions import normalized_expression
+from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.system import System
 from sarrus.equations.elimination import (
     direct_solution,
@@ -19,7 +20,6 @@ from sarrus.equations.elimination import (
     solve_lower,
     solve_symmetric,
 )
-from sarrus.simulation.inputs import InputFunction, trace_function
 
 
 def suits_lanes(system: System, rank: int) -> bool:
@@ -68,7 +68,7 @@ def lane_velocity(compiled: CompiledEquations, lanes: int) -> NativeFunction:
     return compiled.named(f"velocity in {lanes} lanes", outputs, lanes=lanes)
 
 
-def lane_control(system: System, control: InputFunction, lanes: int) -> NativeFunction:
+def lane_control(system: System, control: StateFunction, lanes: int) -> NativeFunction:
     """Return x → u for ``lanes`` states."""
     u = trace_function(system, control, system.nu, "control")
     return system.compiled.compile("lane_control", {"u": u}, lanes=lanes)

@@ -15,11 +15,11 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
-from sarrus.simulation.inputs import InputFunction
 from sarrus.simulation.integration import START_TOLERANCE, Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
@@ -47,7 +47,7 @@ class Plan:
     max_step: float
     stabilization: str
     baumgarte: tuple[float, float]
-    control: InputFunction | None
+    control: StateFunction | None
     every: int | None
     reduce: tuple[str, ...]
     threads: int

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.progress import progress_bar
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.c_function import lanes, prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
-from sarrus.simulation.inputs import InputFunction
 from sarrus.simulation.many.plan import Plan, groups
 from sarrus.simulation.many.result import Quantities, Rollout
 from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states
@@ -40,7 +40,7 @@ def rollout(
     t0: float = 0.0,
     u: ArrayLike | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
-    control: InputFunction | None = None,
+    control: StateFunction | None = None,
     method: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,

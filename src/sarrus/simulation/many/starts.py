@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.quaternions import SHORTEST
-from sarrus.simulation.inputs import control_bounds
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

@@ -13,10 +13,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.control.law import Law
+from sarrus.dynamics.state_functions import StateFunction
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
-from sarrus.simulation.inputs import InputFunction
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.many.lane_functions import (
     lane_control,
@@ -76,7 +76,7 @@ class Batch:
 class LaneFunctions:
     """The straight-line functions of runs side by side; kept alive as long as they are used."""
 
-    def __init__(self, system: System, control: InputFunction | None) -> None:
+    def __init__(self, system: System, control: StateFunction | None) -> None:
         compiled = system.compiled
         self.slope = lane_slope(compiled, bl.LANES)
         self.newton = lane_newton(compiled, bl.LANES)

@@ -1,0 +1,43 @@
+"""What the sensors of a system read along a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.sensing import Readings, native_readings
+
+if TYPE_CHECKING:
+    from sarrus.simulation.trajectory import Trajectory
+
+
+def read_run(trajectory: Trajectory) -> Readings:
+    """Return the readings along a run; see `Trajectory.sensors`."""
+    if trajectory.readings is not None and trajectory.mechanism is not None:
+        return Readings(trajectory.mechanism.sensors, np.array(trajectory.readings))
+    system = trajectory.moved_system()
+    if system is None or system.mechanism is None:
+        raise ArgumentError(
+            f"trajectory {trajectory.name!r}: no mechanism is known that has sensors", element="mechanism"
+        )
+    sensors = system.mechanism.sensors
+    count = len(trajectory.t)
+    if not sensors:
+        return Readings({}, np.zeros((count, 0)))
+    native = native_readings(system)
+    values = {**system.parameters, **trajectory.parameters}
+    p = np.tile(list(values.values()), (count, 1)).reshape(count, -1)
+    parts = (
+        trajectory.q,
+        trajectory.v,
+        trajectory.u,
+        trajectory.t[:, None],
+        p,
+        np.zeros_like(trajectory.v),
+        trajectory.a,
+        trajectory.multipliers,
+    )
+    rows = np.ascontiguousarray(np.hstack(parts))
+    return Readings(sensors, np.array([native(row) for row in rows]).reshape(count, native.n_out))
