@@ -19,7 +19,12 @@ from sarrus.linear.loop import StraightLine
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:
     """Return a function that evaluates a, λ, Aᵀλ ``repeats`` times in the kernel: seconds per evaluation."""
     expected = system.forward_dynamics(q, v).a
-    table, tau, t, out = system.table, np.zeros(system.nv), 0.0, np.empty(system.output_size)
+    table, tau, t, out = (
+        system.workspace().table,
+        np.zeros(system.nv),
+        0.0,
+        np.empty(system.workspace().output_size),
+    )
 
     def run() -> float:
         began = perf_counter()

@@ -64,12 +64,12 @@ def kernel(system: sr.System, export: CExport) -> float:
     text = export.files[2].read_text(encoding="utf-8")
     q = np.array(re.findall(r"double q\[\] = \{(.*)\}", text)[0].strip("()").split(","), dtype=object)
     q = np.array([float(x.strip(" ()")) for x in q])
-    v, tau, out = np.zeros(system.nv), np.zeros(system.nv), np.empty(system.output_size)
+    v, tau, out = np.zeros(system.nv), np.zeros(system.nv), np.empty(system.workspace().output_size)
     system.forward_dynamics(q, v, throw=False)
     best = np.inf
     for _ in range(100):
         began = perf_counter()
-        forward_many(system.table, q, v, tau, 0.0, out, CALLS)
+        forward_many(system.workspace().table, q, v, tau, 0.0, out, CALLS)
         best = min(best, (perf_counter() - began) / CALLS)
     return 1e9 * best
 

@@ -156,34 +156,34 @@ class ReducedMotion:
     def __call__(self, dy: Exact, deta: Exact, du: Exact, dt: Decimal) -> Exact:
         """Return ẋ at the state moved by (dy, dη, du, dt) on the constraints."""
         s, x = self.system, self._x.copy()
-        x[s._u_part] = x[s._u_part] + du
+        x[s.parts.u] = x[s.parts.u] + du
         time = s.nq + s.nv + s.nu
         x[time] = x[time] + dt
-        q0 = self._x[s._q_part]
+        q0 = self._x[s.parts.q]
 
         def gap_of_positions() -> Exact:
             phi = self._position(x)["residual"][self._holonomic]
-            return np.concatenate([phi, self._rows @ (x[s._q_part] - q0) - dy])
+            return np.concatenate([phi, self._rows @ (x[s.parts.q] - q0) - dy])
 
         def move(step: Exact) -> None:
             tangent = x.copy()
-            tangent[s._v_part] = step
-            x[s._q_part] = x[s._q_part] + self._velocity(tangent)["rate"]
+            tangent[s.parts.v] = step
+            x[s.parts.q] = x[s.parts.q] + self._velocity(tangent)["rate"]
             for start in s.equations.quaternions:
                 part = x[start : start + 4]
                 x[start : start + 4] = part / (part @ part).sqrt()
 
         def gap_of_velocities() -> Exact:
             at = self._velocity(x)
-            eta = self._rows @ at["rate"] if self._own is None else self._own @ x[s._v_part]
+            eta = self._rows @ at["rate"] if self._own is None else self._own @ x[s.parts.v]
             return np.concatenate([at["residual"][self._chosen], eta - self._eta - deta])
 
         def speed_up(step: Exact) -> None:
-            x[s._v_part] = x[s._v_part] + step
+            x[s.parts.v] = x[s.parts.v] + step
 
         newton(self._to_q, gap_of_positions, move)
         newton(self._to_v, gap_of_velocities, speed_up)
-        v = x[s._v_part]
+        v = x[s.parts.v]
         at = self._dynamics(x)
         rows = at["A"][self._chosen]
         zeros = np.full((len(rows), len(rows)), Decimal(0), dtype=object)

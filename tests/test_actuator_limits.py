@@ -273,7 +273,7 @@ def test_controls_that_are_no_numbers_stay_none(name: str, tmp_path: Path) -> No
     _, system, u = both(name, tmp_path)
     for k in range(system.nu):
         x = system.pack(system.neutral(), None, u)
-        x[system._u_part.start + k] = np.nan
+        x[system.parts.u.start + k] = np.nan
         force = system.compiled.function("input_force")(x)
         assert np.isnan(force).any()
 

@@ -20,6 +20,7 @@ from mechanisms import (
 )
 from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
 from sarrus.contacts import activity
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.units import constraint_units
 
 CORNERS = ((0.1, 0.05), (0.1, -0.05), (-0.1, -0.05), (-0.1, 0.05))
@@ -192,7 +193,7 @@ def test_the_rank_follows_every_switch():
     for count, rank in ((0, 0), (1, 3), (2, 5), (3, 6), (4, 6), (2, 5), (0, 0), (4, 6)):
         activity.switch_off(system, names)
         activity.switch_on(system, names[:count], q)
-        system.ensure_generic_rank(q, renew=True)
+        generic_rank(system.workspace(), q, renew=True)
         answer = system.forward_dynamics(q, rest)
         assert (answer.rank, answer.status) == (rank, sr.Status.OK)
         off = [not name.startswith(names[:count]) if count else True for name in system.constraint_names]

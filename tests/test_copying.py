@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -26,7 +27,7 @@ def test_a_copy_computes_the_same_and_has_its_own_options(duplicate: Callable[[S
     plan = random_tree(2, ("free", "revolute", "universal"))
     q = random_coordinates(plan)
     system = System(close_loops(plan, q, ("point",)))
-    system.options.singular_cut = 1e-7
+    system.options = replace(system.options, singular_cut=1e-7)
     _, v = random_state(system, 1)
     twin = duplicate(system)
     assert twin.options == system.options
@@ -34,9 +35,9 @@ def test_a_copy_computes_the_same_and_has_its_own_options(duplicate: Callable[[S
     found, expected = twin.forward_dynamics(q, v), system.forward_dynamics(q, v)
     np.testing.assert_array_equal(found.a, expected.a)
     assert found.tolerance == 1e-7
-    twin.options.singular_cut = 1e-9
+    twin.options = replace(twin.options, singular_cut=1e-9)
     assert system.options.singular_cut == 1e-7
-    assert (twin.settings() != system.settings()).sum() == 1
+    assert twin.forward_dynamics(q, v).tolerance == 1e-9
 
 
 @pytest.mark.parametrize("duplicate", COPIES)

@@ -12,6 +12,7 @@ from mechanisms import MODES, close_loops, random_coordinates, random_state, ran
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics import compiled
+from sarrus.dynamics.options import Options
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
@@ -93,7 +94,7 @@ def test_modes_agree(which: str) -> None:
     results = []
     for mode in MODES:
         system, q, v = random_loops(which, mode)
-        assert system.table[la.ELIMINATION] == MODES[mode]
+        assert system.workspace().table[la.ELIMINATION] == MODES[mode]
         results.append(system.forward_dynamics(q, v))
     for other in results[1:]:
         np.testing.assert_allclose(other.a, results[0].a, rtol=1e-8, atol=1e-8)
@@ -262,11 +263,11 @@ def test_options_take_effect() -> None:
     system = System(four_bar())
     q = system.assemble([1.0, -0.8, -1.2]).q
     assert system.forward_dynamics(q, np.zeros(3)).status is Status.OK
-    system.options.singular_cut = 0.99
+    system.options = Options(singular_cut=0.99)
     result = system.forward_dynamics(q, np.zeros(3))
     assert (result.rank, result.tolerance) == (1, 0.99)
     assert result.status is not Status.OK
-    system.options.singular_cut = 1e-9
+    system.options = Options(singular_cut=1e-9)
     assert system.forward_dynamics(q, np.zeros(3)).status is Status.OK
 
 
@@ -277,7 +278,7 @@ def test_how_much_contradiction_counts_is_an_option() -> None:
     )
     solve = lambda: system.forward_dynamics([0.0], [0.0], throw=False).status  # noqa: E731
     assert solve() is Status.INCONSISTENT
-    system.options.inconsistent = 1e-3
+    system.options = Options(inconsistent=1e-3)
     assert solve() is Status.OK
 
 

@@ -16,6 +16,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.coordinates.parametrization import parametrize
 from sarrus.coordinates.relation import Relation, extend
+from sarrus.dynamics.options import Options
 from sarrus.dynamics.system import System
 from sarrus.linear.linearize import linearize
 from sarrus.linear.linearize_at import linearize_at
@@ -199,9 +200,9 @@ def test_extended_system_is_the_same_mechanism() -> None:
 def test_nonholonomic_rows_stay_behind_and_parameters_are_kept() -> None:
     system = particle()
     system.parameters["k"] = 5.0
-    system.options.singular_cut = 1e-9
+    system.options = Options(singular_cut=1e-9)
     extended, q, v = extend(system, POLAR, [0.6, 0.8], [1.0, 0.0])
-    system.parameters["k"], system.options.singular_cut = 3.0, 1e-10
+    system.parameters["k"], system.options = 3.0, Options()
     assert extended.parameters["k"] == 5.0
     assert extended.options.singular_cut == 1e-9
     assert_allclose(q, [0.6, 0.8, 1.0, np.arctan2(0.8, 0.6)], atol=1e-14)

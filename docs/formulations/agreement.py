@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import sarrus as sr
 from sarrus.base.status import Status
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.formulations import METHODS, null_space
 
 Array = NDArray[np.float64]
@@ -220,7 +221,7 @@ class Kernel:
         self.system.parameters.update(zip(self.names, values.tolist()))
         q, rest = np.zeros(self.n), np.zeros(self.n)
         q[0] = case.distance
-        self.system.ensure_generic_rank(q, v=rest, renew=True)
+        generic_rank(self.system.workspace(), q, v=rest, renew=True)
         return self.system.forward_dynamics(q, rest, tau=case.tau)
 
 

@@ -15,6 +15,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import nearby_rank
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
+from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import CUT, closed_start, open_by, split, typical_size
 from sarrus.dynamics.solves import determined_rows
 
@@ -210,7 +211,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     """
     q = closed_start(system, real_array(q), t)
     jacobian = system.constraint_jacobian(q, t)
-    cut = (system.data.rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
+    cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
     parts = split(jacobian, cut)
     here = tangents(system, q, t, cut)
     branches: tuple[Branch, ...] = ()

@@ -11,8 +11,7 @@ without friction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -22,19 +21,19 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Farther apart than this [characteristic lengths, rad], a constraint cannot be switched on.
 TOUCHING = 1e-5
 
 
-def active(system: System) -> dict[str, bool]:
+def active(system: Evaluations) -> dict[str, bool]:
     """Return which of the constraints that come and go hold now, by name, in the order of their rows."""
     parameters = {name: activity_parameter(name) for name in system.closure_rows}
     return {n: system.parameters[p] != 0.0 for n, p in parameters.items() if p in system.parameters}
 
 
-def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0) -> None:
+def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float = 0.0) -> None:
     """Let the named constraints hold from now on, at the configuration q; contacts stick if they can.
 
     Contacts that stick and couplings are anchored at q if they were off or sliding; what holds already stays as it is.
@@ -44,7 +43,7 @@ def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0
     more than 1e-5 rad or characteristic lengths, with its name and the gap; then nothing is switched.
     """
     new = [name for name in _checked(system, names) if not active(system)[name] or sliding(system, name)]
-    trial = system.private()
+    trial = system.varied()
     _hold(trial, new)
     residual = trial.constraint_residual(q, t)
     rows = system.closure_rows
@@ -65,33 +64,33 @@ def switch_on(system: System, names: Iterable[str], q: ArrayLike, t: float = 0.0
     _hold(system, new)
 
 
-def switch_off(system: System, names: Iterable[str]) -> None:
+def switch_off(system: Evaluations, names: Iterable[str]) -> None:
     """Let the named constraints hold no longer; `ArgumentError` names one that always holds or does not exist."""
     for name in _checked(system, names):
         system.parameters[activity_parameter(name)] = 0.0
 
 
-def sliding(system: System, name: str) -> bool:
+def sliding(system: Evaluations, name: str) -> bool:
     """Tell whether a contact that could stick slides without friction while it is closed."""
     return system.parameters.get(stick_parameter(name)) == 0.0
 
 
-def gaps(system: System, q: ArrayLike, t: float = 0.0) -> dict[str, float]:
+def gaps(system: Evaluations, q: ArrayLike, t: float = 0.0) -> dict[str, float]:
     """Return how far each contact is open [m], negative where its point is below the plane; on or off."""
     return _measured(system, "gap", q, None, t)
 
 
-def gap_rates(system: System, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, float]:
+def gap_rates(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> dict[str, float]:
     """Return how fast each gap opens [m/s], negative where the point approaches its plane; on or off."""
     return _measured(system, "rate", q, v, t)
 
 
-def contact_names(system: System) -> tuple[str, ...]:
+def contact_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the contacts in the order of their rows."""
     return tuple(contact.name for contact in system.equations.contacts)
 
 
-def gap_expressions(system: System) -> tuple[ca.SX, ca.SX]:
+def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
     """Return the gaps and their rates as columns over the symbols of the equations, whatever is on or off."""
     e = system.equations
     switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(activity_parameter(""))]
@@ -101,32 +100,16 @@ def gap_expressions(system: System) -> tuple[ca.SX, ca.SX]:
     return gap, rate
 
 
-@contextmanager
-def unchanged(system: System) -> Iterator[None]:
-    """Put back the parameters at the end, whatever happened to them.
-
-    Threads that share the system see what happens meanwhile: `System.private` is what they do not see.
-    """
-    before = dict(system.parameters)
-    try:
-        yield
-    finally:
-        restore(system, before)
-
-
-def restore(system: System, parameters: Mapping[str, float]) -> None:
-    """Assign parameters that were kept."""
-    system.parameters.update(parameters)
-
-
-def _hold(system: System, names: Iterable[str]) -> None:
+def _hold(system: Evaluations, names: Iterable[str]) -> None:
     for name in names:
         for parameter in (activity_parameter(name), stick_parameter(name)):
             if parameter in system.parameters:
                 system.parameters[parameter] = 1.0
 
 
-def _measured(system: System, what: str, q: ArrayLike, v: ArrayLike | None, t: float) -> dict[str, float]:
+def _measured(
+    system: Evaluations, what: str, q: ArrayLike, v: ArrayLike | None, t: float
+) -> dict[str, float]:
     if not system.equations.contacts:
         return {}
     native = system.compiled.named("gaps", lambda: dict(zip(("gap", "rate"), gap_expressions(system))))
@@ -134,7 +117,7 @@ def _measured(system: System, what: str, q: ArrayLike, v: ArrayLike | None, t: f
     return dict(zip(contact_names(system), flat[native.outputs[what][0]].tolist()))
 
 
-def _checked(system: System, names: Iterable[str]) -> list[str]:
+def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:
     if isinstance(names, str):
         raise ArgumentError(f"{system.name}: names must be a sequence, such as [{names!r}]", element="names")
     valid, checked = tuple(active(system)), list(dict.fromkeys(names))

@@ -32,7 +32,7 @@ from sarrus.linalg import dense
 from sarrus.linalg.dense import product
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Pushes and gaps below this multiple of the largest one count as zero; so do singular values of rows, which are looser
 # than the rounding of a model's data.
@@ -47,7 +47,7 @@ class Pushing:
     slipping: tuple[ContactRows, ...]
     released: tuple[ContactRows, ...]
 
-    def apply(self, system: System) -> None:
+    def apply(self, system: Evaluations) -> None:
         """Switch off what is released and let slide what slips; anchors and the others stay as they are."""
         for contact in self.released:
             system.parameters[activity_parameter(contact.name)] = 0.0
@@ -73,7 +73,7 @@ class OneSided:
 
     def __init__(
         self,
-        system: System,
+        system: Evaluations,
         q: Array,
         v: Array,
         t: float,
@@ -168,7 +168,7 @@ class OneSided:
         return left[:, :keep], values[:keep], right[:keep]
 
 
-def kinetic_rows(system: System, q: Array, v: Array, t: float, bilateral: Sequence[int]) -> Array:
+def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: Sequence[int]) -> Array:
     """Return A in coordinates of the velocity in which the metric M is one: A L⁻ᵀ with M = L Lᵀ.
 
     Where M is singular, these are coordinates of the motions that the bilateral rows leave, and these rows are zero.
@@ -183,7 +183,7 @@ def kinetic_rows(system: System, q: Array, v: Array, t: float, bilateral: Sequen
     return dense.solve(dense.cholesky(mass), jacobian.T).T
 
 
-def mass_left(system: System, q: Array, v: Array, t: float, mass: Array, free: Array) -> Array:
+def mass_left(system: Evaluations, q: Array, v: Array, t: float, mass: Array, free: Array) -> Array:
     """Return the mass matrix of the motions ``free`` (by rows); `SolveError` where it is not positive definite."""
     reduced = product(free, mass, free.T)
     if len(free) and not dense.is_definite(reduced, 1e-12 * float(np.abs(mass).max())):

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.status import Status
-from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on, unchanged
+from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.assembly import finite_jacobian, survey
 from sarrus.dynamics.inertia import is_singular_at
@@ -32,7 +32,7 @@ from sarrus.linalg import dense
 from sarrus.linalg.dense import product
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # From the right side r of A Δ = r to the change Δ of the velocity and the impulses Λ.
 _Solve = Callable[[Array], tuple[Array, Array]]
@@ -74,7 +74,7 @@ class Impact:
 
 
 def impact(
-    system: System,
+    system: Evaluations,
     q: ArrayLike,
     v: ArrayLike,
     closing: Iterable[str] | None = None,
@@ -120,20 +120,20 @@ def impact(
                 element=name,
                 valid=valid,
             )
-    system = system.private()
+    system = system.varied()
     switch_on(system, [name for name in active(system) if name in closing or name in on], q, t)
     _check_gaps(system, closing, q, t)
     rebound = _rebound(system, closing, restitution, gap_rates(system, q, v, t))
     return _settle(system, q, v, t, rebound)
 
 
-def hold(system: System, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Impact:
+def hold(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Impact:
     """Return the impact after which all that is on at the moment holds, contacts like closures: they may pull too."""
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
     return _jump(system, q, v, t, np.zeros(system.nc), 0.0)
 
 
-def _check_gaps(system: System, closing: list[str], q: Array, t: float) -> None:
+def _check_gaps(system: Evaluations, closing: list[str], q: Array, t: float) -> None:
     for name, gap in gaps(system, q, t).items():
         if name in closing and abs(gap) > TOUCHING * system.characteristic.length:
             raise ArgumentError(
@@ -143,7 +143,7 @@ def _check_gaps(system: System, closing: list[str], q: Array, t: float) -> None:
 
 
 def _rebound(
-    system: System,
+    system: Evaluations,
     closing: list[str],
     restitution: float | Mapping[str, float] | None,
     rates: dict[str, float],
@@ -167,7 +167,7 @@ def _rebound(
     return {name: max(0.0, -(coefficients | given)[name] * rates[name]) for name in coefficients}
 
 
-def _settle(system: System, q: Array, v: Array, t: float, rebound: dict[str, float]) -> Impact:
+def _settle(system: Evaluations, q: Array, v: Array, t: float, rebound: dict[str, float]) -> Impact:
     """Find the contacts that push among those that are on, and return the impact with these."""
     elastic = np.zeros(system.nc)
     problem = OneSided(system, q, v, t)
@@ -177,15 +177,15 @@ def _settle(system: System, q: Array, v: Array, t: float, rebound: dict[str, flo
         return _jump(system, q, v, t, elastic, 1.0)
     base = v
     if problem.rows[problem.bilateral].any():
-        with unchanged(system):
-            switch_off(system, [contact.name for contact in problem.contacts])
-            base = _jump(system, q, v, t, elastic, 0.0).v
+        without = system.varied()
+        switch_off(without, [contact.name for contact in problem.contacts])
+        base = _jump(without, q, v, t, elastic, 0.0).v
     slip, part = system.velocity_residual(q, base, t), 1.0
     while True:
         found = problem.solve(part * elastic - slip)
-        with unchanged(system):
-            found.apply(system)
-            result = _jump(system, q, v, t, elastic, part)
+        pushed = system.varied()
+        found.apply(pushed)
+        result = _jump(pushed, q, v, t, elastic, part)
         if result.restitution_scale >= part * (1.0 - _ROUNDING):
             break
         part = result.restitution_scale if result.restitution_scale > _LEAST else 0.0
@@ -193,7 +193,7 @@ def _settle(system: System, q: Array, v: Array, t: float, rebound: dict[str, flo
     return replace(result, slipping=names[0], released=names[1])
 
 
-def _jump(system: System, q: Array, v: Array, t: float, elastic: Array, most: float) -> Impact:
+def _jump(system: Evaluations, q: Array, v: Array, t: float, elastic: Array, most: float) -> Impact:
     """Return the impact with all rows that are on; after it their velocities are a part ≤ ``most`` of ``elastic``."""
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     inelastic, elastic = -system.velocity_residual(q, v, t), np.where(jacobian.any(axis=1), elastic, 0.0)

@@ -17,6 +17,8 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
 from sarrus.control.law import Command, Demand, Law, Memory, Settings
 from sarrus.dynamics.control_limits import control_bounds, limited_by_state
+from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
@@ -197,11 +199,11 @@ class ContactLaw(Law):
     def _contact_count(self) -> int:
         return len(self.terms.names)
 
-    def _generic_rank(self, x: Array, t: float) -> int:
+    def _generic_rank(self, work: Workspace, x: Array, t: float) -> int:
         """Return the rank of the rows that are no contacts."""
-        s = self.system.private()
+        s = work.copy()
         switch_off(s, [name for name in self.terms.names if active(s)[name]])
-        return s.ensure_generic_rank(x[s._q_part], t, x[s._v_part], renew=True)
+        return generic_rank(s, x[s.parts.q], t, x[s.parts.v], renew=True)
 
     def _physics(self, damping: ca.SX) -> Demand:
         """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""

@@ -54,7 +54,7 @@ def controllability(
     q = system.normalized(q)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
     jacobian = system.constraint_jacobian(q, t, velocity)
-    rank = constraint_rank(system, q, velocity, t, jacobian)
+    rank = constraint_rank(system.workspace(), q, velocity, t, jacobian)
     basis = np.linalg.svd(jacobian)[2][rank:].T if system.nc else np.eye(system.nv)
     actuation = system.actuation_matrix(q, velocity)
     left, sigma, _ = np.linalg.svd(basis.T @ actuation)

@@ -15,6 +15,9 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
@@ -200,13 +203,15 @@ class Law:
             np.zeros(self.unknowns) if wish is None else np.array(system.checked(wish, system.nu, "wish"))
         )
         self._input = np.zeros(self._native.n_in)
-        own = self._input[system._tau_part.stop :]
+        own = self._input[system.parts.tau.stop :]
         self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, own)
         self._tolerances = np.zeros(ll.N_SETTINGS)
         self.table = self._table()
         self._state = np.zeros(system.nq + system.nv + system.nu + 1)
         self._addresses = self.table.ctypes.data, self._state.ctypes.data
         self._ready = False
+        self._run_workspace: Workspace | None = None
+        self._sees_run = False
         self._lock = threading.RLock()
 
     def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
@@ -245,7 +250,7 @@ class Law:
                         f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
                         element="multipliers",
                     )
-                own = self._input[self.system._tau_part.stop :]
+                own = self._input[self.system.parts.tau.stop :]
                 own[memory.measured_at] = 1.0
                 own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
             self.period = period
@@ -294,7 +299,7 @@ class Law:
     def reset(self) -> None:
         """Forget what was measured and remembered; a simulation begins so."""
         if self.memory is not None:
-            own = self._input[self.system._tau_part.stop :]
+            own = self._input[self.system.parts.tau.stop :]
             if self.memory.measured:
                 own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
             own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
@@ -306,12 +311,19 @@ class Law:
         with self._lock:
             return self._twin()
 
-    def of_run(self, given: System, own: System) -> Law:
-        """Return a twin for a run on ``own``, a view of the system ``given``, which it believes in if this law does."""
+    def of_run(self, given: System) -> Law:
+        """Return a twin for a run of the system ``given``, whose parameters it will see if it believes in this one."""
         twin = self.twin()
-        if self.system is given:
-            twin.system = own
+        twin._sees_run = self.system is given
         return twin
+
+    def join(self, run: Workspace) -> None:
+        """Go by the parameters of a run from now on, if it is one of the system that the law believes in."""
+        self._run_workspace = run if self._sees_run else None
+
+    def workspace(self) -> Workspace:
+        """Return what the law finds ranks with, and whose parameters it has: the run's, or that of this thread."""
+        return self._run_workspace or self.system.workspace()
 
     def __reduce__(self) -> str:
         raise ArgumentError(
@@ -328,13 +340,13 @@ class Law:
             setattr(twin, name, getattr(self, name).copy())
         twin._attach(twin.table)
         twin._addresses = twin.table.ctypes.data, twin._state.ctypes.data
-        own = twin._input[self.system._tau_part.stop :]
+        own = twin._input[self.system.parts.tau.stop :]
         twin.settings = SettingValues(
             f"{self.name} of {self.system.name}", {name: self.settings[name] for name in self.settings}, own
         )
         return twin
 
-    def fit(self, system: System, *, sampled: bool) -> None:
+    def fit(self, system: Evaluations, *, sampled: bool) -> None:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
         if self.needs_samples and not sampled:
             raise ArgumentError(
@@ -356,15 +368,15 @@ class Law:
         system = self.system
         if not self._ready:
             x = system.pack(q, v, None, t)
-            with system.lock:
-                system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
-                known = system.settings()
-                self.table[ll.RANK] = self._generic_rank(x, t)
+            work = self.workspace()
+            generic_rank(work, x[system.parts.q], t, x[system.parts.v])
+            known = work.settings()
+            self.table[ll.RANK] = self._generic_rank(work, x, t)
             self._tolerances[ll.SINGULAR_CUT] = known[la.SINGULAR_CUT]
             self._tolerances[ll.SCALE_OF_ROWS] = known[la.SCALE_OF_ROWS]
             self._tolerances[ll.LEVEL_CUT] = LEVEL_CUT
             self._ready = True
-        self._input[system._p_part] = list(system.parameters.values())
+        self._input[system.parts.p] = list(self.workspace().parameters.values())
 
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
@@ -374,13 +386,13 @@ class Law:
         """Return for how many contacts the native function says what they do."""
         return 0
 
-    def _generic_rank(self, x: Array, t: float) -> int:
-        """Return the rank of the constraint rows near a state."""
-        return int(self.system.table[la.GENERIC_RANK])
+    def _generic_rank(self, work: Workspace, x: Array, t: float) -> int:
+        """Return the rank of the constraint rows near a state, which the workspace knows."""
+        return int(work.table[la.GENERIC_RANK])
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         x = self.system.pack(q, v, None, t)
-        status = self.system.diagnose(x)
+        status = self.workspace().diagnose(x)
         raise SolveError(f"{self.name} of {self.system.name}: {status.diagnosis}. {status.remedy}")
 
     def _outputs(self) -> dict[str, ca.SX]:
@@ -437,7 +449,7 @@ class Law:
         table[ll.ON_UNKNOWNS] = "selections" in self._native.outputs
         table[ll.N_CONTACTS] = self._contact_count()
         table[ll.LEVELS : end] = [*np.ravel(levels), *memory.measured]
-        own = system._tau_part.stop
+        own = system.parts.tau.stop
         table[[ll.N_MEASURED, ll.N_STATES]] = len(memory.measured), memory.rate.numel()
         table[[ll.MEASURED, ll.STATES]] = own + memory.measured_at, own + memory.state_at
         self._attach(table)

@@ -13,7 +13,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Sampling:
                 f"delay must be a number of samples, 0 or more, got {self.delay!r}", element="delay"
             )
 
-    def noise(self, system: System, duration: float) -> Array | None:
+    def noise(self, system: Evaluations, duration: float) -> Array | None:
         """Return what is added at each sample of a run, positions then velocities (n × 2 nv); None where nothing is."""
         deviations = []
         for name in ("position_noise", "velocity_noise"):

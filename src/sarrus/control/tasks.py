@@ -174,7 +174,7 @@ def centre_of_mass(axes: str = AXES) -> Part:
         mechanism = _mechanism(system)
         frames = _frames(system, WORLD)
         symbols = dict(zip(system.equations.parameter_values, ca.vertsplit(system.equations.p)))
-        bodies = list(system.driven.apply(mechanism, symbols).bodies.values())
+        bodies = list(system.model.driven.apply(mechanism, symbols).bodies.values())
         total = sum(body.mass for body in bodies)
         value, rate, bias = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
         for body in bodies:

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose
-from sarrus.dynamics.system import System
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import chart_projection
 
@@ -25,7 +25,7 @@ class Chart:
     ``choices`` lists (time, names of y) of every chart taken, the first one included.
     """
 
-    def __init__(self, system: System, coordinates: Coordinates) -> None:
+    def __init__(self, system: Evaluations, coordinates: Coordinates) -> None:
         self.system = system
         self.coordinates = coordinates
         self.named = not (isinstance(coordinates, str) and coordinates in AUTOMATIC)

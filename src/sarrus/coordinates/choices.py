@@ -17,7 +17,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 PARTITION, TANGENT_SPACE, NULL_SPACE = "partition", "tangent-space", "null-space"
 AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
@@ -41,7 +41,9 @@ class IndependentVelocities:
     indices: tuple[int, ...] = ()
 
 
-def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int) -> IndependentVelocities:
+def choose(
+    system: Evaluations, coordinates: Coordinates, jacobian: Array, rank: int
+) -> IndependentVelocities:
     """Choose independent velocities where A is ``jacobian`` (m × nv) of the given rank.
 
     coordinates : "partition", generalized coordinate partitioning: the coordinates that QR with column pivoting of
@@ -96,7 +98,7 @@ def choose(system: System, coordinates: Coordinates, jacobian: Array, rank: int)
     return chosen
 
 
-def _indices(system: System, name: str) -> list[int]:
+def _indices(system: Evaluations, name: str) -> list[int]:
     indices = system.velocity_indices(name)
     if not indices:
         raise ArgumentError(
@@ -107,7 +109,7 @@ def _indices(system: System, name: str) -> list[int]:
     return indices
 
 
-def _units(system: System, indices: list[int], jacobian: Array, rank: int) -> IndependentVelocities:
+def _units(system: Evaluations, indices: list[int], jacobian: Array, rank: int) -> IndependentVelocities:
     rows = np.eye(system.nv)[indices]
     names = tuple(system.velocity_names[i] for i in indices)
     return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank), tuple(indices))

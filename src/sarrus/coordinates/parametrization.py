@@ -15,6 +15,7 @@ from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
 from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
@@ -83,8 +84,9 @@ class Parametrization:
     ) -> None:
         self.system, self.time = system, t
         self.q0, self.v0 = map(read_only, self._checked(q, v, t))
-        self.rank = system.ensure_generic_rank(self.q0, t, self.v0, renew=True)
-        self.holonomic_rank = int(system.table[la.HOLONOMIC_RANK])
+        work = system.workspace()
+        self.rank = generic_rank(work, self.q0, t, self.v0, renew=True)
+        self.holonomic_rank = int(work.table[la.HOLONOMIC_RANK])
         self._velocity_rows: Array | None = None
         if isinstance(coordinates, Relation):
             self._relation, self.y0 = trace_relation(system, coordinates, self.q0, t, self.v0)

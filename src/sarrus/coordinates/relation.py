@@ -9,7 +9,7 @@ The theory is Spencer 2004, section 2.3: y is a valid choice near (q, y) where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -21,6 +21,9 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import WORST, condition_number
 from sarrus.coordinates.newton import follow, newton
+from sarrus.dynamics.model import Model
+from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.system import System
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
 from sarrus.linalg import dense
@@ -190,7 +193,7 @@ def trace_relation(
     system: System, relation: Relation, q: Array, t: float, v: Array
 ) -> tuple[TracedRelation, Array]:
     """Return the relation traced for a system, and y at the closed configuration q, both conditions verified."""
-    rank = system.ensure_generic_rank(q, t, v, renew=True)
+    rank = generic_rank(system.workspace(), q, t, v, renew=True)
     if system.nc > system.nh:
         raise ArgumentError(
             f"{system.name}: with nonholonomic constraints positions have more freedom than velocities; a relation "
@@ -231,16 +234,10 @@ def extend(
     conditions at q, at a singular configuration among others, and `SolveError` where R(q, y) = 0 has no solution near
     the guess.
     """
-    from sarrus.dynamics.system import System
-
     q0 = system.normalized(q)
     v0 = system.checked(np.zeros(system.nv) if v is None else v, system.nv, "v")
     traced, y0 = trace_relation(system, relation, q0, t, v0)
-    extended = System.from_symbolic(_extended(system, relation))
-    extended.parameters.update(system.parameters)
-    for option in fields(system.options):
-        if option.compare:
-            setattr(extended.options, option.name, getattr(system.options, option.name))
+    extended = System.of_model(Model(_extended(system, relation)), system.parameters, system.options)
     return extended, np.concatenate([q0, y0]), np.concatenate([v0, traced.rates(q0, v0, y0)])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +46,13 @@ class Activations:
         return c
 
 
-def by_inputs(system: System) -> ca.SX:
+def by_inputs(system: Evaluations) -> ca.SX:
     """Return the derivatives of the input force by u and w, which to the mechanism are inputs alike."""
     e = system.equations
     return ca.jacobian(e.input_force, ca.vertcat(e.u, e.q[e.nq - e.activations :]))
 
 
-def activations_of(system: System, x: Array) -> Activations:
+def activations_of(system: Evaluations, x: Array) -> Activations:
     """Return the activations at x = [q | v | u | t | p | τ]."""
     e = system.equations
     first = e.nq - e.activations

@@ -16,11 +16,12 @@ from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.inertia import is_singular_at
+from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 TOLERANCE = 1e-12
 RESTARTS = 4
@@ -31,7 +32,7 @@ _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
 def assemble(
-    system: System, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
+    system: Evaluations, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
 ) -> Assembly:
     """Close the loops from the guess q without leaving its branch, moving as little as possible.
 
@@ -56,7 +57,7 @@ def assemble(
     found = _close(system, start, t, free)
     best, error = found.q, gap(system, found.q, t)
     near = survey(system, best, t)
-    closed = system.data.closed(TOLERANCE)
+    closed = data_of(system).closed(TOLERANCE)
     if error > max(DATA_TOLERANCE, closed) or found.opposite:
         status = Status.NOT_CLOSED
     elif near.motions is not None and near.motions.shape[1] == 0:
@@ -98,19 +99,19 @@ class _Closed:
     limits: dict[str, float] = field(default_factory=dict)
 
 
-def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
+def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     """Close the loops: by continuation, else by a continuous descent, else by jumps."""
     from sarrus.dynamics.continuation import closed_origins, follow, same_place
 
     error = gap(system, start, t)
-    closed = system.data.closed(DATA_TOLERANCE)
-    if error <= system.data.closed():
+    closed = data_of(system).closed(DATA_TOLERANCE)
+    if error <= data_of(system).closed():
         return _Closed(start, 0)
     limits: dict[str, float] = {}
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
     if error > TOLERANCE and not free.all():
         ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
-        arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
+        arrived = [descend(system, way.q, t, free, data=data_of(system)) for way in ways if way.arrived]
         if arrived:
             best, iterations = arrived[0]
             sure = ways[0].arrived and all(same_place(system, best, other) for other, _ in arrived)
@@ -124,7 +125,7 @@ def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
                 if way.q[i] != start[i] and name in locked
             }
     best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
-    best, iterations = descend(system, best, t, free)
+    best, iterations = descend(system, best, t, free, data=data_of(system))
     iterations += steps
     jumped = bool(limits)
     rng = np.random.default_rng(1)
@@ -137,7 +138,7 @@ def _close(system: System, start: Array, t: float, free: Array) -> _Closed:
     for kick in attempts:
         if error <= closed:
             break
-        trial, more = descend(system, system.move(start, kick), t, free)
+        trial, more = descend(system, system.move(start, kick), t, free, data=data_of(system))
         iterations += more
         left = gap(system, trial, t)
         if left < error:
@@ -183,7 +184,7 @@ class Neighbourhood:
     motions: Array | None = None
 
 
-def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
+def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
     """Return the largest rank and scale of A at q and at up to three closed configurations nearby.
 
     The loops are closed first if they are open at q: beside the constraints redundant rows separate.
@@ -199,9 +200,9 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     everything = np.ones(system.nv)
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    data = system.data
+    data = data_of(system)
     if gap(system, q, t) > data.closed(TOLERANCE):
-        closed, _ = descend(system, q, t, everything)
+        closed, _ = descend(system, q, t, everything, data=data_of(system))
         q = closed if gap(system, closed, t) <= data.closed(DATA_TOLERANCE) else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     found = _compared(system, samples, t)
@@ -216,7 +217,7 @@ def survey(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> 
     return replace(found, motions=motions)
 
 
-def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
+def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
     """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
     jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
     anywhere = (
@@ -235,7 +236,7 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
     *evened, _ = (rows * jacobian for jacobian in measured)
     even = max(_largest(rows * jacobian) for jacobian in measured)
     weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    cut = system.data.rank_cut(1e-6)
+    cut = data_of(system).rank_cut(1e-6)
     holonomic = [numerical_rank(jacobian[: system.nh], cut, even) for jacobian in evened]
     rank = max(numerical_rank(jacobian, cut, even) for jacobian in evened)
     smallest = max(dense.singular_values(x)[rank - 1] for x in factored) if rank else 0.0
@@ -251,7 +252,7 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
     )
 
 
-def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
+def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:
     """Return the rank of A at q alone, every velocity measured in 1/√M_kk and every row in its length then."""
     mass = np.diag(system.mass_matrix(q, t))
     jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
@@ -259,7 +260,7 @@ def kinetic_rank(system: System, q: Array, t: float = 0.0, v: Array | None = Non
     return numerical_rank(jacobian / np.where(length > 0.0, length, 1.0))
 
 
-def _row_scales(system: System, jacobians: list[Array]) -> Array:
+def _row_scales(system: Evaluations, jacobians: list[Array]) -> Array:
     """Return factors (nc, 1) that give the largest row of every closure length one, whatever its units.
 
     Rows of one closure keep their proportions: a row that rounding keeps from being zero must not grow.
@@ -272,7 +273,7 @@ def _row_scales(system: System, jacobians: list[Array]) -> Array:
     return factors[:, None]
 
 
-def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
+def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple[Array, Array]]:
     """Return closed configurations near q with velocities near v: along v first, then in seeded directions.
 
     Where q is singular most tangent directions lead off the constraints, and closing the loops again falls
@@ -287,7 +288,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
         return size.even(finite_jacobian(system, place, t, v))
 
     tangent = (
-        _tangent(even(q)[: system.nh], _largest(even(beside)), system.data.rank_cut(1e-6)) / size.columns
+        _tangent(even(q)[: system.nh], _largest(even(beside)), data_of(system).rank_cut(1e-6)) / size.columns
     )
     directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
     directions += [
@@ -295,14 +296,14 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     ]
     found, speed = [], dense.norm(size.columns * v)
     closed = min(DATA_TOLERANCE, 1e-10 + 10 * gap(system, q, t))
-    closed = max(closed, system.data.accepted(0.0))
+    closed = max(closed, data_of(system).accepted(0.0))
     for direction in directions:
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
         step = _NEAR * direction / dense.norm(size.columns * direction)
         away = system.move(q, step)
         beside_it = dense.svd((size.columns * step)[None], 1).right[1:].T / size.columns[:, None]
         for ways in (everything, beside_it):
-            near, iterations = descend(system, away, t, ways)
+            near, iterations = descend(system, away, t, ways, data=data_of(system))
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
             fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
             if gap(system, near, t) <= closed and not fallen:
@@ -315,7 +316,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
     return found
 
 
-def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
+def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
     """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
     jacobian = system.constraint_jacobian(q, t, v)
     bad = ~np.isfinite(jacobian).all(axis=1)
@@ -331,14 +332,14 @@ def _largest(matrix: Array) -> float:
     return dense.largest(matrix)
 
 
-def _weighted(system: System, q: Array, jacobian: Array) -> Array:
+def _weighted(system: Evaluations, q: Array, jacobian: Array) -> Array:
     """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
     if is_singular_at(system, q):
         return jacobian
     return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
 
 
-def _in_metric(system: System, q: Array, jacobian: Array, t: float) -> Array:
+def _in_metric(system: Evaluations, q: Array, jacobian: Array, t: float) -> Array:
     """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
     size = system.characteristic
     rows = size.rows[:, None] * jacobian
@@ -351,12 +352,12 @@ def _tangent(jacobian: Array, scale: float, cut: float) -> Array:
     return dense.svd(jacobian, rank).right[rank:]
 
 
-def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> int:
+def nearby_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:
     """Return the rank that A has at generic closed configurations near q; see `survey`."""
     return survey(system, q, t, v).rank
 
 
-def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
+def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
     """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
     names, iterations = flipped(system, q), 0
@@ -364,16 +365,16 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
         if not names:
             break
         kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
-        trial, more = descend(system, system.move(q, kick), t, free)
+        trial, more = descend(system, system.move(q, kick), t, free, data=data_of(system))
         iterations += more
-        closed = gap(system, trial, t) <= system.data.closed(DATA_TOLERANCE)
+        closed = gap(system, trial, t) <= data_of(system).closed(DATA_TOLERANCE)
         left = flipped(system, trial) if closed else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations
 
 
-def free_velocities(system: System, names: Sequence[str], argument: str = "locked") -> Array:
+def free_velocities(system: Evaluations, names: Sequence[str], argument: str = "locked") -> Array:
     """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
     if isinstance(names, str):
         raise ArgumentError(

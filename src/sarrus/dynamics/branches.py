@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import (
     Split,
     close,
@@ -29,7 +30,7 @@ from sarrus.dynamics.manifold import (
 )
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Length of the step that tries a direction [rad, m], and how far it may end beside its direction.
 STEP, ASIDE = 0.02, 0.3
@@ -86,7 +87,7 @@ class Tangents:
         return len(self.forms) == 0
 
 
-def tangents(system: System, q: Array, t: float, cut: float) -> Tangents:
+def tangents(system: Evaluations, q: Array, t: float, cut: float) -> Tangents:
     """Return kernel, independent quadratic forms, and their common null space."""
     parts = split(holonomic_jacobian(system, q, t), cut)
     kernel = parts.kernel
@@ -97,12 +98,12 @@ def tangents(system: System, q: Array, t: float, cut: float) -> Tangents:
     flat = np.einsum("rl,rij->lij", parts.left_null, bending).reshape(-1, k * k)
     scale = max(float(np.abs(bending).max()), float(parts.values[0]), cut / 1e-6)
     _, sizes, independent = np.linalg.svd(flat, full_matrices=False)
-    forms = independent[sizes > max(_FLAT, 10.0 * system.data.cut) * scale].reshape(-1, k, k)
+    forms = independent[sizes > max(_FLAT, 10.0 * data_of(system).cut) * scale].reshape(-1, k, k)
     inside = split(forms.reshape(-1, k), 1e-6).kernel
     return Tangents(parts, forms, kernel @ inside)
 
 
-def goes_on(system: System, q: Array, t: float, here: Tangents) -> bool:
+def goes_on(system: Evaluations, q: Array, t: float, here: Tangents) -> bool:
     """Tell whether the closed configurations at q are a smooth surface whose tangents are the whole kernel."""
     kernel = here.split.kernel
     if not here.flat:
@@ -117,7 +118,7 @@ def goes_on(system: System, q: Array, t: float, here: Tangents) -> bool:
     return True
 
 
-def find_branches(system: System, q: Array, t: float, here: Tangents) -> tuple[tuple[Branch, ...], bool]:
+def find_branches(system: Evaluations, q: Array, t: float, here: Tangents) -> tuple[tuple[Branch, ...], bool]:
     """Return the branches through q, and whether the search ended because it found no more.
 
     A search from seeded starts: it may miss branches that few of them lead to. It ends when a round of starts
@@ -218,14 +219,14 @@ class _Landing:
 
 
 def _land(
-    system: System, q: Array, t: float, x: Array, step: float, cut: float, aside: float = ASIDE
+    system: Evaluations, q: Array, t: float, x: Array, step: float, cut: float, aside: float = ASIDE
 ) -> _Landing | None:
     """Step along the unit vector x and close the loops beside it; None where this leads elsewhere."""
     p = close(system, system.move(q, step * x), t, across=x[:, None])
     shift = difference(system, q, p)
     beside, length = float(np.linalg.norm(shift - step * x)), float(np.linalg.norm(shift))
     if (
-        open_by(system, p, t) > max(1e-10 + 10 * open_by(system, q, t), system.data.accepted(0.0))
+        open_by(system, p, t) > max(1e-10 + 10 * open_by(system, q, t), data_of(system).accepted(0.0))
         or not beside < aside * step
         or length == 0.0
     ):
@@ -234,7 +235,7 @@ def _land(
 
 
 def _try(
-    system: System,
+    system: Evaluations,
     q: Array,
     t: float,
     group: _Group,

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.units import constraint_units, coordinate_units, velocity_units
+from sarrus.dynamics.units import Described, constraint_units, coordinate_units, velocity_units
 from sarrus.linalg import dense
 from sarrus.mechanism.elements import WORLD, Closure
+from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import TendonPoint
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
-    from sarrus.mechanism.mechanism import Mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +56,7 @@ class Characteristic:
         return np.asarray(self.rows * dense.product(left[:, :rank], share))
 
 
-def characteristic(system: Evaluations) -> Characteristic:
+def characteristic(system: Described) -> Characteristic:
     """Return the characteristic sizes of a system.
 
     In a system from one's own equations the units are unknown: all factors are one.
@@ -79,7 +75,7 @@ def characteristic(system: Evaluations) -> Characteristic:
     )
 
 
-def _row_factors(system: Evaluations, mechanism: Mechanism, length: float) -> Array:
+def _row_factors(system: Described, mechanism: Mechanism, length: float) -> Array:
     """Return the factors of the rows; a coupling gets that of its largest term at a coordinate of one radian or κ."""
     factors = np.array([1.0 / length if unit == "N" else 1.0 for unit in constraint_units(system)])
     size = {

@@ -16,7 +16,7 @@ from sarrus.dynamics.descent import directions, longest, metric_root
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Loops open by less than this (characteristic lengths, radians) are closed by Newton's method.
 NEWTON = 1e-3
@@ -27,7 +27,7 @@ _ERROR, _LONGEST, _MOST, _STILL = 1e-4, 0.2, 400, 1e-4
 _INDEPENDENT, _ZERO = 1e-6, 1e-9
 
 
-def flow(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
+def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
     """Return where the continuous descent leads from q until the loops are nearly closed, and the number of steps.
 
     By the method of Bogacki and Shampine, order 3(2). ``free`` (nv,) is zero for velocities that are locked.
@@ -66,7 +66,7 @@ def flow(system: System, q: Array, t: float, free: Array) -> tuple[Array, int]:
     return q, _MOST
 
 
-def turned_over(system: System, before: Array, after: Array, t: float, free: Array) -> tuple[str, ...]:
+def turned_over(system: Evaluations, before: Array, after: Array, t: float, free: Array) -> tuple[str, ...]:
     """Return the closures whose columns of A changed their orientation between two configurations.
 
     Where the free coordinates follow from the closures, A has as many independent columns as there are free ones. They

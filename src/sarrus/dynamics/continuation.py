@@ -19,11 +19,12 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, directions, gap, longest, metric_root
 from sarrus.dynamics.flips import flipped
+from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import difference, turning
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Longest step; share of it that Newton's method may move aside; share of the tangent that may change. A length is the
 # largest change of a coordinate in radians or characteristic lengths.
@@ -52,7 +53,7 @@ class Followed:
     crossings: int
 
 
-def closed_origins(system: System, q: Array, t: float, free: Array) -> list[Array]:
+def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list[Array]:
     """Return the closed configurations that differ from q in the locked coordinates, the nearest first.
 
     ``free`` (nv,) is zero for velocities that are locked. Other coordinates may be a little rough. Found from q and,
@@ -65,11 +66,11 @@ def closed_origins(system: System, q: Array, t: float, free: Array) -> list[Arra
     origins: list[Array] = []
     for k in range(_STARTS if np.count_nonzero(locked) > 1 else 1):
         start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
-        back, _ = descend(system, start, t, locked)
+        back, _ = descend(system, start, t, locked, data=data_of(system))
         if gap(system, back, t) > most:
             continue
-        origin, _ = descend(system, back, t, np.ones(system.nv))
-        if gap(system, origin, t) > system.data.closed(DATA_TOLERANCE) or flipped(system, origin):
+        origin, _ = descend(system, back, t, np.ones(system.nv), data=data_of(system))
+        if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or flipped(system, origin):
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
@@ -82,12 +83,12 @@ def closed_origins(system: System, q: Array, t: float, free: Array) -> list[Arra
     return origins
 
 
-def same_place(system: System, p: Array, q: Array) -> bool:
+def same_place(system: Evaluations, p: Array, q: Array) -> bool:
     """Tell whether two configurations are the same, full turns aside."""
     return longest(system, difference(system, p, q, turning(system))) <= _SAME
 
 
-def follow(system: System, origin: Array, q: Array, t: float, free: Array) -> Followed:
+def follow(system: Evaluations, origin: Array, q: Array, t: float, free: Array) -> Followed:
     """Take the locked coordinates from the closed ``origin`` to their values in q, all others along.
 
     Where the way is blocked and one angle alone is taken, it is tried the other way round.
@@ -108,7 +109,7 @@ def follow(system: System, origin: Array, q: Array, t: float, free: Array) -> Fo
 class _Way:
     """The way of the locked coordinates from their values in a closed configuration to others, s from 0 to 1."""
 
-    def __init__(self, system: System, origin: Array, goal: Array, t: float, free: Array) -> None:
+    def __init__(self, system: Evaluations, origin: Array, goal: Array, t: float, free: Array) -> None:
         self.system, self.t, self.origin = system, t, origin
         self.size = system.characteristic
         self.basis, self.locked = directions(free), free == 0.0
@@ -143,7 +144,7 @@ class _Way:
         if not self.unique:
             root = metric_root(self.system, q, self.t, self.basis / self.size.columns[:, None])
         weighted = dense.solve(root, free.T).T
-        found = -dense.product(dense.pseudoinverse(weighted, self.system.data.rank_cut(1e-11)), residual)
+        found = -dense.product(dense.pseudoinverse(weighted, data_of(self.system).rank_cut(1e-11)), residual)
         out = np.zeros(self.system.nv)
         out[~self.locked] = dense.solve(root.T, found)
         return out
@@ -215,16 +216,18 @@ class _Way:
                 break
             p, before = self.placed(system.move(p, motion / self.size.columns), s + h), correction
             if correction <= _DONE:
-                return (p if gap(system, p, self.t) <= system.data.closed(DATA_TOLERANCE) else None), aside
+                return (
+                    p if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) else None
+                ), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
-            p, _ = descend(system, aim, self.t, self.basis)
+            p, _ = descend(system, aim, self.t, self.basis, data=data_of(system))
             moved = longest(system, difference(system, aim, p))
-            if gap(system, p, self.t) <= system.data.closed(DATA_TOLERANCE) and moved <= _ASIDE * length:
+            if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) and moved <= _ASIDE * length:
                 return p, moved / max(length, 1e-300)
         return None, aside
 
 
-def _coordinates(system: System, locked: np.ndarray) -> np.ndarray:
+def _coordinates(system: Evaluations, locked: np.ndarray) -> np.ndarray:
     """Return the coordinates (indices) that are given by the locked velocities: whole quaternions, or none of them."""
     names = dict(zip(system.velocity_names, locked))
     inside = {first + k for first in system.equations.quaternions for k in range(4)}

@@ -12,10 +12,10 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.transmissions import TendonTransmission
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
-def control_bounds(system: System) -> Array:
+def control_bounds(system: Evaluations) -> Array:
     """Return (lower, upper) rows of u: its own limits, and where a motor without bias reaches a limit of force.
 
     Limits of the force of a servo depend on its place and speed; they act in the equations, as all of these do.
@@ -38,7 +38,7 @@ def control_bounds(system: System) -> Array:
     return bounds
 
 
-def limited_by_state(system: System) -> tuple[str, ...]:
+def limited_by_state(system: Evaluations) -> tuple[str, ...]:
     """Return the actuators whose limits `control_bounds` cannot say: servos, and those that share a joint."""
     if not system.mechanism:
         return ()

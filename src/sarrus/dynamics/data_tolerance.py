@@ -1,38 +1,17 @@
-"""How well the data of a model close its loops, and what counts as closed and as dependent because of that.
+"""What follows from the printed digits of a model: what counts as closed and as dependent because of them.
 
-Dimensions and axes come with printed digits. Where rows are redundant they then contradict each other a little, at
-every configuration: the residual cannot be taken to zero, and what is dependent on paper has singular values of that
-size. Both are of the data and not of the mechanism, and no motion may depend on them. A rank r is believed to be the
-one that was meant, with the singular values beyond it from the data, where closing the loops by r combinations of rows
-alone leaves them about as far open everywhere: here, and after a walk along the motions that these r leave. At a
-singular configuration of an exact model the walk opens them by its square.
+`sarrus.dynamics.judged_data` finds it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.descent import descend, gap, longest, metric_root
 from sarrus.kernels import layout as la
-from sarrus.linalg import dense
 
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
-
-# Loops open by less are closed exactly, and singular values below this part of the largest one are rounding.
-EXACT_GAP, _ROUNDING = 1e-12, 1e-12
-# Loops that are open by more than this (characteristic lengths, radians) are no matter of digits; neither is a singular
-# value above this part of the largest one, nor one that is not this many times smaller than the one before.
-ROUGH, _LARGE, _DROP = 3e-3, 3e-3, 15.0
-# The walk: its length, directions drawn besides those of the singular values in question; and by how much more than the
-# data it may open the loops.
-_WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
-# Newton steps with a given rank, and the length of the last one.
-_NEWTON, _DONE = 20, 1e-13
 # Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
 _CLOSED, _ACCEPTED = 10.0, 30.0
 # How near to a singular configuration, in roots of the closing error, the data have no say.
@@ -96,94 +75,3 @@ class DataTolerance:
 
 
 EXACT = DataTolerance()
-
-
-def judged_data(system: System) -> DataTolerance:
-    """Return the tolerance of the data of a model where its neutral configuration is closed, or can be."""
-    q = system.neutral()
-    with np.errstate(all="ignore"):
-        if not gap(system, q) <= ROUGH:
-            q, _ = descend(system, q, 0.0, np.ones(system.nv))
-        return data_tolerance(system, q)
-
-
-def data_tolerance(system: System, q: Array, t: float = 0.0) -> DataTolerance:
-    """Return what the data of a model leave open, judged at a configuration whose loops are nearly closed."""
-    error = gap(system, q, t)
-    if not error <= ROUGH or system.nh < 2:
-        return EXACT
-    values = _values(system, q, t)
-    steps = min(len(values), system.nv)
-    for rank in range(1, len(values)):
-        kept, beyond = values[rank - 1], values[rank]
-        if beyond > _LARGE * values[0] or beyond * _DROP > kept:
-            continue
-        if error <= EXACT_GAP and beyond <= _ROUNDING * values[0]:
-            break
-        if rank < steps and (found := _judged(system, q, t, rank, error, values)) is not None:
-            return found
-    return EXACT
-
-
-def close_at_rank(system: System, q: Array, t: float, rank: int) -> Array | None:
-    """Return the nearest configuration where the leading ``rank`` combinations of rows are closed, None if none is.
-
-    Gauss–Newton steps in the kinetic metric, with so many singular values.
-    """
-    factors, before = system.characteristic.rows[: system.nh], np.inf
-    for _ in range(_NEWTON):
-        phi = factors * system.constraint_residual(q, t)
-        root = metric_root(system, q, t)
-        rows = factors[:, None] * system.constraint_jacobian(q, t)[: system.nh]
-        left, values, right = dense.svd(dense.solve(root, rows.T).T)
-        along = dense.product(np.ascontiguousarray(left[:, :rank].T), phi) / values[:rank]
-        step = -dense.solve(root.T, dense.product(np.ascontiguousarray(right[:rank].T), along))
-        length = longest(system, step)
-        if not length <= max(before, _DONE) or length > 1.0:
-            return None
-        q, before = system.move(q, step), 0.9 * length
-        if length <= _DONE:
-            return q
-    return q if before <= 1e-9 else None
-
-
-def _values(system: System, q: Array, t: float) -> Array:
-    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t))[: system.nh])
-
-
-def _judged(
-    system: System, q: Array, t: float, rank: int, error: float, values: Array
-) -> DataTolerance | None:
-    """Return the tolerance if singular values beyond the rank are of the data, else None."""
-    place = close_at_rank(system, q, t, rank)
-    if place is None:
-        return None
-    size = system.characteristic
-    rows = size.even(system.constraint_jacobian(place, t))[: system.nh]
-    right, beyond = dense.svd(rows).right, float(values[rank])
-    left = gap(system, place, t)
-    allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
-    rng = np.random.default_rng(7)
-    free = right[rank:]
-    ways = [
-        free[k]
-        for k in range(min(len(values), len(right)) - rank)
-        if values[rank + k] > _ROUNDING * values[0]
-    ]
-    ways += [dense.product(free.T, rng.standard_normal(len(free))) for _ in range(_DRAWS)]
-    for way in ways:
-        for sign in (1.0, -1.0):
-            away = system.move(place, sign * _WALK * way / dense.norm(way) / size.columns)
-            there = close_at_rank(system, away, t, rank)
-            if there is None or gap(system, there, t) > allowed:
-                return None
-            left = max(left, gap(system, there, t))
-            more = _values(system, there, t)
-            if more[rank] * _DROP > more[rank - 1]:
-                return None
-            beyond = max(beyond, float(more[rank]))
-    if max(left, beyond) <= EXACT_GAP:
-        return None
-    found = max(left, beyond, EXACT_GAP)
-    cut = max(30.0 * beyond / values[0], found)
-    return DataTolerance(found, float(min(cut, np.sqrt(values[rank - 1] * beyond) / values[0])))

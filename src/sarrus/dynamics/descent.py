@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.data_tolerance import DataTolerance
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
+    from sarrus.dynamics.evaluations import Evaluations
     from sarrus.dynamics.manifold import Rows
-    from sarrus.dynamics.system import System
 
 # Contradictions of redundant rows below this are rounding of the data, as robot files have it.
 DATA_TOLERANCE = 1e-6
@@ -34,13 +35,13 @@ _LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 _LEAST, _REDUNDANT = 1e-9, 1e-6
 
 
-def gap(system: System, q: Array, t: float = 0.0) -> float:
+def gap(system: Evaluations, q: Array, t: float = 0.0) -> float:
     """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
     phi = system.constraint_residual(q, t)
     return float(np.abs(system.characteristic.rows[: system.nh] * phi).max(initial=0.0))
 
 
-def longest(system: System, step: Array) -> float:
+def longest(system: Evaluations, step: Array) -> float:
     """Return the largest entry of a step (nv,) in absolute value, in radians and characteristic lengths."""
     return float(np.abs(system.characteristic.columns * step).max(initial=0.0))
 
@@ -55,7 +56,7 @@ def _along(basis: Array | None, matrix: Array) -> Array:
     return matrix if basis is None else dense.product(matrix, basis)
 
 
-def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
+def metric_root(system: Evaluations, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
     """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
 
     M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the
@@ -77,27 +78,28 @@ def metric_root(system: System, q: Array, t: float = 0.0, basis: Array | None = 
 
 
 def descend(
-    system: System | Rows,
+    system: Evaluations | Rows,
     q: Array,
     t: float,
     free: Array,
     enough: Callable[[Array, float], bool] | None = None,
+    *,
+    data: DataTolerance,
 ) -> tuple[Array, int]:
     """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
 
     The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
     ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
     may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Rows that are independent by the
-    digits of the data alone (`sarrus.dynamics.data_tolerance`) move nothing. Returns q and the number of iterations.
+    digits of the ``data`` alone move nothing. Returns q and the number of iterations.
     """
-    plant = cast("System", getattr(system, "system", system))
+    plant = cast("Evaluations", getattr(system, "system", system))
     basis = (None if free.all() else directions(free)) if free.ndim == 1 else free
     factors = np.ones(system.nh)
     factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = dense.norm(phi)
-    data = plant.data
     fine, least = data.closed(DATA_TOLERANCE), _LEAST if data.exact else data.rank_cut(_REDUNDANT)
     scale, crawling, cut = 1.0, 0, data.rank_cut(_REDUNDANT)
     if basis is not None and basis.shape[1] == 0:

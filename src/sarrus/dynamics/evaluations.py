@@ -1,7 +1,8 @@
-"""`Evaluations`: what the equations of a system are called, and their values at a state."""
+"""`Evaluations`: the quantities of a model by name, at states and for values of its parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,52 +11,73 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.characteristic import characteristic
+from sarrus.dynamics.characteristic import Characteristic
 from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.model import Model, Parts
+from sarrus.dynamics.options import Options
 from sarrus.dynamics.quaternions import are_unit, normalize
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import body_placements
-from sarrus.multibody.parameters import MechanismParameters
 
 
 class Evaluations:
-    """Names, sizes and quantities of compiled equations; `sarrus.dynamics.system.System` adds the solves."""
+    """What the handle of a user (`sarrus.System`) and the workspace of a call have in common.
 
-    def _describe(self, e: Equations, mechanism: Mechanism | None, driven: MechanismParameters) -> None:
-        self.mechanism, self.driven = mechanism, driven
-        self.equations = e
-        self.parameters = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, driven.check)
-        self.name, self.nq, self.nv, self.nu, self.nc, self.nh = e.name, e.nq, e.nv, e.nu, e.nc, e.nh
-        self.coordinate_names, self.velocity_names = e.coordinate_names, e.velocity_names
-        self.constraint_names, self.actuator_names = e.constraint_names, e.actuator_names
-        joints = tuple(j.name for j in mechanism.joints()) if mechanism else e.velocity_names
-        self.joint_names: tuple[str, ...] = joints
-        self.characteristic = characteristic(self)
-        size = self.characteristic
-        parts = (size.metric, size.mass * (size.length * size.rows) ** 2, size.rows) if mechanism else ()
-        self.compiled = CompiledEquations(e, *parts)
-        self._quaternions = np.array(e.quaternions, dtype=np.int64)
-        n = self.nq + self.nv
-        self._q_part, self._v_part, self._u_part = slice(0, self.nq), slice(self.nq, n), slice(n, n + self.nu)
-        self._t_index = n + self.nu
-        tau = self._t_index + 1 + e.p.shape[0]
-        self._p_part, self._tau_part = slice(self._t_index + 1, tau), slice(tau, tau + self.nv)
+    A model, values of its ``parameters`` and ``options``; dimensions and names of the model are attributes.
+    """
+
+    name: str
+    nq: int
+    nv: int
+    nu: int
+    nc: int
+    nh: int
+    coordinate_names: tuple[str, ...]
+    velocity_names: tuple[str, ...]
+    constraint_names: tuple[str, ...]
+    actuator_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    parts: Parts
+
+    def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
+        self.model, self.parameters, self.options = model, parameters, options
+        vars(self).update(model.description)
+
+    def varied(self, parameters: Mapping[str, float] | None = None) -> Evaluations:
+        """Return the evaluations of the same model with values of their own: those of here, and these."""
+        other = Evaluations(self.model, self.parameters.own(), self.options)
+        other.parameters.update(parameters or {})
+        return other
 
     # --- description -------------------------------------------------------------------------------
 
     @property
+    def equations(self) -> Equations:
+        """The symbolic equations."""
+        return self.model.equations
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """The mechanism as it was when the system was made, None for one's own equations."""
+        return self.model.mechanism
+
+    @property
+    def compiled(self) -> CompiledEquations:
+        """The native functions of the equations."""
+        return self.model.compiled
+
+    @property
+    def characteristic(self) -> Characteristic:
+        """What sizes are measured by."""
+        return self.model.characteristic
+
+    @property
     def closure_rows(self) -> dict[str, slice]:
         """Rows of each closure, coupling or constraint by its name."""
-        if self.mechanism is None:
-            return {name: slice(i, i + 1) for i, name in enumerate(self.constraint_names)}
-        rows, start = {}, 0
-        for element in self.mechanism.constraints():
-            rows[element.name] = slice(start, start + len(element.row_names))
-            start += len(element.row_names)
-        return rows
+        return self.model.closure_rows
 
     def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
         """Return the entries of a constraint vector that belong to one closure, by row name."""
@@ -74,7 +96,7 @@ class Evaluations:
             raise ArgumentError(
                 f"{self.name}: only a system made from a Mechanism has one", element="mechanism"
             )
-        return self.driven.apply(self.mechanism, self.parameters)
+        return self.model.driven.apply(self.mechanism, self.parameters)
 
     def neutral(self) -> Array:
         """Return q at the reference pose: zeros, or the references of the joints."""
@@ -216,15 +238,15 @@ class Evaluations:
 
         Lengths and finiteness are checked, and quaternions scaled to length one.
         """
-        x = np.zeros(self._tau_part.stop)
-        x[self._q_part] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
+        x = np.zeros(self.parts.tau.stop)
+        x[self.parts.q] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
         if v is not None:
-            x[self._v_part] = self.checked(v, self.nv, "v")
+            x[self.parts.v] = self.checked(v, self.nv, "v")
         if u is not None:
-            x[self._u_part] = self.checked(u, self.nu, "u")
-        x[self._t_index] = self._time(t)
+            x[self.parts.u] = self.checked(u, self.nu, "u")
+        x[self.parts.t] = self._time(t)
         if self.parameters:
-            x[self._p_part] = list(self.parameters.values())
+            x[self.parts.p] = list(self.parameters.values())
         return x
 
     def checked(self, value: ArrayLike, size: int, what: str) -> Array:
@@ -267,7 +289,7 @@ class Evaluations:
     def normalized(self, q: ArrayLike) -> Array:
         """Return a copy of q with unit quaternions."""
         out = np.array(self.checked(q, self.nq, "q"))
-        vanished = normalize(out, self._quaternions)
+        vanished = normalize(out, self.model.quaternions)
         if vanished is not None:
             name = self.coordinate_names[vanished]
             raise ArgumentError(
@@ -277,7 +299,7 @@ class Evaluations:
 
     def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
         """Return q itself where its quaternions have length one, else a copy where they do."""
-        unit = isinstance(q, np.ndarray) and are_unit(q, self._quaternions)
+        unit = isinstance(q, np.ndarray) and are_unit(q, self.model.quaternions)
         return q if unit else self.normalized(q)
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:

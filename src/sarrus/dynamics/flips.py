@@ -14,10 +14,10 @@ from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import CLOSURE_ROWS, WORLD
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
-def flipped(system: System, q: Array, t: float = 0.0) -> tuple[str, ...]:
+def flipped(system: Evaluations, q: Array, t: float = 0.0) -> tuple[str, ...]:
     """Return the names of the closures with rows n1, n2 whose axes point in opposite directions."""
     if system.mechanism is None:
         return ()

@@ -17,7 +17,7 @@ from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
     from sarrus.mechanism.mechanism import Mechanism
 
 # Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
@@ -26,7 +26,7 @@ _NONE = 1.0 / la.NO_METRIC
 _NAMED = 0.05
 
 
-def is_singular_at(system: System, q: Array, t: float = 0.0) -> bool:
+def is_singular_at(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether M is singular at q, but for rounding."""
     return system.compiled.mass_is_singular or not is_definite(system.mass_matrix(q, t))
 
@@ -47,7 +47,7 @@ def may_lose_inertia(mechanism: Mechanism | None) -> bool:
     )
 
 
-def without_inertia(system: System, q: Array, v: Array, t: float = 0.0) -> tuple[str, ...]:
+def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> tuple[str, ...]:
     """Return the names of the coordinates that move where neither M nor the constraints determine the motion."""
     size = system.characteristic
     mass = system.mass_matrix(q, t) / np.outer(size.columns, size.columns)
@@ -67,7 +67,7 @@ def without_inertia(system: System, q: Array, v: Array, t: float = 0.0) -> tuple
     return tuple(name for name, moves in zip(system.velocity_names, named) if moves)
 
 
-def ill_posed(system: System, q: Array, v: Array, t: float = 0.0) -> str:
+def ill_posed(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> str:
     """Return the diagnosis of ILL_POSED with the coordinates that have no inertia here."""
     names = ", ".join(map(repr, without_inertia(system, q, v, t)))
     return Status.ILL_POSED.diagnosis + (f": nothing resists a motion of {names}" if names else "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,12 +10,11 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.assembly import numerical_rank
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.solves import InverseDynamics
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 _TOLERANCE = 1e-8
 # Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
@@ -25,7 +22,7 @@ _DISTINCT = 1e-3
 
 
 def inverse_dynamics(
-    system: System,
+    system: Workspace,
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
@@ -100,19 +97,19 @@ def inverse_dynamics(
     return result
 
 
-def constraint_rank(system: System, q: Array, v: Array, t: float, jacobian: Array) -> int:
+def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: Array) -> int:
     """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
-    generic, cut = system.ensure_generic_rank(q, t, v), system.options.singular_cut
+    generic, cut = generic_rank(system, q, t, v), system.options.singular_cut
     scale = system.settings()[la.SCALE_OF_ROWS]
     rank = numerical_rank(jacobian, cut, scale)
     unlike = rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic
     if unlike or system.motions_left is not None:
-        generic = system.ensure_generic_rank(q, t, v, renew=True)
+        generic = generic_rank(system, q, t, v, renew=True)
         rank = numerical_rank(jacobian, cut, system.settings()[la.SCALE_OF_ROWS])
     return min(rank, generic)
 
 
-def _root_weights(system: System, weights: ArrayLike | None) -> Array:
+def _root_weights(system: Workspace, weights: ArrayLike | None) -> Array:
     root = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
     if not np.all(root > 0.0):
         raise ArgumentError(

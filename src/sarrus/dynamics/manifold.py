@@ -16,10 +16,11 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.assembly import finite_jacobian
 from sarrus.dynamics.descent import descend, gap
+from sarrus.dynamics.judged_data import data_of
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Singular values of A below this multiple of the largest one nearby are zero: looser than printed digits.
 CUT = 1e-6
@@ -72,17 +73,17 @@ def split(matrix: Array, cut: float) -> Split:
     return Split(values, rank, cut, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
 
 
-def rank_cut(system: System, q: Array, t: float = 0.0, least: float = 0.0) -> float:
+def rank_cut(system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0) -> float:
     """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least."""
-    return system.data.rank_cut(CUT) * max(typical_size(system, q, t), least)
+    return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t), least)
 
 
-def holonomic_jacobian(system: System, q: Array, t: float = 0.0) -> Array:
+def holonomic_jacobian(system: Evaluations, q: Array, t: float = 0.0) -> Array:
     """Return the rows of A that belong to φ (nh × nv); a row that is no number is a `SolveError`."""
     return finite_jacobian(system, q, t)[: system.nh]
 
 
-def typical_size(system: System, q: Array, t: float = 0.0) -> float:
+def typical_size(system: Evaluations, q: Array, t: float = 0.0) -> float:
     """Return the largest singular value of A at q and 0.03 beside it: what its zeros are measured against."""
     if system.nc == 0:
         return 0.0
@@ -91,14 +92,14 @@ def typical_size(system: System, q: Array, t: float = 0.0) -> float:
     return max(dense.largest(finite_jacobian(system, place, t)) for place in places)
 
 
-def rate_matrix(system: System, q: Array) -> Array:
+def rate_matrix(system: Evaluations, q: Array) -> Array:
     """Return N(q) (nq × nv) of q̇ = N v."""
     e = system.equations
     native = system.compiled.named("rate_matrix", lambda: {"N": ca.jacobian(e.rate, e.v)})
     return np.asarray(native(system.pack(q)).reshape(system.nq, system.nv))
 
 
-def turning(system: System) -> np.ndarray:
+def turning(system: Evaluations) -> np.ndarray:
     """Return the indices of the coordinates that stand for the same place after a full turn.
 
     Those of a mechanism follow from its joints. In one's own equations a coordinate turns where no row and no
@@ -126,12 +127,12 @@ def turning(system: System) -> np.ndarray:
     return np.array(candidates, dtype=np.int64)
 
 
-def _fingerprint(system: System, q: Array) -> Array:
+def _fingerprint(system: Evaluations, q: Array) -> Array:
     parts = (system.mass_matrix(q).ravel(), system.constraint_residual(q), [system.potential_energy(q)])
     return np.nan_to_num(np.concatenate(parts))
 
 
-def difference(system: System, start: Array, end: Array, turns: np.ndarray | None = None) -> Array:
+def difference(system: Evaluations, start: Array, end: Array, turns: np.ndarray | None = None) -> Array:
     """Return the chord x (nv,) from start to end: start ⊕ x ≈ end, exact where N is constant.
 
     Quaternions of either sign are the same. ``turns`` are the coordinates of which full turns are taken away.
@@ -150,7 +151,7 @@ def difference(system: System, start: Array, end: Array, turns: np.ndarray | Non
 class Rows:
     """Equations on q with their Jacobian, which the descent of `assembly` solves as it solves the closures."""
 
-    system: System
+    system: Evaluations
     nh: int
     residual: Callable[[Array], Array]
     jacobian: Callable[[Array], Array]
@@ -175,30 +176,30 @@ def solve_rows(
 
     ``free`` (nv,) is one where q may move and zero elsewhere; ``enough`` as in `descend`.
     """
-    return descend(rows, q, 0.0, free, enough)[0]
+    return descend(rows, q, 0.0, free, enough, data=data_of(rows.system))[0]
 
 
-def close(system: System, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
+def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
     """Return the closed configuration next to q, or the least open one.
 
     ``across`` (nv × m, orthonormal) are directions in which q must not move.
     """
     if across is None or across.size == 0:
-        return descend(system, q, t, np.ones(system.nv))[0]
+        return descend(system, q, t, np.ones(system.nv), data=data_of(system))[0]
     whole, _ = np.linalg.qr(across, mode="complete")
-    return descend(system, q, t, whole[:, across.shape[1] :])[0]
+    return descend(system, q, t, whole[:, across.shape[1] :], data=data_of(system))[0]
 
 
-def open_by(system: System, q: Array, t: float = 0.0) -> float:
+def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:
     """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
     return gap(system, q, t)
 
 
-def closed_start(system: System, q: Array, t: float) -> Array:
+def closed_start(system: Evaluations, q: Array, t: float) -> Array:
     """Return q with its loops closed to rounding; loops open by more than 1e-5 are a `SolveError`."""
     q = system.normalized(q)
     error = open_by(system, q, t)
-    if not error <= system.data.closed(OPEN):
+    if not error <= data_of(system).closed(OPEN):
         raise SolveError(
             f"{system.name}: the loops are open by {error:.3g} at q, more than {OPEN:g}. "
             "Close them with system.assemble(q) first"
@@ -206,7 +207,7 @@ def closed_start(system: System, q: Array, t: float) -> Array:
     return close(system, q, t)
 
 
-def second_derivatives(system: System, q: Array, t: float, basis: Array) -> Array:
+def second_derivatives(system: Evaluations, q: Array, t: float, basis: Array) -> Array:
     """Return ∂²φ (nh × k × k) over the directions x_i by columns of ``basis``, from γ(q, v) by polarization.
 
     At a fixed time. Combinations of rows with uᵀA = 0 have this as their curvature whatever the coordinates:
@@ -230,7 +231,7 @@ def second_derivatives(system: System, q: Array, t: float, basis: Array) -> Arra
 
 
 def walk(
-    system: System,
+    system: Evaluations,
     q: Array,
     direction: Array,
     *,
@@ -253,7 +254,7 @@ def walk(
         kernel = split(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).kernel
         ahead = kernel @ (kernel.T @ tangent)
         size = float(np.linalg.norm(ahead))
-        if size < _STRAIGHT or open_by(system, p, t) > system.data.accepted(OPEN):
+        if size < _STRAIGHT or open_by(system, p, t) > data_of(system).accepted(OPEN):
             length /= 2
             continue
         q, tangent, length = p, ahead / size, min(step, 2 * length)
@@ -261,7 +262,7 @@ def walk(
 
 
 def came_back(
-    system: System,
+    system: Evaluations,
     start: Array,
     way: Array,
     q: Array,

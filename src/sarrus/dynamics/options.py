@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 
-@dataclass
+@dataclass(frozen=True)
 class Options:
-    """Tolerances of the constrained solves; an assignment takes effect at the next solve.
+    """Tolerances of the constrained solves: ``system.options = Options(singular_cut=1e-8)`` holds from then on.
 
     singular_cut : a pivot of A below this multiple of the largest one nearby is singular. Redundant rows are
         cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, or more where the
@@ -26,9 +24,3 @@ class Options:
     near_singular: float = 0.2
     inconsistent: float = 1e-6
     position_tolerance: float = 1e-14
-    on_change: Callable[[], None] | None = field(default=None, repr=False, compare=False)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if name != "on_change" and getattr(self, "on_change", None) is not None:
-            self.on_change()  # type: ignore[misc]

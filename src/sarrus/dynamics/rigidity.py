@@ -17,19 +17,16 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import SarrusError
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
 from sarrus.dynamics.manifold import OPEN, Split, close, holonomic_jacobian, open_by, rank_cut, split
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Step of the central difference that finds how tangents turn along a motion [rad, m].
 _STEP = 1e-3
 # Directions that are probed for curvature, and what counts as none, relatively.
 _PROBES, _FLAT = 3, 1e-7
-# States larger than this are no place to look at: the run flew off.
-_FAR = 1e6
 # What an acceleration may have in a direction that is closed: error of that difference, relatively; and a velocity.
 _BESIDE, _SLOW = 1e-4, 1e-6
 
@@ -46,7 +43,7 @@ class Ways:
     places: tuple[Array, ...] = ()
 
 
-def look(system: System, q: Array, t: float, *, alone: bool = True) -> Ways:
+def look(system: Evaluations, q: Array, t: float, *, alone: bool = True) -> Ways:
     """Return the ways out of a closed configuration q where the rank of A is known not to be higher nearby.
 
     ``alone``: no closed configuration beside q is known. Little is done where the second order lets all velocities of
@@ -70,7 +67,7 @@ def look(system: System, q: Array, t: float, *, alone: bool = True) -> Ways:
     return Ways(places=tuple(branch.q for branch in branches))
 
 
-def _bends_nowhere(system: System, q: Array, t: float, parts: Split) -> bool:
+def _bends_nowhere(system: Evaluations, q: Array, t: float, parts: Split) -> bool:
     """Tell whether all forms uᵀ∂²φ(x, x) vanish on the kernel of A, by their values at a few seeded x."""
     rng = np.random.default_rng(12)
     still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
@@ -88,7 +85,7 @@ def leaves(motions: Array, v: Array) -> bool:
     return float(np.linalg.norm(v - motions @ (motions.T @ v))) > _SLOW * float(np.linalg.norm(v))
 
 
-def is_blocked(system: System, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
+def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
     """Tell whether v or a point where no motion goes on, of those that there are; always at an isolated q.
 
     Never where the loops are open: there the rows are those of another mechanism.
@@ -104,29 +101,13 @@ def is_blocked(system: System, q: Array, v: Array, t: float, a: Array, motions: 
     return slip > _SLOW * speed or push > _BESIDE * (float(np.linalg.norm(a)) + speed**2)
 
 
-def has_left(system: System, x: Array) -> bool:
-    """Tell whether a run that failed at x = [q | v | u | t | p | τ] left the motions that a rigid mechanism has."""
-    s, x = system, x.copy()
-    q, v, t = x[s._q_part], x[s._v_part], float(x[s._t_index])
-    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:
-        return False
-    try:
-        q[:] = close(s, q, t)
-        s.ensure_generic_rank(q, t, v, renew=True)
-    except SarrusError:
-        return False
-    rank, answer = s.accelerate(x)
-    motions = s.motions_left
-    return rank >= 0 and motions is not None and is_blocked(s, q, v, t, answer[: s.nv], motions)
-
-
-def _across(system: System, q: Array, t: float, motions: Array) -> Array:
+def _across(system: Evaluations, q: Array, t: float, motions: Array) -> Array:
     """Return a basis of the velocities that A allows, normal to the motions."""
     kernel = split(system.constraint_jacobian(q, t), rank_cut(system, q, t)).kernel
     return kernel @ split(motions.T @ kernel, 0.5).kernel
 
 
-def _bending(system: System, q: Array, t: float, rates: Array, motions: Array) -> Array:
+def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Array) -> Array:
     """Return the acceleration across the motions of a curve with velocity motions · rates: Ṗ v, P on the tangents."""
     speed = float(np.linalg.norm(rates))
     if speed == 0.0 or motions.shape[1] == 0:
@@ -155,16 +136,16 @@ class Held:
     residual: float
 
 
-def held(system: System, x: Array, motions: Array) -> Held:
+def held(system: Evaluations, x: Array, motions: Array) -> Held:
     """Return the acceleration at x = [q | v | u | t | p | τ] that keeps to the motions, and the forces that hold it.
 
     Gauss's principle on what the motions leave: Tᵀ(M a − f) = 0 with A a + γ = 0. M a − f is then split into what
     multipliers give, Aᵀλ, and the rest, for which no finite ones are enough.
     """
     s = system
-    q, v, u, t = x[s._q_part], x[s._v_part], x[s._u_part], float(x[s._t_index])
+    q, v, u, t = x[s.parts.q], x[s.parts.v], x[s.parts.u], float(x[s.parts.t])
     mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
-    force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s._tau_part]
+    force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s.parts.tau]
     force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
     parts = split(jacobian, rank_cut(s, q, t))
     values = parts.values[: parts.rank]

@@ -16,13 +16,13 @@ from sarrus.kernels import layout as la
 
 if TYPE_CHECKING:
     from sarrus.dynamics.compiled import CompiledEquations
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Rounding of a sum, relative to its largest terms.
 _ROUNDING = 1e-13
 
 
-def only_rounding(system: System, x: Array, a: Array, rank: int) -> bool:
+def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
     """Tell whether dependent rows contradict each other at x = [q | v | u | t | p | τ] by the rounding of γ alone.
 
     Then a, found with this rank of A, meets A a + γ = 0, and what γ has outside of the range of A is rounding of what
@@ -31,7 +31,7 @@ def only_rounding(system: System, x: Array, a: Array, rank: int) -> bool:
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
     flat, nc = native(x), system.nc
     outputs = {name: flat[place].reshape(shape) for name, (place, shape) in native.outputs.items()}
-    rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system._v_part]
+    rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system.parts.v]
     summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - rates @ v)
     terms = np.abs(rows) @ np.abs(a)
     if rank == nc or not (np.abs(rows @ a + gamma) <= la.MET * terms + _ROUNDING * summed).all():

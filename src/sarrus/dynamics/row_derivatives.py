@@ -11,10 +11,10 @@ import numpy as np
 from sarrus.base.arrays import Array
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
-def row_gradient(system: System, q: Array, left: Array, right: Array, t: float = 0.0) -> Array:
+def row_gradient(system: Evaluations, q: Array, left: Array, right: Array, t: float = 0.0) -> Array:
     """Return the derivative (nv,) along velocities of leftᵀ A(q, t) right, both held; left (nc,), right (nv,).
 
     Where left and right are the singular vectors of a simple singular value this is its derivative.
@@ -29,7 +29,7 @@ def row_gradient(system: System, q: Array, left: Array, right: Array, t: float =
 
 
 def stiffness_times(
-    system: System, q: Array, u: Array, multipliers: Array, direction: Array, t: float = 0.0
+    system: Evaluations, q: Array, u: Array, multipliers: Array, direction: Array, t: float = 0.0
 ) -> Array:
     """Return −d/ds (k + S u − h + C + Aᵀλ) (nv,) at rest along a direction x (nv,), with u and λ held.
 
@@ -46,7 +46,11 @@ def stiffness_times(
 
 
 def _call(
-    system: System, name: str, outputs: Callable[[ca.SX], Mapping[str, ca.SX]], x: Array, multipliers: Array
+    system: Evaluations,
+    name: str,
+    outputs: Callable[[ca.SX], Mapping[str, ca.SX]],
+    x: Array,
+    multipliers: Array,
 ) -> Array:
     """Call the function of [x | multipliers] by its name, compiling it first where it is new."""
     native = system.compiled.named(name, outputs, {"multipliers": system.nc})

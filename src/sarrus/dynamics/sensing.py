@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.linalg import dense
 from sarrus.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.multibody.sensors import sensor_values
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.workspace import Workspace
 
 _MATTERS = 1e-9
 
@@ -78,7 +80,7 @@ class Readings(Mapping[str, Array]):
         return "Readings(" + ", ".join(f"{name}={value}" for name, value in self.items()) + ")"
 
 
-def sensors_of(system: System) -> dict[str, Sensor]:
+def sensors_of(system: Evaluations) -> dict[str, Sensor]:
     """Return the sensors of a system; one from its own equations has none, which is an `ArgumentError`."""
     if system.mechanism is None:
         raise ArgumentError(
@@ -92,16 +94,16 @@ def needs_accelerations(sensors: Mapping[str, Sensor]) -> bool:
     return any(sensor.kind in ACCELERATION_KINDS for sensor in sensors.values())
 
 
-def sensor_expressions(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+def sensor_expressions(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     """Return the entries of all sensors over the symbols of the equations, accelerations and multipliers."""
     e = system.equations
     assert system.mechanism is not None
     p = dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {}
-    values = sensor_values(system.driven.apply(system.mechanism, p), e, a, multipliers)
+    values = sensor_values(system.model.driven.apply(system.mechanism, p), e, a, multipliers)
     return {"readings": ca.vertcat(ca.SX(0, 1), *values.values())}
 
 
-def native_readings(system: System) -> NativeFunction:
+def native_readings(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | λ] that gives all entries, compiled when it is first needed."""
 
     def trace(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -111,7 +113,7 @@ def native_readings(system: System) -> NativeFunction:
 
 
 def read(
-    system: System,
+    system: Workspace,
     q: ArrayLike,
     v: ArrayLike | None,
     u: ArrayLike | None,
@@ -123,10 +125,10 @@ def read(
     x = system.pack(q, v, u, t)
     if not sensors:
         return Readings({}, np.zeros(0))
-    speed = x[system._v_part]
+    speed = x[system.parts.v]
     a, multipliers, found = np.zeros(system.nv), np.zeros(system.nc), None
     if needs_accelerations(sensors):
-        found = system.forward_dynamics(x[system._q_part], speed, x[system._u_part], t, tau)
+        found = forward_dynamics(system, x[system.parts.q], speed, x[system.parts.u], t, tau)
         a, multipliers = found.a, found.multipliers
     native = native_readings(system)
     values = native(np.concatenate([x, a, multipliers]))
@@ -136,9 +138,9 @@ def read(
     return Readings(sensors, values, lambda: _loose(system, native, x, found))
 
 
-def _loose(system: System, native: NativeFunction, x: Array, found: ForwardDynamics) -> np.ndarray:
+def _loose(system: Evaluations, native: NativeFunction, x: Array, found: ForwardDynamics) -> np.ndarray:
     """Return for each entry whether it changes with multipliers that the equations leave open."""
-    q, v, t = x[system._q_part], x[system._v_part], float(x[system._t_index])
+    q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
     size = system.characteristic
     left = dense.svd(size.even(system.constraint_jacobian(q, t, v)), found.rank).left[:, found.rank :]
     base = native(np.concatenate([x, found.a, found.multipliers]))

@@ -13,7 +13,7 @@ from sarrus.kernels.layout import N_FACTS
 from sarrus.linalg import dense
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
 def read_only(array: Array) -> Array:
@@ -57,7 +57,7 @@ class ForwardDynamics:
 
     def __init__(
         self,
-        system: System,
+        system: Evaluations,
         out: Array,
         rank: int,
         status: Status,

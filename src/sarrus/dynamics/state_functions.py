@@ -10,13 +10,13 @@ import casadi as ca
 from sarrus.equations.symbolic import traced
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # f(q, v, t), of CasADi symbols or of arrays
 StateFunction = Callable[[Any, Any, Any], Any]
 
 
-def trace_function(system: System, function: StateFunction, size: int, what: str) -> ca.SX:
+def trace_function(system: Evaluations, function: StateFunction, size: int, what: str) -> ca.SX:
     """Return function(q, v, t) as an SX column of ``size`` entries over the system's symbols."""
     e = system.equations
     remedy = "Write it with CasADi operations, or give sample_time= to call it as plain Python"

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
+from sarrus.mechanism.mechanism import Mechanism
 
 _TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
 _LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m", "rad")}
 
 
-def coordinate_units(system: Evaluations) -> tuple[str, ...]:
+class Described(Protocol):
+    """What has coordinates, velocities and rows with names: a model, a system, a workspace."""
+
+    @property
+    def mechanism(self) -> Mechanism | None: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def nv(self) -> int: ...
+    @property
+    def nc(self) -> int: ...
+    @property
+    def coordinate_names(self) -> tuple[str, ...]: ...
+    @property
+    def closure_rows(self) -> dict[str, slice]: ...
+
+
+def coordinate_units(system: Described) -> tuple[str, ...]:
     """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, empty where unknown."""
     if system.mechanism is None:
         return ("",) * system.nq
@@ -26,7 +42,7 @@ def coordinate_units(system: Evaluations) -> tuple[str, ...]:
     return (*units, *("",) * (system.nq - len(units)))
 
 
-def velocity_units(system: Evaluations) -> tuple[str, ...]:
+def velocity_units(system: Described) -> tuple[str, ...]:
     """Return the unit of each velocity: m/s or rad/s; empty where unknown."""
     if system.mechanism is None:
         return ("",) * system.nv
@@ -41,7 +57,7 @@ def velocity_units(system: Evaluations) -> tuple[str, ...]:
     return tuple(units)
 
 
-def constraint_units(system: Evaluations) -> tuple[str, ...]:
+def constraint_units(system: Described) -> tuple[str, ...]:
     """Return the unit of each multiplier: N or N m; empty for couplings and where unknown."""
     if system.mechanism is None:
         return ("",) * system.nc
@@ -53,7 +69,7 @@ def constraint_units(system: Evaluations) -> tuple[str, ...]:
     )
 
 
-def labels(system: Evaluations) -> dict[str, Any]:
+def labels(system: Described) -> dict[str, Any]:
     """Return names and units of coordinates, velocities, actuators and rows, as a `Trajectory` takes them."""
     names = {
         f"{kind}_names": getattr(system, f"{kind}_names")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -53,24 +52,20 @@ class ParameterValues(dict[str, float]):
     def __init__(
         self,
         system: str,
-        values: Mapping[str, float],
+        values: Mapping[str, float] | Iterable[tuple[str, float]],
         shaping: Collection[str] = (),
         check: Callable[[Mapping[str, float]], None] | None = None,
     ) -> None:
         super().__init__(values)
         self._system, self._shaping, self._check = system, frozenset(shaping), check
+        self.changes = 0  # how often something was assigned
         self.switched = 0  # how often one of ``shaping`` changed
-        self._assigned_by: threading.Thread | None = None
 
     def __setitem__(self, name: str, value: float) -> None:
         self.update({name: value})
 
     def update(self, values: Mapping[str, float] | Iterable[tuple[str, float]]) -> None:  # type: ignore[override]
-        """Assign several at once: they are checked together.
-
-        Values belong to the thread that assigned them: `ArgumentError` where another thread that still runs did, for
-        then one of the two would compute with numbers that are not its own.
-        """
+        """Assign several at once: they are checked together."""
         new = {}
         for name, value in dict(values).items():
             if name not in self:
@@ -81,31 +76,25 @@ class ParameterValues(dict[str, float]):
             if number != self[name]:
                 new[name] = number
         if new:
-            self._claim(next(iter(new)))
             if self._check is not None:
                 self._check({**self, **new})
-            self.switched += len(self._shaping & new.keys())
             super().update(new)
+            self.switched += len(self._shaping & new.keys())
+            self.changes += 1
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, float]]]:
         return dict, (dict(self),)  # copied and pickled as plain values: these belong to their system
 
     def own(self) -> ParameterValues:
-        """Return a copy that nobody has assigned to."""
-        twin = ParameterValues(self._system, self, self._shaping, self._check)
-        twin.switched = self.switched
-        return twin
+        """Return a copy, to assign to."""
+        copy = ParameterValues(self._system, (), self._shaping, self._check)
+        copy.follow(self)
+        return copy
 
-    def _claim(self, name: str) -> None:
-        """Note that the present thread assigns, unless another one has before that still runs."""
-        thread, before = threading.current_thread(), self._assigned_by
-        if before is not None and before is not thread and before.is_alive():
-            raise ArgumentError(
-                f"{self._system}: {name!r} was assigned in thread {before.name!r}, which still runs, and cannot be "
-                f"changed in thread {thread.name!r}: take system.private() there, with parameters of its own",
-                element=name,
-            )
-        self._assigned_by = thread
+    def follow(self, others: ParameterValues) -> None:
+        """Take over the values of the same parameters, which were checked there."""
+        self.changes, self.switched = others.changes, others.switched
+        super().update(others)
 
 
 class Tracer:

@@ -43,7 +43,7 @@ class Stepper:
         stabilization: str,
         threads: int | None,
     ) -> None:
-        s = self.system = system.private()
+        s = self.system = system.workspace().copy()
         e = system.equations
         expressions = [value for value in vars(e).values() if isinstance(value, ca.SX) and value is not e.t]
         self.driven_by_time = bool(ca.depends_on(ca.veccat(*expressions), e.t))
@@ -66,7 +66,7 @@ class Stepper:
         self.bounds = control_bounds(system)
         self.t = np.zeros(count)
         x = self._batch.states
-        self.q, self.v, self.parameters = x[:, s._q_part], x[:, s._v_part], x[:, s._p_part]
+        self.q, self.v, self.parameters = x[:, s.parts.q], x[:, s.parts.v], x[:, s.parts.p]
         self.u = self._batch.inputs[:, 0, :]  # type: ignore[index]
         self._start = x.copy()
 
@@ -76,7 +76,7 @@ class Stepper:
         Returns the rows of those whose loops cannot be closed, or where A has a higher rank than where all began.
         """
         batch, worker = self._batch, self._workers[0]
-        batch.states[rows, self.system._t_index] = 0.0
+        batch.states[rows, self.system.parts.t] = 0.0
         self.t[rows] = 0.0
         for row in rows:
             worker.do(prepare, int(row), int(row) + 1)
@@ -100,7 +100,7 @@ class Stepper:
             for row in range(self.count):
                 self._row(row)
         else:
-            batch.states[:, self.system._t_index] = 0.0
+            batch.states[:, self.system.parts.t] = 0.0
             self._all()
         self.t += self.interval
         codes = batch.outcomes[:, bl.CODE]
@@ -132,7 +132,7 @@ class Stepper:
         worker, t = self._workers[0], self.t[row]
         self._batch.times[[bl.BEGIN, bl.END]] = t, t + self.interval
         worker.template[[rs.START, rs.GRID_START]] = t
-        self._batch.states[row, self.system._t_index] = t
+        self._batch.states[row, self.system.parts.t] = t
         worker.do(worker.kernel, row, row + 1)
 
     def close(self) -> None:

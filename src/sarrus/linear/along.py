@@ -114,10 +114,11 @@ def general_models(
     out, pivots = np.empty((len(indices), n, n + nu + 2)), np.empty(len(indices))
     rows = first.coordinate_rows.flatten()
     q, v, u, t = states
+    work = system.workspace()
     done = linear_models(
-        system.table, native.address, at, native.n_out, q, v, u, t, rows, first.rank, pivots, out
+        work.table, native.address, at, native.n_out, q, v, u, t, rows, first.rank, pivots, out
     )
-    system._u_given = True  # the loop left its controls in the system's own x
+    work.has_controls = True  # the loop left its controls in the system's own x
     failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
     if done >= 0 and poor.any():
         failed = int(poor.argmax())

@@ -30,7 +30,8 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     determine the others clearly, else that of `whole_model`. Redundant and nonholonomic rows have no such code.
     """
     rows, compiled = system.compiled.direct, system.compiled
-    if rows is None or system.nc > system.nh or system.table[la.DIRECT_RANK] != system.table[la.GENERIC_RANK]:
+    table = system.workspace().table
+    if rows is None or system.nc > system.nh or table[la.DIRECT_RANK] != table[la.GENERIC_RANK]:
         return None
     if len(rows) == system.nv:  # nothing moves
         return None
@@ -71,4 +72,4 @@ def numbers_at(system: System, pieces: Pieces, x: Array) -> tuple[Array, Array]:
 
 def least_pivot(system: System) -> float:
     """Return what the square of the smallest pivot must exceed."""
-    return float((VANISHING * system.settings()[la.SCALE_OF_WEIGHTED_ROWS]) ** 2)
+    return float((VANISHING * system.workspace().settings()[la.SCALE_OF_WEIGHTED_ROWS]) ** 2)

@@ -19,7 +19,7 @@ from sarrus.multibody.scalars import stacked_numbers
 from sarrus.multibody.tree import Tree
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +53,21 @@ class Derivatives:
     rate2_v: Array | None = None
 
 
-def derivatives(system: System, x: Array, a: Array, multipliers: Array) -> Derivatives:
+def derivatives(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Derivatives:
     """Evaluate the derivatives at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
     native = native_derivatives(system)
     flat = native(np.concatenate([x, a, multipliers]))
     return Derivatives(**{name: flat[part].reshape(shape) for name, (part, shape) in native.outputs.items()})
 
 
-def native_derivatives(system: System) -> NativeFunction:
+def native_derivatives(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | λ] that gives `Derivatives`, compiled when it is first needed."""
     return system.compiled.named(
         "linear", partial(_outputs, system), {"a": system.nv, "multipliers": system.nc}
     )
 
 
-def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+def _outputs(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
     force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
     by_place = {"force_q": force, "bias_q": bias, "slip_q": e.velocity_residual}
@@ -83,20 +83,20 @@ def _outputs(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     return out | _split(by_place, along(system, ca.vertcat(*by_place.values()))) | _split(by_velocity, by_v)
 
 
-def residual_force(system: System, a: ca.SX, multipliers: ca.SX) -> ca.SX:
+def residual_force(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> ca.SX:
     """Return F = M a + h − k − S u − C − τ − Aᵀλ."""
     e = system.equations
     reaction = ca.jtimes(e.velocity_residual, e.v, multipliers, True) if e.nc else ca.SX.zeros(e.nv)
     return _inertial_force(system, a) - (system.compiled.force + e.bias_force) - reaction
 
 
-def bias_rows(system: System, a: ca.SX) -> ca.SX:
+def bias_rows(system: Evaluations, a: ca.SX) -> ca.SX:
     """Return G = A a + γ."""
     e = system.equations
     return ca.jtimes(e.velocity_residual, e.v, a) + e.constraint_bias if e.nc else ca.SX(0, 1)
 
 
-def along(system: System, expressions: ca.SX) -> ca.SX:
+def along(system: Evaluations, expressions: ca.SX) -> ca.SX:
     """Return the derivatives of a column along velocities, δq = N δ, and by time in the last column."""
     e = system.equations
     if expressions.numel() == 0:
@@ -114,7 +114,7 @@ def _split(parts: dict[str, ca.SX], rows: ca.SX) -> dict[str, ca.SX]:
     return out
 
 
-def _inertial_force(system: System, a: ca.SX) -> ca.SX:
+def _inertial_force(system: Evaluations, a: ca.SX) -> ca.SX:
     """Return M a + h: of a mechanism by the recursion with its accelerations, which is cheaper to differentiate."""
     e = system.equations
     if e.tree is None or e.rotors:

@@ -14,6 +14,7 @@ from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
@@ -79,9 +80,9 @@ def linearize_at(
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
-        x[system._tau_part] = system.checked(tau, system.nv, "tau")
-    q, v = x[system._q_part], x[system._v_part]
-    solved = system.forward_dynamics(q, v, x[system._u_part], t, tau)
+        x[system.parts.tau] = system.checked(tau, system.nv, "tau")
+    q, v = x[system.parts.q], x[system.parts.v]
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau)
     if solved.status is not Status.OK:
         _refuse(system, solved, q, t)
     d = derivatives(system, x, solved.a, solved.multipliers)
@@ -120,11 +121,11 @@ def linearize_at(
         condition=max(chosen.condition, velocities.condition),
         multipliers=read_only(np.array(solved.multipliers)),
         rank=solved.rank,
-        saturated=system.saturated(q, v, x[system._u_part], t),
+        saturated=system.saturated(q, v, x[system.parts.u], t),
         tangent=read_only(w.beside(reduced.tangent)),
         q=read_only(np.array(q)),
         v=read_only(np.array(v)),
-        u=read_only(x[system._u_part].copy()),
+        u=read_only(x[system.parts.u].copy()),
         t=float(t),
         system=system,
         coordinate_rows=read_only(chart.coordinate_rows),
@@ -147,7 +148,7 @@ def extended(
 def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
     x = system.pack(q, v, u, t)
-    q, v = x[system._q_part], x[system._v_part]
+    q, v = x[system.parts.q], x[system.parts.v]
     size = system.characteristic
     gaps = np.abs(system.constraint_residual(q, t))
     if (size.rows[: system.nh] * gaps).max(initial=0.0) > OPEN:
@@ -175,7 +176,7 @@ def _chart(
     velocities = chosen = choose(system, coordinates, jacobian, rank)
     nh, holonomic_rank, own = system.nh, rank, None
     if system.nc > nh:
-        own, holonomic_rank = velocities.rows, min(int(system.table[la.HOLONOMIC_RANK]), rank)
+        own, holonomic_rank = velocities.rows, min(int(system.workspace().table[la.HOLONOMIC_RANK]), rank)
         automatic = coordinates if isinstance(coordinates, str) and coordinates in AUTOMATIC else PARTITION
         chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
     in_q = chosen.rows
@@ -230,9 +231,10 @@ def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoRe
         kind, advice = f"a rigid configuration ({Status.RIGID.diagnosis})", Status.RIGID.remedy
     if here.status is Status.RIGID:
         meeting = "No motion goes on from here, the velocities are infinitesimal. "
+    nearby = max(here.generic_rank, solved.rank, generic_rank(system.workspace(), q, t))
     raise SolveError(
         f"{system.name}: no linear model at {kind}: the constraints have rank {here.rank} here and "
-        f"{max(here.generic_rank, solved.rank, system.ensure_generic_rank(q, t))} nearby{dependent}. {meeting}{advice}",
+        f"{nearby} nearby{dependent}. {meeting}{advice}",
         result=here,
         element=here.singular_closures[0] if here.singular_closures else None,
     )

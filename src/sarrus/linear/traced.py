@@ -129,7 +129,7 @@ def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, 
     basis, ways, rate, rate2 = e.basis, e.ways, equations.v, e.a
     turn = e.all_velocities(turn_d, ca.SX(dof, turn_d.shape[1]))
     second = e.accelerations(-forces, -e.factored.solve(biases))
-    if not system.table[SIMPLE_RATE]:
+    if not system.workspace().table[SIMPLE_RATE]:
         n, given = ca.jacobian(equations.rate, equations.v), ca.SX.sym("a", system.nv)
         spin = ca.jtimes(equations.rate, equations.q, equations.rate)
         spin_v, rate_q = ca.jacobian(spin, equations.v), along(system, equations.rate)[:, : system.nv]

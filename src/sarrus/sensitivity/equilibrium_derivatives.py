@@ -191,7 +191,7 @@ class _Rest:
         model = linearize(system, q, u, t=t, tau=tau)
         self.x = system.pack(model.q, None, model.u, t)
         if tau is not None:
-            self.x[system._tau_part] = system.checked(tau, system.nv, "tau")
+            self.x[system.parts.tau] = system.checked(tau, system.nv, "tau")
         self.multipliers = np.asarray(model.multipliers)
         self.terms = self._terms(self.multipliers)
         self.row_terms: RowTerms = row_terms(system, self.x, np.zeros(system.nv), np.zeros(system.nc))
@@ -231,8 +231,8 @@ class _Rest:
             along=read_only(along[:, :n].copy()),
             along_du=read_only(along[:, n:].copy()),
             constraint_force=read_only(force[:, :n].copy()),
-            q=read_only(self.x[system._q_part].copy()),
-            u=read_only(self.x[system._u_part].copy()),
+            q=read_only(self.x[system.parts.q].copy()),
+            u=read_only(self.x[system.parts.u].copy()),
             coordinate_names=tuple(system.coordinate_names),
             velocity_names=tuple(system.velocity_names),
             parameter_names=self.names,

@@ -14,6 +14,7 @@ from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.inertia import is_definite
 from sarrus.dynamics.quaternions import normalize
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
@@ -21,7 +22,7 @@ from sarrus.sensitivity.rows import RankedRows
 from sarrus.sensitivity.terms import Columns, RowTerms, Terms, row_terms, terms
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.workspace import Workspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +42,24 @@ class Flow:
     """
 
     def __init__(
-        self, system: System, x: Array, parameters: Sequence[int], inputs: Sequence[int] = ()
+        self, work: Workspace, x: Array, parameters: Sequence[int], inputs: Sequence[int] = ()
     ) -> None:
-        self.system, self.columns = system, Columns.of(system)
-        t = float(x[system._t_index])
-        self.rank = system.ensure_generic_rank(x[system._q_part], t, x[system._v_part])
-        self.holonomic_rank = min(int(system.table[la.HOLONOMIC_RANK]), self.rank)
-        system.load_functions("dynamics", "checked", "position", "velocity", "rate")
+        self.work, self.columns = work, Columns.of(work)
+        t = float(x[work.parts.t])
+        self.rank = generic_rank(work, x[work.parts.q], t, x[work.parts.v])
+        self.holonomic_rank = min(int(work.table[la.HOLONOMIC_RANK]), self.rank)
+        work.load_functions("dynamics", "checked", "position", "velocity", "rate")
         held = [self.columns.u.start + k for k in inputs] + [self.columns.p.start + k for k in parameters]
         self.fixed = np.zeros(
-            (self.columns.p.stop, 2 * system.nv + len(held))
+            (self.columns.p.stop, 2 * work.nv + len(held))
         )  # how u and p follow the directions
-        self.fixed[held, range(2 * system.nv, self.fixed.shape[1])] = 1.0
-        self.split, self._separated, self._largest = False, False, system.typical_pivot
+        self.fixed[held, range(2 * work.nv, self.fixed.shape[1])] = 1.0
+        self.split, self._separated, self._largest = False, False, work.typical_pivot
         self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
 
     def start(self, x: Array) -> Point:
         """Return the state x on the constraints, with every direction projected."""
-        system, nv, x = self.system, self.system.nv, x.copy()
+        system, nv, x = self.work, self.work.nv, x.copy()
         if system.nc and system.project(x) < 0:
             raise SolveError(f"{system.name}: the start cannot be projected on the constraints")
         along = self.fixed.copy()
@@ -68,8 +69,8 @@ class Flow:
 
     def step(self, start: Point, h: float) -> Point:
         """Return the end of a step of length h."""
-        method, system = tableau("rk4"), self.system
-        clock, x, near = system._t_index, start.x, False
+        method, system = tableau("rk4"), self.work
+        clock, x, near = system.parts.t, start.x, False
         slopes: list[Array] = []
         changes: list[Array] = []
         for a, c in zip(method.a, method.c):
@@ -103,8 +104,8 @@ class Flow:
 
     def _terms(self, point: Point, *, first: bool) -> tuple[Terms, Array]:
         """Return the derivatives of the equations at a point, and (q̇, v̇) there."""
-        system, x = self.system, point.x
-        v, t = x[system._v_part], float(x[system._t_index])
+        system, x = self.work, point.x
+        v, t = x[system.parts.v], float(x[system.parts.t])
         rank, out = system.accelerate(x)
         if rank < 0:
             status = system.diagnose(x)
@@ -131,7 +132,7 @@ class Flow:
     def projected(self, point: Point) -> Point:
         """Return a point brought back to unit quaternions and to the constraints, positions and velocities."""
         point = self._normalized(point)
-        system, c = self.system, self.columns
+        system, c = self.work, self.columns
         if not system.nc:
             return point
         x, along = point.x.copy(), point.along.copy()
@@ -166,7 +167,7 @@ class Flow:
 
     def _tangent(self, point: Point, velocities: bool = True, metric: Array | None = None) -> Point:
         """Return a point on the constraints with its directions projected on them, in a given metric or that there."""
-        system, c = self.system, self.columns
+        system, c = self.work, self.columns
         along, nh = point.along.copy(), system.nh
         d = self._rows(point.x)
         metric = d.metric if metric is None else metric
@@ -179,25 +180,25 @@ class Flow:
         return Point(point.x, along)
 
     def _rows(self, x: Array) -> RowTerms:
-        return row_terms(self.system, x, np.zeros(self.system.nv), np.zeros(self.system.nc))
+        return row_terms(self.work, x, np.zeros(self.work.nv), np.zeros(self.work.nc))
 
     def _jacobian(self, x: Array) -> Array:
-        return self.system.compiled.function("jacobian")(x).reshape(self.system.nc, self.system.nv)
+        return self.work.compiled.function("jacobian")(x).reshape(self.work.nc, self.work.nv)
 
     def _normalized(self, point: Point) -> Point:
         """Return a point with unit quaternions."""
         x, along = point.x.copy(), point.along.copy()
-        for start in self.system.equations.quaternions:
+        for start in self.work.equations.quaternions:
             part = slice(start, start + 4)
             size = np.linalg.norm(x[part])
             unit = x[part] / size
             along[part] = (along[part] - np.outer(unit, unit @ along[part])) / size
-        normalize(x[self.columns.q], self.system._quaternions)
+        normalize(x[self.columns.q], self.work.model.quaternions)
         return Point(x, along)
 
     def _is_near(self, d: Terms, h: float) -> bool:
         """Tell whether `simulate` projects the stages of a step: by the pivots at its start, in the metric of M."""
-        system = self.system
+        system = self.work
         if not system.nc or not self.rank:
             return False
         rows = system.characteristic.rows[:, None] * d.jacobian

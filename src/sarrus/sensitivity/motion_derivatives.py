@@ -14,6 +14,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
+from sarrus.dynamics.workspace import Workspace
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.step import change_names
 from sarrus.sensitivity.terms import chosen_parameters
@@ -93,7 +94,7 @@ def motion_derivatives(
     names, places = chosen_parameters(system, parameters)
     run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
     _refuse(system, run)
-    driven = _driven(system, control, force)
+    driven = _driven(system.workspace().copy(), control, force)
     x = driven.pack(run.q[0], run.v[0], None, float(run.t[0]))
     flow = Flow(driven, x, places)
     point = flow.start(x)
@@ -123,8 +124,8 @@ def motion_derivatives(
     )
 
 
-def _driven(system: System, control: StateFunction | None, force: StateFunction | None) -> System:
-    """Return the system with control and force compiled into its passive forces."""
+def _driven(system: Workspace, control: StateFunction | None, force: StateFunction | None) -> Workspace:
+    """Return the workspace with control and force compiled into its passive forces."""
     if control is None and force is None:
         return system
 

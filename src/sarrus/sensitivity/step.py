@@ -98,16 +98,16 @@ def step_derivatives(
     names, places = chosen_parameters(system, parameters)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
-        x[system._tau_part] = system.checked(tau, system.nv, "tau")
-    flow = Flow(system, x, places, inputs=range(system.nu))
+        x[system.parts.tau] = system.checked(tau, system.nv, "tau")
+    flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
     end = flow.step(flow.start(x), float(dt))
     f, g, p = np.split(flow.in_tangent(end), [2 * system.nv, 2 * system.nv + system.nu], axis=1)
     return StepDerivatives(
         F=read_only(f.copy()),
         G=read_only(g.copy()),
         P=read_only(p.copy()),
-        q=read_only(end.x[system._q_part].copy()),
-        v=read_only(end.x[system._v_part].copy()),
+        q=read_only(end.x[system.parts.q].copy()),
+        v=read_only(end.x[system.parts.v].copy()),
         t=float(t),
         dt=float(dt),
         rank=flow.rank,

@@ -16,7 +16,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.linear.derivatives import bias_rows, residual_force
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Columns:
     p: slice
 
     @classmethod
-    def of(cls, system: System) -> Columns:
+    def of(cls, system: Evaluations) -> Columns:
         """Return the places for a system."""
         ends = np.cumsum([0, system.nq, system.nv, system.nu, len(system.equations.design_parameters)])
         return cls(*(slice(int(a), int(b)) for a, b in pairwise(ends)))
@@ -67,7 +67,7 @@ class RowTerms:
     turning: Array
 
 
-def terms(system: System, x: Array, a: Array, multipliers: Array) -> Terms:
+def terms(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Terms:
     """Evaluate the derivatives of the equations at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
     native = system.compiled.named(
         "sensitivity", partial(_terms, system), {"a": system.nv, "multipliers": system.nc}
@@ -76,7 +76,7 @@ def terms(system: System, x: Array, a: Array, multipliers: Array) -> Terms:
     return Terms(**{name: flat[part].reshape(shape) for name, (part, shape) in native.outputs.items()})
 
 
-def row_terms(system: System, x: Array, w: Array, mu: Array) -> RowTerms:
+def row_terms(system: Evaluations, x: Array, w: Array, mu: Array) -> RowTerms:
     """Evaluate the derivatives of the constraints at x, w (nv,) and μ (nc,)."""
     native = system.compiled.named(
         "row_sensitivity", partial(_row_terms, system), {"w": system.nv, "mu": system.nc}
@@ -85,7 +85,7 @@ def row_terms(system: System, x: Array, w: Array, mu: Array) -> RowTerms:
     return RowTerms(**{name: flat[part].reshape(shape) for name, (part, shape) in native.outputs.items()})
 
 
-def chosen_parameters(system: System, names: Sequence[str] | None) -> tuple[tuple[str, ...], list[int]]:
+def chosen_parameters(system: Evaluations, names: Sequence[str] | None) -> tuple[tuple[str, ...], list[int]]:
     """Return names of parameters, all by default, and their places among the design parameters."""
     known = system.equations.design_parameters
     if names is None:
@@ -105,14 +105,14 @@ def chosen_parameters(system: System, names: Sequence[str] | None) -> tuple[tupl
     return tuple(names), [known.index(name) for name in names]
 
 
-def variables(system: System) -> ca.SX:
+def variables(system: Evaluations) -> ca.SX:
     """Return the symbols z = (q, v, u, p)."""
     e = system.equations
     design = [list(e.parameter_values).index(name) for name in e.design_parameters]
     return ca.vertcat(e.q, e.v, e.u, e.p[design])
 
 
-def _terms(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
+def _terms(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
     force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
     return {
@@ -122,7 +122,7 @@ def _terms(system: System, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     }
 
 
-def _row_terms(system: System, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:
+def _row_terms(system: Evaluations, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
     basis, metric = ca.jacobian(e.rate, e.v), system.compiled.metric
     parts = {

@@ -19,7 +19,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.workspace import Workspace
 
 # Singular values of A below this multiple of the largest one count as zero: stages lie a little off the constraints.
 RANK_TOLERANCE = 1e-7
@@ -56,7 +56,7 @@ class FormulatedAcceleration:
     answer at an accepted state is not OK, the run goes on, and `verdict` says so at its end.
     """
 
-    def __init__(self, system: System, formulation: str | Method) -> None:
+    def __init__(self, system: Workspace, formulation: str | Method) -> None:
         self.system = system
         self.method = find_method(formulation)
         self.failure: Exception | None = None

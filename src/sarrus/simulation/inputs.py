@@ -18,9 +18,10 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.state_functions import StateFunction, trace_function
+from sarrus.dynamics.workspace import Workspace
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Event:
             )
 
 
-def compile_control(system: System, control: StateFunction) -> NativeFunction:
+def compile_control(system: Evaluations, control: StateFunction) -> NativeFunction:
     """Compile a control law u(q, v, t) over CasADi symbols."""
     return system.compiled.compile("control", {"u": trace_function(system, control, system.nu, "control")})
 
 
-def compile_events(system: System, events: Sequence[Event]) -> tuple[NativeFunction, Array]:
+def compile_events(system: Evaluations, events: Sequence[Event]) -> tuple[NativeFunction, Array]:
     """Compile event functions; return them with their (direction, terminal) rows."""
     names = [event.name for event in events]
     if len(set(names)) != len(names):
@@ -59,15 +60,12 @@ def compile_events(system: System, events: Sequence[Event]) -> tuple[NativeFunct
     return system.compiled.compile("events", {"g": ca.vertcat(*rows)}), modes
 
 
-def with_force(system: System, force: StateFunction) -> System:
-    """Return a system with the applied generalized force force(q, v, t) compiled into its passive forces."""
-    from sarrus.dynamics.system import System as Class
-
-    e = system.equations
-    value = trace_function(system, force, system.nv, "force")
-    driven = Class.from_symbolic(replace(e, passive_force=e.passive_force + value, conservative=False))
-    driven.adopt(system)
-    return driven
+def with_force(work: Workspace, force: StateFunction) -> Workspace:
+    """Return a workspace with the applied generalized force force(q, v, t) compiled into the passive forces."""
+    e = work.equations
+    value = trace_function(work, force, work.nv, "force")
+    driven = replace(e, passive_force=e.passive_force + value, conservative=False)
+    return work.on(work.model.with_equations(driven))
 
 
 def sampled(function: StateFunction, q: Array, v: Array, t: float, size: int, what: str) -> Array:

@@ -17,9 +17,11 @@ from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.inertia import is_singular_at
-from sarrus.dynamics.rigidity import has_left, held, is_blocked
+from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.ranks import generic_rank, has_left
+from sarrus.dynamics.rigidity import held, is_blocked
 from sarrus.dynamics.state_functions import StateFunction
-from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, projection, projection_with_energy
@@ -63,7 +65,7 @@ class Integration:
 
     def __init__(
         self,
-        system: System,
+        system: Workspace,
         stabilization: str,
         project_every: int,
         baumgarte: tuple[float, float],
@@ -131,10 +133,10 @@ class Integration:
         s = self.system
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
-        x[s._u_part] = np.clip(0.0, self.bounds[0], self.bounds[1])
+        x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
         gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
         size = s.characteristic
-        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > s.data.closed(
+        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > data_of(s).closed(
             START_TOLERANCE
         ):
             raise ArgumentError(
@@ -155,8 +157,8 @@ class Integration:
 
     def begin(self, x: Array) -> None:
         """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""
-        s, t0 = self.system, float(x[self.system._t_index])
-        s.ensure_generic_rank(x[: s.nq], t0, x[s.nq : s.nq + s.nv], renew=True)
+        s, t0 = self.system, float(x[self.system.parts.t])
+        generic_rank(s, x[: s.nq], t0, x[s.nq : s.nq + s.nv], renew=True)
         if s.nc:
             s.project(x)
         self.x = x
@@ -272,7 +274,7 @@ class Integration:
         if self.scheme.stiff is not None:
             state[run.THRESHOLD] = EASY if method == self.scheme.stiff else STIFF_8
         self.storage = np.zeros(la.run_storage(table))
-        self.system.point_table(table, self.settings, self.storage)
+        table[[la.SETTINGS, la.WORK]] = self.settings.ctypes.data, self.storage.ctypes.data
 
     def _take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
@@ -313,7 +315,7 @@ class Integration:
             self.status = Status.RIGID
             n = 1 + s.nq + 2 * s.nv + s.nu
             x = self.x.copy()
-            x[s._u_part] = row[n - s.nu : n]
+            x[s.parts.u] = row[n - s.nu : n]
             answer = held(s, x, s.motions_left)
             a[:], row[n : n + s.nc] = answer.a, answer.multipliers
 
@@ -332,7 +334,7 @@ class Integration:
         if name == "control":
             self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
         else:
-            self.x[s._tau_part] = value
+            self.x[s.parts.tau] = value
 
     def align(self) -> None:
         """Let the grid of fixed steps begin anew at the present time."""
@@ -442,9 +444,9 @@ class Integration:
         """
         s = self.system
         q, v = self.x[: s.nq], self.x[s.nq : s.nq + s.nv]
-        self.x[s._p_part] = list(s.parameters.values())
+        self.x[s.parts.p] = list(s.parameters.values())
         if survey:
-            s.ensure_generic_rank(q, self.time, v, renew=True)
+            generic_rank(s, q, self.time, v, renew=True)
             ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
             self.table[ranks] = s.table[ranks]
         self._begin_stretch()

@@ -16,6 +16,7 @@ import numpy as np
 
 from sarrus.dynamics.assembly import numerical_rank
 from sarrus.dynamics.data_tolerance import SHORTEST
+from sarrus.dynamics.judged_data import data_of
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import projection
@@ -31,11 +32,11 @@ JAM = "loops jam"
 def jam(loop: Integration) -> bool:
     """Stop the motion that the loops no longer allow at the last state of a run, and go on; False where none does."""
     s, x = loop.system, loop.x
-    if s.data.exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
+    if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
         return False
     q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
     rows = s.characteristic.even(s.constraint_jacobian(q, loop.time, v))
-    rank, known = numerical_rank(rows, s.data.rank_cut(0.0)), int(loop.table[la.GENERIC_RANK])
+    rank, known = numerical_rank(rows, data_of(s).rank_cut(0.0)), int(loop.table[la.GENERIC_RANK])
     if rank <= known:
         return False
     loop.table[la.GENERIC_RANK] = known + 1  # one at a time: what the motion ran into
@@ -57,6 +58,6 @@ def note(loop: Integration) -> str:
         return ""
     return (
         f"at t = {times[0]:.6g} s the loops jam: on the way further redundant rows would contradict each other by more "
-        f"than {loop.system.data.accepted(0.0):.2g} characteristic lengths, which the digits of the model do not "
+        f"than {data_of(loop.system).accepted(0.0):.2g} characteristic lengths, which the digits of the model do not "
         "explain. What follows takes that for a stop without rebound, and is accurate no further than this"
     )

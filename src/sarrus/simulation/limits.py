@@ -11,13 +11,15 @@ from sarrus.simulation.interpolation import hermite
 from sarrus.simulation.records import LimitCrossing
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.workspace import Workspace
 
 # Places between two records where a limit is looked for, and halvings of the interval in which it is crossed.
 _BETWEEN, _HALVINGS = 8, 40
 
 
-def find_limit_crossings(system: System, t: Array, q: Array, v: Array, a: Array) -> tuple[LimitCrossing, ...]:
+def find_limit_crossings(
+    system: Workspace, t: Array, q: Array, v: Array, a: Array
+) -> tuple[LimitCrossing, ...]:
     """Return where coordinates leave the limits of their joints, in order of time.
 
     Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it.

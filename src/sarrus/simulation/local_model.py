@@ -12,7 +12,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Law
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
-from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import rosenbrock
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
@@ -31,7 +31,7 @@ class LocalModel:
     """
 
     def __init__(
-        self, system: System, scheme: RosenbrockTableau, control: StateFunction | None = None
+        self, system: Workspace, scheme: RosenbrockTableau, control: StateFunction | None = None
     ) -> None:
         self.system = system
         compiled = system.compiled
@@ -90,7 +90,7 @@ class LocalModel:
         return outputs
 
 
-def _clipped(system: System, control: StateFunction) -> ca.SX:
+def _clipped(system: Workspace, control: StateFunction) -> ca.SX:
     """Return the control law within the limits of the actuators, as the kernel applies it."""
     lower, upper = control_bounds(system)
     u = trace_function(system, control, system.nu, "control")

@@ -16,11 +16,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
-from sarrus.contacts.activity import unchanged
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.dynamics.state_functions import StateFunction
-from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
@@ -35,13 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The arguments of `sarrus.simulate`, checked; ``system`` belongs to the motion alone.
+    """The arguments of `sarrus.simulate`, checked.
 
-    ``driven`` is the system with ``force`` compiled into it where that is not sampled, else the same one.
+    ``system`` has the values that every run begins with, and ``force`` compiled into it where that is not sampled.
     """
 
-    system: System
-    driven: System
+    system: Workspace
     q: ArrayLike
     v: ArrayLike | None
     t0: float
@@ -73,10 +71,6 @@ class Motion:
 
     def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
-        with unchanged(self.system):
-            return self._run(progress)
-
-    def _run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         loop, switcher = self._begin()
         loop.warm_up()
         if switcher is None:
@@ -89,7 +83,7 @@ class Motion:
                     failure = self._go(loop, switcher, bar)
             except KeyboardInterrupt:
                 loop.status = Status.INTERRUPTED
-        trajectory = trajectory_of(loop, self.system, perf_counter() - began, failure)
+        trajectory = trajectory_of(loop, perf_counter() - began, failure)
         if switcher is not None:
             trajectory = replace(trajectory, switches=tuple(switcher.records))
         return trajectory, loop.time, failure
@@ -123,7 +117,7 @@ class Motion:
         control = self.control.twin() if isinstance(self.control, Law) else self.control
         again = replace(self, control=control, events=(), **others)
         again = replace(again, scheme=again.scheme.scaled(factor))
-        with unchanged(self.system), progress_bar(self.duration, False) as bar:
+        with progress_bar(self.duration, False) as bar:
             loop, switcher = again._begin()
             loop.record_only(times)
             with suppress(SarrusError):
@@ -133,11 +127,14 @@ class Motion:
 
     def _begin(self) -> tuple[Integration, Switcher | None]:
         """Return a time loop at the start, and what switches in it."""
-        switcher = Switcher.of(self.system, self.switching)
+        own = self.system.copy()
+        if isinstance(self.control, Law):
+            self.control.join(own)
+        switcher = Switcher.of(own, self.switching)
         if switcher is not None:
             switcher.prepare(self.t0)
         loop = Integration(
-            self.driven,
+            own,
             self.stabilization,
             self.project_every,
             self.baumgarte,

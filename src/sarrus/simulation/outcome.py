@@ -9,7 +9,6 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.dynamics.inertia import ill_posed
-from sarrus.dynamics.system import System
 from sarrus.dynamics.units import labels
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
@@ -20,9 +19,9 @@ from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
 
 
-def trajectory_of(loop: Integration, system: System, seconds: float, failure: Exception | None) -> Trajectory:
+def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
     """Return what was recorded, with limit crossings found; a ``failure`` is what was raised to end the run."""
-    s = system
+    s = loop.system
     loop.collect()
     for time, what in loop.chart.changes if loop.chart is not None else ():
         loop.records.append(EventRecord(what, time))
@@ -55,7 +54,6 @@ def trajectory_of(loop: Integration, system: System, seconds: float, failure: Ex
         rejected=int(loop.state[run.REJECTED]),
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
-        system=s,
     )
 
 

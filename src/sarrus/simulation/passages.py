@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.contacts.activity import restore, unchanged
 from sarrus.kernels import layout as la
 from sarrus.kernels import passage_layout as pl
 from sarrus.linalg import dense
 from sarrus.simulation.records import Passage
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 # Rows in the log of the kernel, which comes back to have it emptied.
 ROOM = 64
@@ -54,24 +53,23 @@ class PassageLog:
         self.largest[stretch] = float(self.array[pl.HIGHEST])
 
     def passages(
-        self, system: System, stretches: Iterable[tuple[float, int, dict[str, float]]]
+        self, system: Evaluations, stretches: Iterable[tuple[float, int, dict[str, float]]]
     ) -> tuple[Passage, ...]:
         """Return the passages in order of time; of a stay close by without a crossing, the closest approach."""
         known, found = list(stretches), []
-        with unchanged(system):
-            for (stretch, _), stay in groupby(self.rows, lambda item: (item[0], item[1][pl.STAY_OF])):
-                rows = [row for _, row in stay]
-                crossed = [row for row in rows if row[pl.CROSSED]]
-                _, rank, parameters = known[stretch]
-                restore(system, parameters)
-                closest = min(rows, key=lambda r: float(r[pl.LEAST]))
-                # The pivot that the survey found at the start may be larger than all of the motion.
-                near = [closest] if closest[pl.LEAST] < pl.CLOSE * self.largest[stretch] else []
-                found += [_passage(system, row, rank) for row in crossed or near]
+        for (stretch, _), stay in groupby(self.rows, lambda item: (item[0], item[1][pl.STAY_OF])):
+            rows = [row for _, row in stay]
+            crossed = [row for row in rows if row[pl.CROSSED]]
+            _, rank, parameters = known[stretch]
+            closest = min(rows, key=lambda r: float(r[pl.LEAST]))
+            # The pivot that the survey found at the start may be larger than all of the motion.
+            near = [closest] if closest[pl.LEAST] < pl.CLOSE * self.largest[stretch] else []
+            there = system.varied(parameters)
+            found += [_passage(there, row, rank) for row in crossed or near]
         return tuple(sorted(found, key=lambda passage: passage.time))
 
 
-def _passage(system: System, row: Array, rank: int) -> Passage:
+def _passage(system: Evaluations, row: Array, rank: int) -> Passage:
     """Return a passage from its row in the log, with the singular values of A there."""
     t, crossed = float(row[pl.TIME]), bool(row[pl.CROSSED])
     q, v = np.split(row[pl.LOG_HEADER :], [system.nq])

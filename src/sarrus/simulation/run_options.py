@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.system import System
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import METHODS
 from sarrus.simulation.inputs import Event
@@ -49,7 +49,7 @@ class Scheme:
 
 
 def choose_scheme(
-    system: System,
+    system: Evaluations,
     method: str | None,
     rtol: float | None,
     atol: float | None,
@@ -91,7 +91,7 @@ def choose_scheme(
     return Scheme(NOT_STIFF if free else str(method), stiff, True, relative, absolute, dt)
 
 
-def own_step(system: System) -> float:
+def own_step(system: Evaluations) -> float:
     """Return the step [s] for fixed steps without a number: that of the model's file, else a millisecond."""
     step = system.mechanism.time_step if system.mechanism is not None else None
     return 1e-3 if step is None else step
@@ -152,7 +152,7 @@ def check_steps(every: int, project_every: int, baumgarte: Any, events: Any) -> 
         raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
 
 
-def check_stabilization(system: System, stabilization: str, control: Any, force: Any) -> None:
+def check_stabilization(system: Evaluations, stabilization: str, control: Any, force: Any) -> None:
     """Check the stabilization; keeping the energy needs a system that does."""
     if stabilization not in STABILIZATIONS:
         raise ArgumentError(
@@ -174,7 +174,7 @@ def check_stabilization(system: System, stabilization: str, control: Any, force:
         )
 
 
-def check_contacts(system: System, switching: bool, what: str) -> None:
+def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
     """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are."""
     if switching and system.equations.contacts:
         raise ArgumentError(

@@ -151,9 +151,9 @@ def simulate(
             )
         system, q, v = extend(system, coordinates, q, v, t0)
         coordinates = coordinates.names
-    given, system = system, system.private()  # threads may share what was given
+    work = system.workspace().copy()
     if isinstance(control, Law):
-        control = control.of_run(given, system)
+        control = control.of_run(system)
     sample_time, sampling = _sampling(sample_time, control)
     check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
     check_steps(every, project_every, baumgarte, events)
@@ -181,9 +181,10 @@ def simulate(
         raise ArgumentError(
             f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
         )
-    driven = system if force is None or sample_time else with_force(system, force)
+    if force is not None and not sample_time:
+        work = with_force(work, force)
     motion = Motion(
-        system, driven, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates,
+        work, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates,
         formulation, stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
     )  # fmt: skip
     with interrupts.held():
@@ -193,7 +194,7 @@ def simulate(
                 trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
         elif trajectory.passages:
             trajectory = replace(trajectory, determined_until=np.nan)
-        trajectory = replace(trajectory, system=given)
+        trajectory = replace(trajectory, system=system)
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):

@@ -80,7 +80,7 @@ def mechanism_text(trajectory: Trajectory) -> str | None:
     system, mechanism = trajectory.system, trajectory.mechanism
     if mechanism is None and system is not None and system.mechanism is not None:
         values = {**system.parameters, **trajectory.parameters}
-        mechanism = system.driven.apply(system.mechanism, values)
+        mechanism = system.model.driven.apply(system.mechanism, values)
     return None if mechanism is None else to_json(mechanism)
 
 

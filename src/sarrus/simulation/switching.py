@@ -31,11 +31,12 @@ from sarrus.contacts.activity import (
     sliding,
     switch_off,
     switch_on,
-    unchanged,
 )
 from sarrus.contacts.complementarity import OneSided
 from sarrus.contacts.impacts import hold, impact
 from sarrus.control.law import Law
+from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import run_state as run
@@ -44,7 +45,7 @@ from sarrus.simulation.inputs import Event
 from sarrus.simulation.records import EventRecord, SwitchRecord
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.workspace import Workspace
     from sarrus.simulation.integration import Integration
 
 # An open contact has touched down once its point is this far below the plane [m].
@@ -95,12 +96,11 @@ class Switching:
 class Switcher:
     """The switching of one run: what stops the kernel, and what happens where it has stopped.
 
-    While the run lasts, the parameters of the system are those of the present instant: run it inside
-    `sarrus.contacts.activity.unchanged`.
+    The workspace is the run's own: its parameters are those of the present instant.
     """
 
     @classmethod
-    def of(cls, system: System, switching: Switching | bool) -> Switcher | None:
+    def of(cls, system: Workspace, switching: Switching | bool) -> Switcher | None:
         """Return the switcher for an argument of `simulate`: None for False, and where nothing can switch."""
         if not isinstance(switching, (bool, Switching)):
             raise ArgumentError(
@@ -109,7 +109,7 @@ class Switcher:
         plan = Switching() if switching is True else switching
         return cls(system, plan) if plan and (system.equations.contacts or plan.schedule) else None
 
-    def __init__(self, system: System, plan: Switching) -> None:
+    def __init__(self, system: Workspace, plan: Switching) -> None:
         self.system, self.plan = system, plan
         self.contacts = contact_names(system)
         closures = [name for name in active(system) if name not in self.contacts]
@@ -221,7 +221,7 @@ class Switcher:
         """Return q moved onto the constraints that are on now; as it is where there is no such q nearby."""
         s = self.system
         x = s.pack(q, v, None, t)
-        s.ensure_generic_rank(q, t, v, renew=True)
+        generic_rank(s, q, t, v, renew=True)
         return x[: s.nq].copy() if s.nc and s.project(x) >= 0 else q
 
     def _after_impact(
@@ -233,11 +233,9 @@ class Switcher:
         v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
         slow = _SLOW * max([1e-3, *map(abs, before.values())])
         if any(slow < rates[name] < self.plan.rest_speed for name in touching):
-            with unchanged(s):
-                switch_off(s, [name for name in touching if rates[name] >= self.plan.rest_speed])
-                for name in result.slipping:
-                    s.parameters[stick_parameter(name)] = 0.0
-                stay = hold(s, q, v, t)
+            staying = s.varied({stick_parameter(name): 0.0 for name in result.slipping})
+            switch_off(staying, [name for name in touching if rates[name] >= self.plan.rest_speed])
+            stay = hold(staying, q, v, t)
             v, loss = stay.v.copy(), loss + stay.energy_loss
         return v, loss
 
@@ -260,9 +258,9 @@ class Switcher:
         slip = np.abs(s.velocity_residual(q, v, t))
         problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] < _STANDING).all()))
         rows, bias = s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
-        with unchanged(s):
-            switch_off(s, resting)
-            free = self._accelerated(loop).a
+        parting = s.copy()
+        switch_off(parting, resting)
+        free = self._accelerated(loop, parting).a
         problem.solve(-(dense.product(rows, free) + bias)).apply(s)
 
     def _idle_off(self, loop: Integration) -> bool:
@@ -274,16 +272,19 @@ class Switcher:
         switch_off(self.system, idle)
         return bool(idle)
 
-    def _accelerated(self, loop: Integration) -> ForwardDynamics:
-        """Return the forward dynamics at the state of the loop with its control and force, and parameters as now."""
-        s, x = loop.system, loop.x.copy()
-        x[s._p_part] = list(s.parameters.values())
-        q, v, law = x[s._q_part], x[s._v_part], getattr(loop, "law", None)
-        u = x[s._u_part]
+    def _accelerated(self, loop: Integration, other: Workspace | None = None) -> ForwardDynamics:
+        """Return the forward dynamics at the state of the loop with its control and force, and parameters as now.
+
+        ``other``: a workspace with other parameters to solve in.
+        """
+        s, x = other or loop.system, loop.x.copy()
+        x[s.parts.p] = list(s.parameters.values())
+        q, v, law = x[s.parts.q], x[s.parts.v], getattr(loop, "law", None)
+        u = x[s.parts.u]
         if law is not None and loop.state[run.SAMPLES] == 0.0:  # what is held counts as soon as there is any
             asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
             u = np.clip(asked, loop.bounds[0], loop.bounds[1])
-        return s.forward_dynamics(q, v, u, loop.time, x[s._tau_part])
+        return forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau])
 
     def _note(
         self,

@@ -133,12 +133,12 @@ def _per_call(call: Callable[[], object]) -> float:
 def _forward(system: System, q: Array, v: Array) -> Iterator[Figure]:
     python = _per_call(lambda: system.forward_dynamics(q, v))
     yield Figure("forward dynamics", 1e6 * python, "µs", "a, λ, Aᵀλ by a call from Python")
-    tau, out = np.zeros(system.nv), np.empty(system.output_size)
+    tau, out = np.zeros(system.nv), np.empty(system.workspace().output_size)
     number = max(10, round(SECONDS / python))
 
     def run() -> float:
         began = perf_counter()
-        forward_many(system.table, q, v, tau, 0.0, out, number)
+        forward_many(system.workspace().table, q, v, tau, 0.0, out, number)
         return (perf_counter() - began) / number
 
     yield Figure("forward dynamics", 1e6 * _median(run), "µs", "the same in the kernel")

@@ -73,12 +73,9 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
 
 
 def as_in_run(system: System, run: Trajectory, k: int) -> System:
-    """Return a view of the system where of the constraints that come and go those hold that carry something then."""
-    own = system.private()
-    for name in active(system):
-        carries = bool(np.any(run.multipliers[k, system.closure_rows[name]] != 0.0))
-        own.parameters[activity_parameter(name)] = float(carries)
-    return own
+    """Return the system where of the constraints that come and go those hold that carry something then."""
+    carries = {name: np.any(run.multipliers[k, system.closure_rows[name]] != 0.0) for name in active(system)}
+    return system.with_parameters({activity_parameter(name): float(on) for name, on in carries.items()})
 
 
 def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = None) -> Forces:

@@ -10,6 +10,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active
 from sarrus.dynamics.manifold import open_by, rank_cut, split
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import constraint_units
 from sarrus.simulation.trajectory import Trajectory
@@ -80,7 +81,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
     jacobian = system.constraint_jacobian(q, t)
     parts = split(jacobian, rank_cut(system, q, t, 1e-300))
-    generic = system.ensure_generic_rank(q, t)
+    generic = generic_rank(system.workspace(), q, t)
     values = parts.values[: max(generic, parts.rank)]
     singular = parts.rank < generic
     answered = found.rank >= 0

@@ -71,8 +71,8 @@ class SystemPlan:
     """A system in C: its table, what the workspace holds for it, and its native functions."""
 
     def __init__(self, system: System, natives: Natives) -> None:
-        self.system = system
-        table = system.table.copy()
+        self.system, self.work = system, system.workspace()
+        table = self.work.table.copy()
         scheme = tableau("rk4")
         table[la.N_STAGES], table[la.N_ERRORS] = len(scheme.b), 0
         kernel = null_space_acceleration if system.compiled.mass_is_singular else acceleration
@@ -120,15 +120,15 @@ class SystemPlan:
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
-        system, table = self.system, self.table.numbers
+        table = self.table.numbers
         work = la.run_storage(table) if stepping else la.workspace(table).size
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
-            Member("double", "settings", len(system.settings()), "tolerances", system.settings()),
+            Member("double", "settings", len(self.work.settings()), "tolerances", self.work.settings()),
             Member(
-                "int", "rank", 0, "of A at ordinary closed configurations", system.table[[la.GENERIC_RANK]]
+                "int", "rank", 0, "of A at ordinary closed configurations", self.work.table[[la.GENERIC_RANK]]
             ),
-            Member("int", "holonomic_rank", 0, "of its holonomic rows", system.table[[la.HOLONOMIC_RANK]]),
+            Member("int", "holonomic_rank", 0, "of its holonomic rows", self.work.table[[la.HOLONOMIC_RANK]]),
             Member("int", "order", len(table) - self.table.room, "permutation of the rows"),
             Member("double", "work", int(work), "room to compute in"),
         ]

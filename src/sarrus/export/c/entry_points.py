@@ -65,7 +65,7 @@ class ForwardDynamics:
         self.plan = plan
         self.constants: dict[str, np.ndarray] = {}
         self.members = [
-            Member("double", "answer", plan.system.output_size, "of the last solve"),
+            Member("double", "answer", plan.work.output_size, "of the last solve"),
             Member("double", "unit", plan.system.nq, "q with unit quaternions"),
         ]
 
@@ -131,7 +131,7 @@ class ForwardDynamics:
         lines += [
             f"    for (i = 0; i < {s.nv}; i++)\n        out->constraint_force[i] = W->answer[{s.nv + s.nc} + i];"
         ]
-        if s._non_ideal:
+        if not s.model.is_ideal:
             roots.append("model_non_ideal")
             lines += [
                 "    model_non_ideal(W->x, W->work);",
@@ -239,7 +239,7 @@ class Step:
     def __init__(self, plan: SystemPlan) -> None:
         self.plan, self.constants = plan, plan.constants
         start = np.zeros(one.N_MEMORY)
-        start[one.TYPICAL_PIVOT] = plan.system.typical_pivot
+        start[one.TYPICAL_PIVOT] = plan.work.typical_pivot
         self.members = [Member("double", "steps", len(start), "what steps remember of the way", start)]
 
     def declare(self, name: str) -> str:
@@ -277,7 +277,7 @@ class Step:
             f"    if ({failed})\n        return code;",
             f"    for (i = 0; i < {s.nq}; i++)\n        q[i] = W->x[i];",
             f"    for (i = 0; i < {s.nv}; i++)\n        v[i] = W->x[{s.nq} + i];",
-            f"    *t = W->x[{s._t_index}];",
+            f"    *t = W->x[{s.parts.t}];",
             "    return code;",
         ]
         return Code(head + "{\n" + "\n".join(lines) + "\n}\n", [kernel, unit])
@@ -304,11 +304,11 @@ def state_functions(system: System, name: str) -> str:
     count = len(system.parameters)
     if count:
         lines.append(
-            f"    for (i = 0; i < {count}; i++)\n        W->x[{system._p_part.start} + i] = W->parameters[i];"
+            f"    for (i = 0; i < {count}; i++)\n        W->x[{system.parts.p.start} + i] = W->parameters[i];"
         )
     load = "\n".join(lines)
     counter = "    int i = 0;\n" if "for" in load else "    (void)W;\n"
-    tau = system._tau_part.start
+    tau = system.parts.tau.start
     return f"""\
 static void {name}_load({name}_workspace *W, const double *u)
 {{
@@ -323,7 +323,7 @@ static void {name}_state({name}_workspace *W, const double *q, const double *v, 
         W->x[i] = q[i];
     for (i = 0; i < {system.nv}; i++)
         W->x[{system.nq} + i] = v[i];
-    W->x[{system._t_index}] = t;
+    W->x[{system.parts.t}] = t;
     for (i = 0; i < {system.nv}; i++)
         W->x[{tau} + i] = tau ? tau[i] : 0.0;
     {name}_load(W, u);

@@ -13,6 +13,7 @@ from sarrus.analysis.default_configuration import usual_configuration
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.law import Law
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.sensing import needs_accelerations, sensors_of
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Natives, SystemPlan
@@ -170,8 +171,8 @@ def _configuration(system: System, q: ArrayLike | None) -> Array:
     """Return the configuration of the example, and have the system know the rank of A nearby."""
     if q is not None:
         given = np.array(system.normalized(q))
-        system.ensure_generic_rank(given, renew=True)
+        generic_rank(system.workspace(), given, renew=True)
         return given
     start = usual_configuration(system)
-    system.ensure_generic_rank(start)
+    generic_rank(system.workspace(), start)
     return start

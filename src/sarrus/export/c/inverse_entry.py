@@ -42,7 +42,7 @@ int {name}_inverse_dynamics({name}_workspace *W, const double *q, const double *
 {{
     int i = 0;
     for (i = 0; i < {s.nv}; i++)
-        W->inverse_input[{s._tau_part.stop} + i] = a[i];
+        W->inverse_input[{s.parts.tau.stop} + i] = a[i];
     return inverse_run(W, q, v, t, 0, u);
 }}
 """

@@ -118,7 +118,7 @@ class LawEntry:
     def declare(self, name: str) -> str:
         """Return the prototypes."""
         law, upper = self.law, name.upper()
-        start = law.system._tau_part.stop
+        start = law.system.parts.tau.stop
         text = note(
             f"{law.name} of {law.system.name}: the controls u at a state, as they are, without limits unless the law "
             "has them. Returns OK; NOT_ACHIEVABLE where a demand is missed (least squares, those before it first); "
@@ -159,7 +159,7 @@ class LawEntry:
         )
         count = len(s.parameters)
         parameters = (
-            f"    for (i = 0; i < {count}; i++)\n        W->{p}_input[{s._p_part.start} + i] = W->parameters[i];\n"
+            f"    for (i = 0; i < {count}; i++)\n        W->{p}_input[{s.parts.p.start} + i] = W->parameters[i];\n"
             if count
             else ""
         )
@@ -200,7 +200,7 @@ static int {p}_run({name}_workspace *W, const double *q, const double *v, double
 
     def _public(self, name: str) -> str:
         law, p, memory = self.law, self.prefix, self.law.memory
-        own = law.system._tau_part.stop
+        own = law.system.parts.tau.stop
         measure, reset = "    (void)multipliers;\n", []
         if memory is not None:
             if memory.measured:

@@ -36,7 +36,7 @@ class Sensors:
                 sensor_expressions(system, a, multipliers),
             ),
         )
-        self._x = system._tau_part.stop
+        self._x = system.parts.tau.stop
         self.members = [Member("double", "sensed", self._x + system.nv + system.nc, "what sensors depend on")]
 
     @property

@@ -11,9 +11,9 @@ import casadi as ca
 
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.quaternions import normalized_expression
 from sarrus.dynamics.state_functions import StateFunction, trace_function
-from sarrus.dynamics.system import System
 from sarrus.equations.elimination import (
     direct_solution,
     factor_symmetric,
@@ -22,7 +22,7 @@ from sarrus.equations.elimination import (
 )
 
 
-def suits_lanes(system: System, rank: int) -> bool:
+def suits_lanes(system: Evaluations, rank: int) -> bool:
     """Tell whether straight-line code solves this system at generic configurations, where A has this rank."""
     live = system.compiled.direct
     return live is not None and len(live) == rank and system.nc == system.equations.nh
@@ -68,7 +68,7 @@ def lane_velocity(compiled: CompiledEquations, lanes: int) -> NativeFunction:
     return compiled.named(f"velocity in {lanes} lanes", outputs, lanes=lanes)
 
 
-def lane_control(system: System, control: StateFunction, lanes: int) -> NativeFunction:
+def lane_control(system: Evaluations, control: StateFunction, lanes: int) -> NativeFunction:
     """Return x → u for ``lanes`` states."""
     u = trace_function(system, control, system.nu, "control")
     return system.compiled.compile("lane_control", {"u": u}, lanes=lanes)

@@ -14,9 +14,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
+from sarrus.dynamics.assembly import assemble
 from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
-from sarrus.dynamics.system import System
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
@@ -40,7 +44,7 @@ _REFERENCES: WeakKeyDictionary[CompiledEquations, tuple[tuple[float, ...], Array
 class Plan:
     """What all runs of a batch share; see `sarrus.rollout` for the names."""
 
-    system: System
+    system: Workspace
     duration: float
     t0: float
     scheme: Scheme
@@ -139,8 +143,8 @@ class Plan:
         known = _REFERENCES.get(s.compiled)
         if known is None or known[0] != key:
             frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
-            neutral = s.assemble(s.neutral(), t=self.t0, throw=False)
-            others = (s.assemble(key.q, t=self.t0, throw=False) for key in frames if not neutral.status.ok)
+            neutral = assemble(s, s.neutral(), t=self.t0, throw=False)
+            others = (assemble(s, key.q, t=self.t0, throw=False) for key in frames if not neutral.status.ok)
             closed = next((other for other in others if other.status.ok), neutral)
             known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, self.t0)
         return known[1]
@@ -237,16 +241,16 @@ def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, i
 
     ``otherwise`` where it cannot be closed.
     """
-    s = plan.system.private()
-    s.parameters.update(dict(zip(s.parameters, x[s._p_part].tolist())))
-    closed = s.assemble(x[s._q_part], t=plan.t0, throw=False)
+    s = plan.system.copy()
+    s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
+    closed = assemble(s, x[s.parts.q], t=plan.t0, throw=False)
     if closed.status is Status.RIGID:
         return _RIGID
     if not closed.status.ok:
         return otherwise
-    s.ensure_generic_rank(closed.q, plan.t0, x[s._v_part], renew=True)
+    generic_rank(s, closed.q, plan.t0, x[s.parts.v], renew=True)
     if s.motions_left is not None:
-        found = s.forward_dynamics(closed.q, x[s._v_part], t=plan.t0, throw=False)
+        found = forward_dynamics(s, closed.q, x[s.parts.v], t=plan.t0, throw=False)
         return _RIGID if found.status is Status.RIGID else _ranks(s.table)
     return _ranks(s.table)
 
@@ -255,7 +259,7 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
     """Raise where a start is off its constraints, naming the run."""
     s = plan.system
     gap = facts[:, bl.GAP]
-    open_ = np.flatnonzero(~(gap <= s.data.closed(START_TOLERANCE)))
+    open_ = np.flatnonzero(~(gap <= data_of(s).closed(START_TOLERANCE)))
     if open_.size:
         raise ArgumentError(
             f"{s.name}: run {open_[0]}: the initial q leaves the loops open by {gap[open_[0]]:.3g}; close them with "
@@ -263,7 +267,7 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
             element="q",
         )
     slip = facts[:, bl.SLIP]
-    fast = np.abs(states[:, s._v_part]).max(axis=1, initial=0.0)
+    fast = np.abs(states[:, s.parts.v]).max(axis=1, initial=0.0)
     moving = np.flatnonzero(~(slip <= START_TOLERANCE * (1.0 + fast)))
     if moving.size:
         raise ArgumentError(

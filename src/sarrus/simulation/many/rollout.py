@@ -104,7 +104,7 @@ def rollout(
     )
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     plan = Plan(
-        system.private(), float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
+        system.workspace().copy(), float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
         every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
     )  # fmt: skip
     todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
@@ -166,15 +166,15 @@ def _result(
     for name, fold in todo.folds.items():
         mean = fold / np.maximum(counts, 1.0) if name in ("mean", "rms") else fold
         folds[name] = Quantities(s, np.sqrt(mean) if name == "rms" else mean)
-    own = todo.states[:, s._p_part]
+    own = todo.states[:, s.parts.p]
     return Rollout(
         system=s,
         t=plan.sample_times,
         samples=Quantities(s, todo.samples),
         status=status,
         reached=outcomes[:, bl.REACHED],
-        final_q=todo.states[:, s._q_part],
-        final_v=todo.states[:, s._v_part],
+        final_q=todo.states[:, s.parts.q],
+        final_v=todo.states[:, s.parts.v],
         steps=outcomes[:, bl.ACCEPTED].astype(np.int64),
         rejected=outcomes[:, bl.REJECTED].astype(np.int64),
         parameters={name: own[:, list(s.parameters).index(name)] for name in given},

@@ -15,10 +15,12 @@ from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.quaternions import SHORTEST
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 
-def count_runs(system: System, arrays: Mapping[str, tuple[Any, int]], parameters: Mapping[str, Any]) -> int:
+def count_runs(
+    system: Evaluations, arrays: Mapping[str, tuple[Any, int]], parameters: Mapping[str, Any]
+) -> int:
     """Return the common length of what is given per run; ``arrays`` are pairs of a value and its dimension per run."""
     lengths = {
         name: len(value)
@@ -42,26 +44,31 @@ def count_runs(system: System, arrays: Mapping[str, tuple[Any, int]], parameters
 
 
 def pack_states(
-    system: System, count: int, q: ArrayLike, v: ArrayLike | None, t0: float, parameters: Mapping[str, Any]
+    system: Evaluations,
+    count: int,
+    q: ArrayLike,
+    v: ArrayLike | None,
+    t0: float,
+    parameters: Mapping[str, Any],
 ) -> Array:
     """Return the inputs x = [q | v | u | t | p | τ] of all runs (count × size), quaternions of length one."""
     s = system
-    states = np.zeros((count, s._tau_part.stop))
-    states[:, s._q_part] = _rows(system, q, s.nq, count, "q")
+    states = np.zeros((count, s.parts.tau.stop))
+    states[:, s.parts.q] = _rows(system, q, s.nq, count, "q")
     if v is not None:
-        states[:, s._v_part] = _rows(system, v, s.nv, count, "v")
-    states[:, s._t_index] = t0
+        states[:, s.parts.v] = _rows(system, v, s.nv, count, "v")
+    states[:, s.parts.t] = t0
     for start in s.equations.quaternions:
         parts = states[:, start : start + 4]
         sizes = np.linalg.norm(parts, axis=1)
         if (without := np.flatnonzero(sizes < SHORTEST)).size:
             raise ArgumentError(f"{s.name}: run {without[0]}: a quaternion in q has no length", element="q")
         parts /= sizes[:, None]
-    _pack_parameters(system, states[:, s._p_part], count, parameters)
+    _pack_parameters(system, states[:, s.parts.p], count, parameters)
     return states
 
 
-def _pack_parameters(system: System, columns: Array, count: int, given: Mapping[str, Any]) -> None:
+def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Mapping[str, Any]) -> None:
     """Fill the parameters of all runs; the runs with the extreme values of each are checked as a user's would be."""
     names = list(system.parameters)
     columns[:] = list(system.parameters.values())
@@ -95,7 +102,7 @@ def _pack_parameters(system: System, columns: Array, count: int, given: Mapping[
             raise ArgumentError(f"run {run}: {error}", element=error.element) from error
 
 
-def pack_inputs(system: System, count: int, u: ArrayLike | None) -> Array | None:
+def pack_inputs(system: Evaluations, count: int, u: ArrayLike | None) -> Array | None:
     """Return the controls (count × intervals × nu) within the actuators' limits, or None."""
     if u is None:
         return None
@@ -125,7 +132,7 @@ def pack_inputs(system: System, count: int, u: ArrayLike | None) -> Array | None
     return np.ascontiguousarray(np.broadcast_to(clipped, (count, *given.shape[1:])))
 
 
-def _rows(system: System, value: ArrayLike, size: int, count: int, what: str) -> Array:
+def _rows(system: Evaluations, value: ArrayLike, size: int, count: int, what: str) -> Array:
     """Return q or v of all runs, or of one for all."""
     try:
         array = real_array(value)

@@ -26,7 +26,7 @@ from sarrus.simulation.many.lane_functions import (
 )
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+    from sarrus.dynamics.evaluations import Evaluations
 
 FOLDS = {"min": bl.LEAST, "max": bl.GREATEST, "mean": bl.SUM, "rms": bl.SQUARES}
 
@@ -76,7 +76,7 @@ class Batch:
 class LaneFunctions:
     """The straight-line functions of runs side by side; kept alive as long as they are used."""
 
-    def __init__(self, system: System, control: StateFunction | None) -> None:
+    def __init__(self, system: Evaluations, control: StateFunction | None) -> None:
         compiled = system.compiled
         self.slope = lane_slope(compiled, bl.LANES)
         self.newton = lane_newton(compiled, bl.LANES)

@@ -1,0 +1,142 @@
+"""Forward dynamics at one state: the kernel's answer where it is an ordinary one, else a second look."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.base.numbers import real_array
+from sarrus.base.status import Status
+from sarrus.dynamics.assembly import kinetic_rank
+from sarrus.dynamics.inertia import ill_posed, is_singular_at
+from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.rigidity import held, is_blocked
+from sarrus.dynamics.rounding import only_rounding
+from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels import layout as la
+
+
+def forward_dynamics(
+    work: Workspace,
+    q: ArrayLike,
+    v: ArrayLike,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
+    *,
+    throw: bool = True,
+) -> ForwardDynamics:
+    """Return acceleration, constraint force, multipliers, rank and status; see `sarrus.System.forward_dynamics`."""
+    out = np.empty(work.output_size)
+    if not work.is_ready or work.switched != work.parameters.switched:
+        _prepare(work, q, v, t)
+    if u is not None or work.has_controls:
+        work.x[work.parts.u] = 0.0 if u is None else work.checked(u, work.nu, "u")
+        work.has_controls = u is not None
+    if work.parameters:
+        work.x[work.parts.p] = list(work.parameters.values())
+    code = la.NOT_ARRAYS  # convert what is no array of floats, or say what is wrong with it
+    if type(q) is type(v) is np.ndarray and (tau is None or type(tau) is np.ndarray):
+        with suppress(TypeError):
+            code = work.forward(work.table, q, v, work.no_force if tau is None else tau, t, out)
+    if code != work.ordinary:
+        return _second_look(work, out, code, q, v, t, tau, throw)
+    return ForwardDynamics(work, out, code, Status.OK, t)
+
+
+def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
+    """Compile what forward dynamics needs and find the generic rank."""
+    from sarrus.kernels.forward import forward  # here, because it needs Numba's dispatcher
+
+    work.forward = forward
+    work.load_functions("dynamics", "checked", "position", "velocity")
+    work.pack(q, v)
+    try:
+        generic_rank(work, work.normalized(q), t, real_array(v))
+    except SolveError:
+        return  # the constraints are not numbers here, which the status of the solve will say
+    # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.
+    second_look = not work.model.is_ideal or work.motions_left is not None
+    work.ordinary = -2 if second_look else int(work.table[la.GENERIC_RANK])
+    work.is_ready = True
+
+
+def _second_look(
+    work: Workspace,
+    out: Array,
+    code: int,
+    q: ArrayLike,
+    v: ArrayLike,
+    t: float,
+    tau: ArrayLike | None,
+    throw: bool,
+) -> ForwardDynamics:
+    """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
+    x = work.pack(q, v, None, t)
+    x[work.parts.u] = work.x[work.parts.u]
+    tau = work.no_force if tau is None else work.checked(tau, work.nv, "tau")
+    t = float(x[work.parts.t])
+    q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :]
+    if code in (la.NOT_ARRAYS, la.NOT_UNIT):
+        code = work.forward(work.table, q, v, tau, t, out)
+    outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+    if (
+        outcome == la.SINGULAR_ANSWER
+        or (outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST])
+        or (outcome == la.INCONSISTENT_ANSWER and rank < work.table[la.GENERIC_RANK])
+        or (outcome >= 0 and work.motions_left is not None)
+    ):
+        # The rank nearby may differ from where it was found: look again, here.
+        generic_rank(work, work.normalized(q), t, v, renew=True)
+        code = work.forward(work.table, q, v, tau, t, out)
+        outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+        _prepare(work, q, v, t)
+    if outcome == la.NO_ANSWER and is_singular_at(work, q, t) and work.expect_singular_mass():
+        code = work.forward(work.table, q, v, tau, t, out)
+        outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+        _prepare(work, q, v, t)
+    if outcome == la.INCONSISTENT_ANSWER:
+        code = _with_more_rows(work, q, v, tau, t, out, code)
+        outcome, rank = divmod(code, la.STRIDE)
+    if not work.model.is_ideal:
+        out[work.nv + work.nc : 2 * work.nv + work.nc] += work.compiled.function("non_ideal")(x)
+    motions = work.motions_left
+    if outcome >= 0 and motions is not None and is_blocked(work, q, v, t, out[: work.nv], motions):
+        x[work.parts.tau] = tau
+        answer = held(work, x, motions)
+        force = out[work.nv + work.nc : 2 * work.nv + work.nc]
+        force += work.constraint_jacobian(q, t, v).T @ (answer.multipliers - out[work.nv : work.nv + work.nc])
+        out[: work.nv], out[work.nv : work.nv + work.nc] = answer.a, answer.multipliers
+        facts[la.RESIDUAL] = answer.residual
+        return ForwardDynamics(work, out, rank, Status.RIGID, t, answer.unbalanced)
+    if outcome < 0:
+        status = work.diagnose(x)
+        if throw:
+            what = ill_posed(work, q, v, t) if status is Status.ILL_POSED else status.diagnosis
+            raise SolveError(f"{work.name}: {what}. {status.remedy}")
+        return ForwardDynamics(work, out, rank, status, t)
+    if outcome == la.INCONSISTENT_ANSWER and only_rounding(work, x, out[: work.nv], rank):
+        outcome = la.SINGULAR_ANSWER if rank < work.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
+    return ForwardDynamics(work, out, rank, Status(outcome), t)
+
+
+def _with_more_rows(work: Workspace, q: Array, v: Array, tau: Array, t: float, out: Array, code: int) -> int:
+    """Solve once more with the rank that A has in the kinetic metric, if that is more, and it ends a contradiction.
+
+    Velocities in units that are many decades apart may hide it where it was found.
+    """
+    known, found = int(work.table[la.GENERIC_RANK]), kinetic_rank(work, q, t, v)
+    if found <= known:
+        return code
+    kept, work.table[la.GENERIC_RANK] = out.copy(), found
+    again = int(work.forward(work.table, q, v, tau, t, out))
+    if again == found:
+        work.is_ready = False
+        return again
+    work.table[la.GENERIC_RANK], out[:] = known, kept
+    return code

@@ -1,0 +1,79 @@
+"""The rank of A that the kernels go by: found at closed configurations near a state, and kept in a workspace."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array, read_only
+from sarrus.base.errors import SarrusError
+from sarrus.dynamics.assembly import Neighbourhood, survey
+from sarrus.dynamics.descent import DATA_TOLERANCE
+from sarrus.dynamics.inertia import is_singular_at
+from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.manifold import close
+from sarrus.dynamics.rigidity import is_blocked
+from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels import layout as la
+
+# States larger than this are no place to look at: the run flew off.
+_FAR = 1e6
+
+
+def generic_rank(
+    work: Workspace, q: Array, t: float = 0.0, v: Array | None = None, *, renew: bool = False
+) -> int:
+    """Return the rank that A has at generic closed configurations near q, the kernels' most; found once.
+
+    It is found anew where ``renew`` asks for it, and where parameters have changed on which it may depend.
+    ``work.near`` is then what the survey found.
+    """
+    if work.near is None or renew or work.switched != work.parameters.switched:
+        near = _survey(work, q, t, v)
+        work.table[la.HOLONOMIC_RANK], work.table[la.GENERIC_RANK] = near.holonomic_rank, near.rank
+        work.near, work.switched = near, work.parameters.switched
+        if not work.compiled.mass_is_singular and is_singular_at(work, q, t):
+            work.expect_singular_mass()
+        work.renew_settings()
+    return int(work.table[la.GENERIC_RANK])
+
+
+def _survey(work: Workspace, q: Array, t: float, v: Array | None) -> Neighbourhood:
+    """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
+    values = tuple(work.parameters.values())
+    place = q.tobytes(), t, None if v is None else v.tobytes(), values, work.options
+    if work.near is None or work.place != place:
+        work.place, found = place, survey(work, q, t, v)
+        return found
+    return work.near
+
+
+def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+    """Return the velocity nearest to v that the constraints allow at q; see `sarrus.System.project_velocity`."""
+    x = work.pack(work.normalized(q), v, None, t)
+    given, place, speed = x.copy(), x[work.parts.q], x[work.parts.v]
+    generic = generic_rank(work, place, t, speed)
+    rank = work.project(x, positions=False)
+    left = np.abs(work.velocity_residual(place, speed, t)).max(initial=0.0)
+    allowed = data_of(work).rank_cut(DATA_TOLERANCE) * (1.0 + np.abs(speed).max(initial=0.0))
+    if rank < generic or left > allowed:
+        x[:] = given  # the rank nearby may differ from where it was found: look again, here
+        generic_rank(work, place, t, speed, renew=True)
+        work.project(x, positions=False)
+    return read_only(speed.copy())
+
+
+def has_left(work: Workspace, x: Array) -> bool:
+    """Tell whether a run that failed at x = [q | v | u | t | p | τ] left the motions that a rigid mechanism has."""
+    s, x = work, x.copy()
+    q, v, t = x[s.parts.q], x[s.parts.v], float(x[s.parts.t])
+    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:
+        return False
+    try:
+        q[:] = close(s, q, t)
+        generic_rank(s, q, t, v, renew=True)
+    except SarrusError:
+        return False
+    rank, answer = s.accelerate(x)
+    motions = s.motions_left
+    return rank >= 0 and motions is not None and is_blocked(s, q, v, t, answer[: s.nv], motions)
