@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import casadi as ca
 import clarabel
@@ -19,6 +20,16 @@ from sarrus.control.tasks import quantity
 
 LEGS = ("FL", "FR", "RL", "RR")
 G = 9.81
+
+
+@contextmanager
+def kept(system: sr.System) -> Iterator[None]:
+    """Put back the parameters of a system at the end."""
+    before = dict(system.parameters)
+    try:
+        yield
+    finally:
+        system.parameters.update(before)
 
 
 def quadruped(coefficient: float = 0.6) -> tuple[sr.System, Array]:
@@ -128,7 +139,7 @@ def moving(system: sr.System, q: Array, seed: int, size: float = 0.1) -> tuple[A
     move several times as fast.
     """
     rng = np.random.default_rng(seed)
-    with activity.unchanged(system):
+    with kept(system):
         activity.switch_on(system, activity.contact_names(system), q)
         q = system.normalized(q + size * rng.standard_normal(system.nq))
         for _ in range(20):
@@ -175,7 +186,7 @@ class ByHand:
     ) -> None:
         s = self.system = system
         nu, nv, nc = s.nu, s.nv, s.nc
-        with activity.unchanged(s):
+        with kept(s):
             activity.switch_off(s, activity.contact_names(s))
             for name in closed:
                 s.parameters[f"active.{name}"] = 1.0

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from legged_robots import LEGS, ByHand, box, four_bar_leg, moving, quadruped, rows_of, slack
+from legged_robots import LEGS, ByHand, box, four_bar_leg, kept, moving, quadruped, rows_of, slack
 from sarrus import control, optimize
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
@@ -65,7 +65,7 @@ def motion(
 ) -> sr.ForwardDynamics:
     """Return what the mechanism does under u with these contacts closed."""
     system = law.system
-    with activity.unchanged(system):
+    with kept(system):
         activity.switch_off(system, law.terms.names)
         for name in closed:
             system.parameters[f"active.{name}"] = 1.0
@@ -105,7 +105,7 @@ def test_a_leg_with_a_loop_and_redundant_contacts() -> None:
         told = law.solve(q, v, throw=False)
         done = motion(law, q, v, told.u, ("toe", "heel"))
         forces = np.concatenate([told.contact_forces[n] for n in ("toe", "heel")])
-        with activity.unchanged(system):
+        with kept(system):
             activity.switch_on(system, ("toe", "heel"), squat)
             A = system.constraint_jacobian(q, 0.0, v)
         # the wrench on the foot is unique, the friction at heel and toe is not
@@ -128,7 +128,7 @@ def test_a_leg_with_a_loop_and_redundant_contacts() -> None:
 
 def wrench_free(system: sr.System, q: Array, v: Array, tasks: tuple[control.Task, ...]) -> dict[str, Array]:
     """Return the matrices of the published formulation with all contacts closed, and τ_c of the tasks' motion."""
-    with activity.unchanged(system):
+    with kept(system):
         activity.switch_on(system, activity.contact_names(system), q)
         A, gamma = system.constraint_jacobian(q, 0.0, v), system.constraint_bias(q, v)
     M, h = system.mass_matrix(q), system.bias_force(q, v) - system.passive_force(q, v, 0.0)

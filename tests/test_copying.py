@@ -40,7 +40,12 @@ def test_a_copy_computes_the_same_and_has_its_own_options(duplicate: Callable[[S
     assert twin.forward_dynamics(q, v).tolerance == 1e-9
 
 
-@pytest.mark.parametrize("duplicate", COPIES)
+def test_a_shallow_copy_shares_the_model_of_own_equations() -> None:
+    system = System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, name="bead")
+    assert copy.copy(system).model is system.model
+
+
+@pytest.mark.parametrize("duplicate", COPIES[1:])
 def test_own_equations_cannot_be_copied(duplicate: Callable[[System], System]) -> None:
     system = System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, name="bead")
     with pytest.raises(

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from legged_robots import LEGS, box, hopper, moving, quadruped, slack
+from legged_robots import LEGS, box, hopper, kept, moving, quadruped, slack
 from sarrus import control, optimize
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
@@ -154,7 +154,7 @@ def test_feet_that_are_relieved_while_the_robot_moves() -> None:
         forces.append(np.concatenate(list(law.contact_forces.values())))
         return controls[-1]
 
-    with activity.unchanged(system):
+    with kept(system):
         activity.switch_on(system, LEGS, q)
         run = sr.simulate(
             system,
@@ -283,7 +283,7 @@ def test_the_feet_press_against_each_other_as_told() -> None:
         assert told.outcome == "exact"
         assert told.contact_forces["front"][1] == pytest.approx(value, abs=1e-9)
         assert told.contact_forces["rear"][1] == pytest.approx(-value, abs=1e-9)
-        with activity.unchanged(system):
+        with kept(system):
             activity.switch_on(system, ("front", "rear"), q)
             done = system.forward_dynamics(q, v, told.u)
         assert_allclose(done.a, 0.0, atol=1e-8)
@@ -411,7 +411,7 @@ def test_a_simulation_that_lands_on_its_feet() -> None:
         ],
         contact_damping=20.0,
     )
-    with activity.unchanged(system):
+    with kept(system):
         activity.switch_on(system, ("front", "rear"), q)
         run = sr.simulate(system, q, duration=1.5, control=law, sample_time=2e-3)
     assert run.status.ok

@@ -310,7 +310,7 @@ def test_motion_against_differences() -> None:
             for sign in (1.0, -1.0):
                 system.parameters[name] = start + sign * h
                 x = system.pack(q)
-                system.project(x)
+                system.workspace().project(x)
                 run = sr.simulate(system, x[: system.nq], x[system.nq : system.nq + system.nv], duration=0.4, dt=4e-3,
                                   control=law)  # fmt: skip
                 ends.append(np.concatenate([run.q[-1], run.v[-1]]))
@@ -332,7 +332,7 @@ def test_motion_by_its_start_against_differences(name: str) -> None:
         ends = []
         for sign in (1.0, -1.0):
             x = system.pack(system.move(q, sign * h * way), v + sign * h * kick)
-            system.project(x)
+            system.workspace().project(x)
             run = sr.simulate(
                 system, x[: system.nq], x[system.nq : system.nq + system.nv], duration=0.1, dt=5e-3
             )

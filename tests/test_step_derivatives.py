@@ -53,7 +53,7 @@ def one_step(state: State, change: Array, dt: float) -> Array:
     nv = system.nv
     x = system.pack(system.move(q, change[:nv]), v + change[nv : 2 * nv], None, t)
     if system.nc:
-        system.project(x)
+        system.workspace().project(x)
     inputs = list(u + change[2 * nv :])
     control = (lambda q, v, t: inputs) if system.nu else None
     run = sr.simulate(
