@@ -41,6 +41,7 @@ class Evaluations:
     actuator_names: tuple[str, ...]
     joint_names: tuple[str, ...]
     parts: Parts
+    options: Options
 
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         self.model, self.parameters, self.options = model, parameters, options

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-import numpy as np
+from numpy import empty, ndarray
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
@@ -20,6 +18,8 @@ from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 
+_OK, _NOT_ARRAYS = Status.OK, la.NOT_ARRAYS  # looked up once: a call takes little more than a microsecond
+
 
 def forward_dynamics(
     work: Workspace,
@@ -28,25 +28,34 @@ def forward_dynamics(
     u: ArrayLike | None = None,
     t: float = 0.0,
     tau: ArrayLike | None = None,
-    *,
     throw: bool = True,
 ) -> ForwardDynamics:
     """Return acceleration, constraint force, multipliers, rank and status; see `sarrus.System.forward_dynamics`."""
-    out = np.empty(work.output_size)
-    if not work.is_ready or work.switched != work.parameters.switched:
+    parameters = work.parameters
+    if not work.is_ready or work.switched != parameters.switched:
         _prepare(work, q, v, t)
     if u is not None or work.has_controls:
         work.x[work.parts.u] = 0.0 if u is None else work.checked(u, work.nu, "u")
         work.has_controls = u is not None
-    if work.parameters:
-        work.x[work.parts.p] = list(work.parameters.values())
-    code = la.NOT_ARRAYS  # convert what is no array of floats, or say what is wrong with it
-    if type(q) is type(v) is np.ndarray and (tau is None or type(tau) is np.ndarray):
-        with suppress(TypeError):
+    if parameters:
+        work.x[work.parts.p] = list(parameters.values())
+    work.is_plain = work.is_ready and not (parameters or work.has_controls)
+    return solved(work, q, v, t, tau, throw)
+
+
+def solved(
+    work: Workspace, q: ArrayLike, v: ArrayLike, t: float, tau: ArrayLike | None, throw: bool
+) -> ForwardDynamics:
+    """Return the same with the controls and parameters that are in the workspace, where all is prepared."""
+    out, code = empty(work.output_size), _NOT_ARRAYS
+    if type(q) is type(v) is ndarray and (tau is None or type(tau) is ndarray):
+        try:
             code = work.forward(work.table, q, v, work.no_force if tau is None else tau, t, out)
-    if code != work.ordinary:
-        return _second_look(work, out, code, q, v, t, tau, throw)
-    return ForwardDynamics(work, out, code, Status.OK, t)
+        except TypeError:  # no arrays of floats: they are converted, or what is wrong with them is said
+            code = _NOT_ARRAYS
+    if code == work.ordinary:
+        return ForwardDynamics(work, out, code, _OK, t)
+    return _second_look(work, out, code, q, v, t, tau, throw)
 
 
 def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
@@ -136,7 +145,7 @@ def _with_more_rows(work: Workspace, q: Array, v: Array, tau: Array, t: float, o
     kept, work.table[la.GENERIC_RANK] = out.copy(), found
     again = int(work.forward(work.table, q, v, tau, t, out))
     if again == found:
-        work.is_ready = False
+        work.is_ready = work.is_plain = False
         return again
     work.table[la.GENERIC_RANK], out[:] = known, kept
     return code

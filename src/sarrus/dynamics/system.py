@@ -16,7 +16,7 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics import sensing
 from sarrus.dynamics.assembly import assemble
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.forward_dynamics import forward_dynamics, solved
 from sarrus.dynamics.inverse_dynamics import inverse_dynamics
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
@@ -30,6 +30,10 @@ from sarrus.equations.symbolic import ParameterValues
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.parameters import Targets
 from sarrus.multibody.size import LARGEST
+
+
+class _OfThread(threading.local):
+    work: Workspace | None = None
 
 
 class System(Evaluations):
@@ -107,7 +111,6 @@ class System(Evaluations):
         model.compiled  # noqa: B018  what cannot be compiled is told now
         values = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, model.driven.check)
         super().__init__(model, values, options)
-        self._of_thread = threading.local()
 
     def with_parameters(
         self, parameters: Mapping[str, float] | None = None, *, options: Options | None = None
@@ -118,21 +121,29 @@ class System(Evaluations):
         """
         other = System.__new__(System)
         Evaluations.__init__(other, self.model, self.parameters.own(), options or self.options)
-        other._of_thread = threading.local()
         other._of_thread.work = self.workspace().copy(other.options)
         other.parameters.update(parameters or {})
         return other
+
+    @property
+    def options(self) -> Options:
+        """Tolerances of the solves; assign others, which hold from the next call on."""
+        return self._options
+
+    @options.setter
+    def options(self, options: Options) -> None:
+        self._options, self._of_thread = options, _OfThread()
 
     def workspace(self) -> Workspace:
         """Return the workspace of this thread, with parameters and options as they are now: for one call at a time.
 
         A run, and what assigns parameters, takes a `copy` of it.
         """
-        work: Workspace | None = getattr(self._of_thread, "work", None)
+        work = self._of_thread.work
         if work is None:
             work = self._of_thread.work = Workspace(self.model, self.parameters.own(), self.options)
-        elif work.parameters.changes != self.parameters.changes or work.options is not self.options:
-            work.follow(self.parameters, self.options)
+        elif work.parameters.changes != self.parameters.changes:
+            work.parameters.follow(self.parameters)
         return work
 
     def __reduce__(self) -> tuple[Callable[..., System], tuple[Any, ...]]:
@@ -186,7 +197,10 @@ class System(Evaluations):
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """
-        return forward_dynamics(self.workspace(), q, v, u, t, tau, throw=throw)
+        work = self._of_thread.work
+        if u is None and work is not None and work.is_plain:
+            return solved(work, q, v, t, tau, throw)
+        return forward_dynamics(self.workspace(), q, v, u, t, tau, throw)
 
     def inverse_dynamics(
         self,

@@ -32,7 +32,10 @@ class Workspace(Evaluations):
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         super().__init__(model, parameters, options)
         self.table = model.compiled.table()
-        self.forward: Any = None  # the kernel, once it is loaded
+        self.forward: Any = (
+            None  # `sarrus.kernels.forward.forward`, once it is loaded, and the length of its answer
+        )
+        self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
         self.place: Any = None  # where that was found
         self.switched = parameters.switched  # and for which parameters
@@ -63,28 +66,16 @@ class Workspace(Evaluations):
         """Return a workspace with these values for another model of the same coordinates and parameters."""
         return Workspace(model, self.parameters.own(), self.options)
 
-    def follow(self, parameters: ParameterValues, options: Options) -> None:
-        """Take over values of the parameters, and tolerances."""
-        self.parameters.follow(parameters)
-        if options is not self.options:
-            self.options = options
-            self.renew_settings()
-
     @property
     def size(self) -> int:
         """Length of the float workspace of the kernels."""
         return int(la.workspace(self.table).size)
 
-    @property
-    def output_size(self) -> int:
-        """Length of the answer of `sarrus.kernels.forward.forward`."""
-        return 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
-
     # --- what forward dynamics keeps from call to call -----------------------------------------------
 
     def forget(self) -> None:
         """Have forward dynamics begin anew; see `sarrus.dynamics.forward_dynamics`."""
-        self.is_ready, self.ordinary, self.has_controls = False, -2, False
+        self.is_ready, self.ordinary, self.has_controls, self.is_plain = False, -2, False, False
 
     # --- tolerances ----------------------------------------------------------------------------------
 
@@ -122,7 +113,7 @@ class Workspace(Evaluations):
     def renew_settings(self) -> None:
         """Have the kernels see options and knowledge as they are now."""
         self.tolerances[:] = self.settings()
-        self.is_ready = False
+        self.is_ready = self.is_plain = False
 
     # --- kernels -------------------------------------------------------------------------------------
 
@@ -148,7 +139,7 @@ class Workspace(Evaluations):
             return False
         self.table[la.WHOLE] = self.compiled.function("whole").address
         self.table[la.NULL_SPACE_SOLVE] = null_space_acceleration.address
-        self.is_ready = False
+        self.is_ready = self.is_plain = False
         return True
 
     def project(self, x: Array, *, positions: bool = True) -> int:
