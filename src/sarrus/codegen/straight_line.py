@@ -93,13 +93,13 @@ class Value:
         """Its type in LLVM."""
         return kind(self.scalar, self.lines.width)
 
-    def _other(self, other: Value | float) -> Value:
+    def operand(self, other: Value | float) -> Value:
         if isinstance(other, Value):
             return other
         return self.lines.integer(int(other)) if self.scalar == INTEGER else self.lines.number(other)
 
     def _apply(self, real: str, integer: str, other: Value | float, swapped: bool = False) -> Value:
-        a, b = (self._other(other), self) if swapped else (self, self._other(other))
+        a, b = (self.operand(other), self) if swapped else (self, self.operand(other))
         operation = integer if self.scalar == INTEGER else real
         return self.lines.let(f"{operation} {self.kind} {a.name}, {b.name}", self.scalar)
 
@@ -153,7 +153,7 @@ class Value:
     def is_(self, test: str, other: Value | float) -> Value:
         """Compare: ``<``, ``<=``, ``>``, ``>=``, ``==`` are false and ``!=`` is true where one is not a
         number."""
-        b = self._other(other)
+        b = self.operand(other)
         word = f"fcmp {_TESTS[test]}" if self.scalar == REAL else f"icmp {_TESTS[test].replace('o', 's', 1)}"
         word = word.replace("icmp seq", "icmp eq").replace("icmp une", "icmp ne")
         return self.lines.let(f"{word} {self.kind} {self.name}, {b.name}", TRUTH)
@@ -162,7 +162,7 @@ class Value:
         """Return ``yes`` in lanes where this truth value holds, else ``no``."""
         model = yes if isinstance(yes, Value) else no
         assert isinstance(model, Value)
-        a, b = model._other(yes), model._other(no)
+        a, b = model.operand(yes), model.operand(no)
         return self.lines.let(
             f"select {self.kind} {self.name}, {a.kind} {a.name}, {b.kind} {b.name}", a.scalar
         )
@@ -192,7 +192,7 @@ class Value:
 
 def fma(a: Value, b: Value | float, c: Value | float) -> Value:
     """Return a b + c, rounded once."""
-    return a.lines.intrinsic("fma", a, a._other(b), a._other(c))
+    return a.lines.intrinsic("fma", a, a.operand(b), a.operand(c))
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:

@@ -58,7 +58,7 @@ class CompiledEquations:
         if name not in self._functions:
             with self._lock:
                 if name not in self._functions:
-                    self._functions[name] = self.compile(name, self._outputs(name))
+                    self._functions[name] = self.compile(name, self.outputs(name))
         return self._functions[name]
 
     def named(
@@ -111,7 +111,8 @@ class CompiledEquations:
         table[la.QUATERNIONS : end] = e.quaternions
         return table
 
-    def _outputs(self, name: str) -> dict[str, ca.SX]:
+    def outputs(self, name: str) -> dict[str, ca.SX]:
+        """Return what a native function gives, as expressions over ``inputs``."""
         e = self.equations
         match name:
             case "dynamics":

@@ -71,7 +71,7 @@ class Motion:
 
     def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
-        loop, switcher = self._begin()
+        loop, switcher = self.begin()
         loop.warm_up()
         if switcher is None:
             loop.stop_where_rigid()
@@ -118,14 +118,14 @@ class Motion:
         again = replace(self, control=control, events=(), **others)
         again = replace(again, scheme=again.scheme.scaled(factor))
         with progress_bar(self.duration, False) as bar:
-            loop, switcher = again._begin()
+            loop, switcher = again.begin()
             loop.record_only(times)
             with suppress(SarrusError):
                 _advance(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - self.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
-    def _begin(self) -> tuple[Integration, Switcher | None]:
+    def begin(self) -> tuple[Integration, Switcher | None]:
         """Return a time loop at the start, and what switches in it."""
         own = self.system.copy()
         if isinstance(self.control, Law):

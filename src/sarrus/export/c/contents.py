@@ -107,7 +107,7 @@ class SystemPlan:
 
     def _native(self, natives: Natives, name: str) -> None:
         compiled = self.system.compiled
-        natives.add(f"model_{name}", lambda: (compiled.inputs, compiled._outputs(name)))
+        natives.add(f"model_{name}", lambda: (compiled.inputs, compiled.outputs(name)))
 
     def parameters(self) -> list[Member]:
         """Return the member of the workspace that holds the parameters, if there are any."""

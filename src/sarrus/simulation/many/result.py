@@ -26,11 +26,11 @@ QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")
 
 
 class Quantities:
-    """Columns of records (…, width), by name: q, v, a, u, multipliers, energy, residual. Arrays are read-only views."""
+    """Columns of ``records`` (…, width), by name: q, v, a, u, multipliers, energy, residual; read-only views."""
 
     def __init__(self, system: System, records: Array) -> None:
         s = system
-        self._records = records
+        self.records = records
         records.flags.writeable = False
         edges = np.cumsum([1, s.nq, s.nv, s.nv, s.nu, s.nc])
         self._parts = {
@@ -40,10 +40,11 @@ class Quantities:
         self._facts = int(edges[-1])
 
     def _part(self, name: str) -> Array:
-        return self._records[..., self._parts[name]]
+        return self.records[..., self._parts[name]]
 
-    def _fact(self, index: int) -> Array:
-        return self._records[..., self._facts + index]
+    def fact(self, index: int) -> Array:
+        """Return one of the numbers that end a record, see `sarrus.kernels.run_state`."""
+        return self.records[..., self._facts + index]
 
     @property
     def q(self) -> Array:
@@ -73,12 +74,12 @@ class Quantities:
     @property
     def energy(self) -> Array:
         """Kinetic plus potential energy (…) [J]."""
-        return self._fact(rs.ENERGY)
+        return self.fact(rs.ENERGY)
 
     @property
     def residual(self) -> Array:
         """Largest entry of the position closure φ in absolute value (…) [m, rad]."""
-        return self._fact(rs.RESIDUAL)
+        return self.fact(rs.RESIDUAL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,14 +127,14 @@ class Rollout:
     @property
     def rank(self) -> NDArray[np.int64]:
         """Rank of the constraint Jacobian A (runs, samples); −1 after the end of a run that failed."""
-        return np.nan_to_num(self.samples._fact(rs.RANK), nan=-1.0).astype(np.int64)
+        return np.nan_to_num(self.samples.fact(rs.RANK), nan=-1.0).astype(np.int64)
 
     @property
     def condition(self) -> Array:
         """Condition number of A (runs, samples), as in `Trajectory`: largest pivot of a run over the smallest."""
-        largest = np.nanmax(self.samples._fact(rs.LARGEST), axis=1, keepdims=True, initial=0.0)
+        largest = np.nanmax(self.samples.fact(rs.LARGEST), axis=1, keepdims=True, initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.rank > 0, largest / self.samples._fact(rs.SMALLEST), 1.0)
+            return np.where(self.rank > 0, largest / self.samples.fact(rs.SMALLEST), 1.0)
 
     @property
     def failed(self) -> NDArray[np.int64]:
@@ -152,11 +153,11 @@ class Rollout:
         if not -len(self) <= run < len(self):
             raise ArgumentError(f"there are {len(self)} runs, no run {run}", element="run")
         s = self.system
-        made = ~np.isnan(self.samples._records[run, :, 0])
+        made = ~np.isnan(self.samples.records[run, :, 0])
         arrays = {name: getattr(self, name)[run][made] for name in RECORDED}
         return Trajectory(
             name=s.name,
-            t=self.samples._records[run, made, 0],
+            t=self.samples.records[run, made, 0],
             **arrays,
             status=Status(int(self.status[run])),
             message=self.message(run),
