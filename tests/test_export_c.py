@@ -171,7 +171,7 @@ def test_terms_are_those_of_the_equations(tmp_path) -> None:
         "actuation_matrix": system.actuation_matrix(q),
         "constraint_residual": system.constraint_residual(q, 0.2),
         "velocity_residual": system.velocity_residual(q, v, 0.2),
-        "constraint_jacobian": system.constraint_jacobian(q, 0.2, v),
+        "constraint_jacobian": system.constraint_jacobian(q, v, 0.2),
         "constraint_bias": system.constraint_bias(q, v, 0.2),
         "coordinate_rate": system.coordinate_rate(q, v),
     }

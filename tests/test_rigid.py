@@ -72,7 +72,7 @@ def test_a_velocity_that_no_motion_has(case):
         assert found.status is sr.Status.RIGID
         assert found.residual > 1e-3
     assert sr.simulate(system, q, v, duration=1.0, throw=False).status is sr.Status.RIGID
-    assert impact(system, q, v, []).status is sr.Status.RIGID
+    assert impact(system, q, v, closing=[]).status is sr.Status.RIGID
 
 
 def test_inverse_dynamics_names_it(case):

@@ -238,7 +238,7 @@ class _Rest:
         """Return the balance of forces at q."""
         system = self.system
         force = self.loads(q).sum(axis=0)
-        jacobian = system.constraint_jacobian(q, self.t)
+        jacobian = system.constraint_jacobian(q, t=self.t)
         all_rows = split(jacobian, self.cut)
         ways = all_rows.kernel
         if system.nc > system.nh:

@@ -58,7 +58,7 @@ def idle_motions(system: System, q: Array, t: float, cut: float) -> tuple[IdleMo
     if system.nc == 0:
         return ()
     pieces = _pieces(system.mechanism) if system.mechanism else [((i,), ()) for i in range(system.nv)]
-    jacobian = system.constraint_jacobian(q, t)
+    jacobian = system.constraint_jacobian(q, t=t)
     found: list[IdleMotion] = []
     basis = np.zeros((system.nv, 0))
     for columns, resting in pieces:

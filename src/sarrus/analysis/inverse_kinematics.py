@@ -80,7 +80,7 @@ class InverseKinematics:
 def inverse_kinematics(
     system: System,
     targets: Targets,
-    q0: ArrayLike | None = None,
+    q: ArrayLike | None = None,
     *,
     locked: Sequence[str] = (),
     limits: bool = True,
@@ -106,8 +106,8 @@ def inverse_kinematics(
         - ``"body": 3×3 rotation matrix``: orientation alone.
 
         A name that is a body and a coordinate means the coordinate where the value is a number.
-    q0 : (nq,) start, default the neutral configuration. Its loops may be open.
-    locked : joints or coordinates that keep their values of q0.
+    q : (nq,) start, default the neutral configuration. Its loops may be open.
+    locked : joints or coordinates that keep their values of q.
     limits : keep scalar coordinates within the limits of their joints; starts beyond are moved to the limit.
     t : time [s] for constraints that depend on it.
     throw : raise `SolveError` unless the status is OK; its ``result`` is the best answer.
@@ -119,7 +119,7 @@ def inverse_kinematics(
     be closed with what is locked and limited.
     """
     problem = Problem(system, targets, locked, limits, t)
-    start = system.neutral() if q0 is None else system.normalized(q0)
+    start = system.neutral() if q is None else system.normalized(q)
     start = problem.within(start)
     best, iterations = problem.solve(start)
     rng = np.random.default_rng(12)
@@ -233,7 +233,7 @@ class Problem:
         columns = np.flatnonzero(self.free)
         if columns.size == 0:
             return np.zeros(system.nv)
-        rows = self.size.even(system.constraint_jacobian(q, self.t))[: system.nh]
+        rows = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         scale = _WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
         matrix = np.vstack([scale * rows, jacobian, damping * np.eye(system.nv)])[:, columns]
         phi = self.size.rows[: system.nh] * system.constraint_residual(q, self.t)
@@ -261,7 +261,7 @@ class Problem:
         i, j = self.scalars.T
         down, up = (self.size.coordinates * np.abs(limit - q) for limit in (self.lower, self.upper))
         tight = (self.free[j] > 0.0) & ((down[i] < 1e-9) | (up[i] < 1e-9))
-        closures = self.size.even(system.constraint_jacobian(q, self.t))[: system.nh]
+        closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
         cut = CUT * max(dense.largest(rows), 1.0)
         turned = flipped(system, q)

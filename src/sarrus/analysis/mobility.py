@@ -209,7 +209,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         alike.
     """
     q = closed_start(system, real_array(q), t)
-    jacobian = system.constraint_jacobian(q, t)
+    jacobian = system.constraint_jacobian(q, t=t)
     cut = (system.data.rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
     parts = split(jacobian, cut)
     here = tangents(system, q, t, cut)
@@ -227,7 +227,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     determined = _determined(jacobian, parts.rank)
     sure = determined.copy()
     for branch in branches:
-        near = system.constraint_jacobian(branch.q, t)
+        near = system.constraint_jacobian(branch.q, t=t)
         sure |= _determined(near, split(near, cut).rank)
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
     independent = independent_rows(parts.kernel, parts.kernel.shape[1])
@@ -268,7 +268,7 @@ def _determined(jacobian: Array, rank: int) -> np.ndarray:
 
 
 def _rank(system: System, q: Array, t: float, cut: float) -> int:
-    return split(system.constraint_jacobian(q, t), cut).rank
+    return split(system.constraint_jacobian(q, t=t), cut).rank
 
 
 def independent_rows(matrix: Array, rank: int) -> list[int]:
@@ -300,7 +300,7 @@ def _lost(
     """Return the closures in those dependencies of the rows that are not there nearby."""
     names: set[str] = set()
     for branch in branches:
-        lasting = split(system.constraint_jacobian(branch.q, t), cut).left_null
+        lasting = split(system.constraint_jacobian(branch.q, t=t), cut).left_null
         excess = left_null.shape[1] - lasting.shape[1]
         if excess > 0:
             directions, _, _ = np.linalg.svd(left_null - lasting @ (lasting.T @ left_null))

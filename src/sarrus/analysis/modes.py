@@ -211,7 +211,7 @@ class _Search:
             system.nh + len(problem.residual(system.neutral())),
             lambda q: np.concatenate([system.constraint_residual(q, t), problem.residual(q)]),
             lambda q: np.vstack(
-                [system.constraint_jacobian(q, t)[: system.nh], problem.jacobian(q) * columns]
+                [system.constraint_jacobian(q, t=t)[: system.nh], problem.jacobian(q) * columns]
             ),
         )
         self.turns = turning(system)

@@ -77,9 +77,10 @@ def impact(
     system: System,
     q: ArrayLike,
     v: ArrayLike,
+    t: float = 0.0,
+    *,
     closing: Iterable[str] | None = None,
     restitution: float | Mapping[str, float] | None = None,
-    t: float = 0.0,
 ) -> Impact:
     """Return the velocity after the constraints ``closing`` have closed at q, all others that hold still holding.
 

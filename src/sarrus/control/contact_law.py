@@ -440,7 +440,7 @@ class ContactLaw(Law):
         shape = self.terms.rows.shape
         rows = flat[native.outputs["rows"][0]].reshape(shape)
         shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
-        loops = s.constraint_jacobian(q, t, v)[: self.constraint_rows]
+        loops = s.constraint_jacobian(q, v, t)[: self.constraint_rows]
         both = np.vstack([loops, shut[:, None] * rows])
         u, values, _ = np.linalg.svd(both)
         rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())

@@ -126,8 +126,8 @@ class Parametrization:
         self,
         y: ArrayLike,
         ydot: ArrayLike | None = None,
-        guess: ArrayLike | None = None,
         t: float | None = None,
+        guess: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Return (q, v) with the constraints fulfilled for given y and ẏ (default zero): q = Ψ(y), v = K ẏ + v_t.
 
@@ -190,7 +190,7 @@ class Parametrization:
         the worse one of positions and velocities.
         """
         q, v = self._place(q, v)
-        jacobian = self.system.constraint_jacobian(q, self._at(t), v)
+        jacobian = self.system.constraint_jacobian(q, v, self._at(t))
         y = self._relation.solve(q, self.y0, self.q0)
         of_positions = max(self._relation.conditions(q, y, jacobian[: self.system.nh], self.holonomic_rank))
         if self._velocity_rows is None:
@@ -212,7 +212,7 @@ class Parametrization:
         Kᵀ M K is positive definite. Raises `SolveError` where it is not, and as `to_full` does.
         """
         s, t = self.system, self._at(t)
-        q, v = self.to_full(y, ydot, guess, t)
+        q, v = self.to_full(y, ydot, t, guess)
         basis, drift = self.basis(q, v, t), self.basis_rate(q, v, t)
         controls = np.zeros(s.nu) if u is None else s.checked(u, s.nu, "u")
         force = s.passive_force(q, v, t) + s.input_force(q, v, controls, t) - s.bias_force(q, v, t)
@@ -282,7 +282,7 @@ class Parametrization:
         s, relation, rank = self.system, self._relation, self.holonomic_rank
 
         def correction(q: Array) -> tuple[Array, float]:
-            jacobian = s.constraint_jacobian(q, t)[: s.nh]
+            jacobian = s.constraint_jacobian(q, t=t)[: s.nh]
             condition = max(relation.conditions(q, y, jacobian, rank))
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
@@ -298,7 +298,7 @@ class Parametrization:
         rows, by_y = self._rows(q, y)
 
         def correction(v: Array) -> tuple[Array, float]:
-            jacobian = s.constraint_jacobian(q, t, v)
+            jacobian = s.constraint_jacobian(q, v, t)
             condition = condition_number(jacobian, rows, self.rank)
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
@@ -316,7 +316,7 @@ class Parametrization:
 
     def _solve(self, q: Array, v: Array, t: float, rows: Array, a: Array, b: Array) -> Array:
         """Return x with A x = a, V x = b at (q, v), V given by rows."""
-        jacobian, condition = self.system.constraint_jacobian(q, t, v), self.condition(q, v, t)
+        jacobian, condition = self.system.constraint_jacobian(q, v, t), self.condition(q, v, t)
         if not condition < WORST:
             raise SolveError(
                 f"{self.system.name}: {', '.join(self.names)} do not determine the motion at q = {q}: condition "
@@ -328,7 +328,7 @@ class Parametrization:
     def _choose(self, coordinates: Coordinates) -> None:
         """Take rows W at q0, and the relation y = W N(q0)⁺ (q − q0) + y0."""
         s, q0 = self.system, self.q0
-        jacobian = s.constraint_jacobian(q0, self.time, self.v0)
+        jacobian = s.constraint_jacobian(q0, self.v0, self.time)
         chosen = velocities = choose(s, coordinates, jacobian, self.rank)
         if s.nc > s.nh:
             if not (isinstance(coordinates, str) and coordinates in AUTOMATIC):

@@ -222,7 +222,7 @@ def _compared(system: System, samples: list[tuple[Array, Array]], t: float) -> N
     anywhere = (
         random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
     )
-    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
     even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
@@ -317,7 +317,7 @@ def _neighbours(system: System, q: Array, t: float, v: Array) -> list[tuple[Arra
 
 def finite_jacobian(system: System, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
     """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
-    jacobian = system.constraint_jacobian(q, t, v)
+    jacobian = system.constraint_jacobian(q, v, t)
     bad = ~np.isfinite(jacobian).all(axis=1)
     if bad.any():
         name = system.constraint_names[int(np.argmax(bad))]

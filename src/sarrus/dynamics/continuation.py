@@ -133,7 +133,7 @@ class _Way:
         """Return φ and A (of the holonomic rows), both measured by the characteristic sizes."""
         system, factors = self.system, self.size.rows[: self.system.nh]
         phi = factors * system.constraint_residual(q, self.t)
-        jacobian = system.constraint_jacobian(q, self.t)[: system.nh]
+        jacobian = system.constraint_jacobian(q, t=self.t)[: system.nh]
         return phi, factors[:, None] * jacobian / self.size.columns
 
     def solve(self, q: Array, rows: Array, residual: Array) -> Array:

@@ -134,7 +134,7 @@ def close_at_rank(system: System, q: Array, t: float, rank: int) -> Array | None
     for _ in range(_NEWTON):
         phi = factors * system.constraint_residual(q, t)
         root = metric_root(system, q, t)
-        rows = factors[:, None] * system.constraint_jacobian(q, t)[: system.nh]
+        rows = factors[:, None] * system.constraint_jacobian(q, t=t)[: system.nh]
         left, values, right = dense.svd(dense.solve(root, rows.T).T)
         along = dense.product(np.ascontiguousarray(left[:, :rank].T), phi) / values[:rank]
         step = -dense.solve(root.T, dense.product(np.ascontiguousarray(right[:rank].T), along))
@@ -148,7 +148,7 @@ def close_at_rank(system: System, q: Array, t: float, rank: int) -> Array | None
 
 
 def _values(system: System, q: Array, t: float) -> Array:
-    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t))[: system.nh])
+    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t=t))[: system.nh])
 
 
 def _judged(
@@ -159,7 +159,7 @@ def _judged(
     if place is None:
         return None
     size = system.characteristic
-    rows = size.even(system.constraint_jacobian(place, t))[: system.nh]
+    rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
     right, beyond = dense.svd(rows).right, float(values[rank])
     left = gap(system, place, t)
     allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)

@@ -122,7 +122,7 @@ def has_left(system: System, x: Array) -> bool:
 
 def _across(system: System, q: Array, t: float, motions: Array) -> Array:
     """Return a basis of the velocities that A allows, normal to the motions."""
-    kernel = split(system.constraint_jacobian(q, t), rank_cut(system, q, t)).kernel
+    kernel = split(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).kernel
     return kernel @ split(motions.T @ kernel, 0.5).kernel
 
 
@@ -163,7 +163,7 @@ def held(system: System, x: Array, motions: Array) -> Held:
     """
     s = system
     q, v, u, t = x[s._q_part], x[s._v_part], x[s._u_part], float(x[s._t_index])
-    mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
+    mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
     force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s._tau_part]
     force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
     parts = split(jacobian, rank_cut(s, q, t))

@@ -64,7 +64,7 @@ def incomplete(
         x[system._tau_part] = tau
         answer = held(system, x, motions)
         force = out[system.nv + system.nc : 2 * system.nv + system.nc]
-        force += system.constraint_jacobian(q, t, v).T @ (
+        force += system.constraint_jacobian(q, v, t).T @ (
             answer.multipliers - out[system.nv : system.nv + system.nc]
         )
         out[: system.nv], out[system.nv : system.nv + system.nc] = answer.a, answer.multipliers

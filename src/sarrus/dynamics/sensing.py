@@ -141,7 +141,7 @@ def _loose(system: System, native: NativeFunction, x: Array, found: ForwardDynam
     """Return for each entry whether it changes with multipliers that the equations leave open."""
     q, v, t = x[system._q_part], x[system._v_part], float(x[system._t_index])
     size = system.characteristic
-    left = dense.svd(size.even(system.constraint_jacobian(q, t, v)), found.rank).left[:, found.rank :]
+    left = dense.svd(size.even(system.constraint_jacobian(q, v, t)), found.rank).left[:, found.rank :]
     base = native(np.concatenate([x, found.a, found.multipliers]))
     changes = [
         native(np.concatenate([x, found.a, found.multipliers + size.rows * way])) - base for way in left.T

@@ -124,7 +124,7 @@ class ForwardDynamics:
         if self.rank == system.nc:
             return np.ones(system.nc, dtype=bool)
         q, v = np.split(self._out[2 * system.nv + system.nc + N_FACTS :], [system.nq])
-        jacobian = system.constraint_jacobian(q, self._time, v)
+        jacobian = system.constraint_jacobian(q, v, self._time)
         return determined_rows(system.characteristic.even(jacobian), self.rank)
 
     @property

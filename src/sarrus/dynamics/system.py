@@ -164,7 +164,7 @@ class System(Evaluations):
     # --- configuration -----------------------------------------------------------------------------
 
     def assemble(
-        self, q: ArrayLike, locked: Sequence[str] = (), t: float = 0.0, *, throw: bool = True
+        self, q: ArrayLike, t: float = 0.0, *, locked: Sequence[str] = (), throw: bool = True
     ) -> Assembly:
         """Close the loops from the guess q; see `sarrus.dynamics.assembly.assemble`."""
         return assembly.assemble(self, real_array(q), locked=locked, t=t, throw=throw)

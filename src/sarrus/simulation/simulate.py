@@ -148,7 +148,7 @@ def simulate(
                 f"coordinates must be a choice, names or a Relation, got {type(coordinates).__name__}",
                 element="coordinates",
             )
-        system, q, v = extend(system, coordinates, q, v, t0)
+        system, q, v = extend(system, q, v, t0, relation=coordinates)
         coordinates = coordinates.names
     given, system = system, system.private()  # threads may share what was given
     if isinstance(control, Law):

@@ -78,7 +78,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     Redundant and singular configurations are ordinary input. Constraints that do not hold now count for nothing.
     """
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
-    jacobian = system.constraint_jacobian(q, t)
+    jacobian = system.constraint_jacobian(q, t=t)
     parts = split(jacobian, rank_cut(system, q, t, 1e-300))
     generic = system.ensure_generic_rank(q, t)
     values = parts.values[: max(generic, parts.rank)]
