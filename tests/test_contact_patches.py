@@ -227,8 +227,8 @@ def test_copies_keep_their_patches():
     mechanism = box()
     system = sr.System(mechanism)
     mechanism.add_contact_patch("more", "box", extent=0.1)
-    for twin in (system, copy.deepcopy(system), pickle.loads(pickle.dumps(system))):
-        assert tuple(twin.mechanism.patches) == ("foot",)
+    for copied in (system, copy.deepcopy(system), pickle.loads(pickle.dumps(system))):
+        assert tuple(copied.mechanism.patches) == ("foot",)
     assert tuple(mechanism.snapshot().patches) == ("foot", "more")
 
 

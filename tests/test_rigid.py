@@ -134,7 +134,7 @@ def test_modes_of_assembly_that_are_isolated(case):
         return
     by = {"by": ["platform"]} if system.nv == 18 else {}
     modes = sr.assembly_modes(system, **by)
-    assert modes.freedom == 0
+    assert modes.dof == 0
     assert {mode.status for mode in modes} == {sr.Status.RIGID}
 
 

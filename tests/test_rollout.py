@@ -223,10 +223,10 @@ def test_control_laws() -> None:
     for threads in (1, 3):
         many = sr.rollout(system, closed, v, control=law, duration=0.1, dt=1e-3, every=20, threads=threads)
         compare(system, many, q, v, 0.0, control=law, duration=0.1, dt=1e-3, every=20)
-    twin = law.twin()
-    twin.settings["motion.stiffness"] = 100.0
+    copied = law.copy()
+    copied.settings["motion.stiffness"] = 100.0
     assert law.settings["motion.stiffness"] == 25.0
-    assert twin(closed, v[0], 0.3)[0] != law(closed, v[0], 0.3)[0]
+    assert copied(closed, v[0], 0.3)[0] != law(closed, v[0], 0.3)[0]
 
 
 def test_parameters_of_each_run() -> None:

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, studies
+    from sarrus.analysis.assembly_modes import assembly_modes
     from sarrus.analysis.equilibrium import equilibrium
     from sarrus.analysis.inverse_kinematics import inverse_kinematics
     from sarrus.analysis.mobility import mobility
-    from sarrus.analysis.modes import assembly_modes
     from sarrus.analysis.singular_path import distance_to_singularity
     from sarrus.analysis.singularity import find_singularity
     from sarrus.base.errors import (
@@ -106,7 +106,7 @@ _HOME = {
     "mobility": "sarrus.analysis.mobility",
     "find_singularity": "sarrus.analysis.singularity",
     "distance_to_singularity": "sarrus.analysis.singular_path",
-    "assembly_modes": "sarrus.analysis.modes",
+    "assembly_modes": "sarrus.analysis.assembly_modes",
     "inverse_kinematics": "sarrus.analysis.inverse_kinematics",
     "equilibrium": "sarrus.analysis.equilibrium",
     "compare": "sarrus.studies.comparison",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.idle import IdleMotion, idle_motions
+from sarrus.analysis.internal_motions import InternalMotion, internal_motions
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
@@ -56,7 +56,7 @@ class Mobility:
     motions : (nv × dof) basis of the motions that A allows: in each one of ``independent`` has rate one and
         the others rest. ``descriptions`` say the same in words.
     independent : names of dof velocities that determine all others.
-    idle : motions of single pieces while all other bodies rest, which no closure notices.
+    internal_motions : motions of single pieces while all other bodies rest, which no closure notices.
     branches : where motion goes on from a singular or shaky configuration; () in regular ones, and where q is
         isolated.
     complete : False where the search for branches stopped at its limit.
@@ -80,7 +80,7 @@ class Mobility:
     singular_closures: tuple[str, ...]
     motions: Array
     independent: tuple[str, ...]
-    idle: tuple[IdleMotion, ...]
+    internal_motions: tuple[InternalMotion, ...]
     branches: tuple[Branch, ...]
     complete: bool
     velocity_names: tuple[str, ...] = field(repr=False)
@@ -134,7 +134,9 @@ class Mobility:
             rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
             rows.append(("closure residual", f"{self.residual:.3g}"))
         rows += [("motion" if k == 0 else "", text) for k, text in enumerate(self.descriptions)]
-        rows += [("idle" if k == 0 else "", str(motion)) for k, motion in enumerate(self.idle)]
+        rows += [
+            ("internal" if k == 0 else "", str(motion)) for k, motion in enumerate(self.internal_motions)
+        ]
         if self.shaky:
             rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
         if self.status in (Status.SINGULAR, Status.RIGID):
@@ -256,7 +258,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         singular_closures=_lost(system, t, cut, parts.left_null, branches),
         motions=read_only(motions),
         independent=tuple(system.velocity_names[i] for i in independent),
-        idle=idle_motions(system, q, t, cut),
+        internal_motions=internal_motions(system, q, t, cut),
         branches=branches,
         complete=complete,
         velocity_names=tuple(system.velocity_names),

@@ -341,14 +341,14 @@ class ContactLaw(Law):
             self.contact_table[entry] = array.ctypes.data
         self.table[ll.CONTACTS] = self.contact_table.ctypes.data
 
-    def _twin(self) -> ContactLaw:
-        twin = super()._twin()
-        assert isinstance(twin, ContactLaw)
-        twin.contact_table = self.contact_table.copy()
-        twin._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
-        twin._physics_data = twin._arrays[cn.PHYSICS]
-        twin._point()
-        return twin
+    def _copy(self) -> ContactLaw:
+        duplicate = super()._copy()
+        assert isinstance(duplicate, ContactLaw)
+        duplicate.contact_table = self.contact_table.copy()
+        duplicate._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
+        duplicate._physics_data = duplicate._arrays[cn.PHYSICS]
+        duplicate._point()
+        return duplicate
 
     def _forget(self) -> None:
         kept, layout = self._arrays[cn.MEMORY], self._memory_layout

@@ -49,32 +49,32 @@ class Demand:
 class ForceDemand:
     """One level: S u acts on the motions as the generalized force g (nv,) does; None asks for none at all.
 
-    ``wish`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
+    ``soft`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
     do that, the accelerations come as close as they can in the kinetic metric.
     """
 
     name: str
     force: ca.SX | None = None
-    wish: bool = False
+    soft: bool = False
 
 
 @dataclass(frozen=True)
 class Level:
     """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded.
 
-    A ``wish`` counts as achieved however much of it is left.
+    A ``soft`` one counts as achieved however much of it is left.
     """
 
     name: str
     rank: int
     residual: float
     demanded: float
-    wish: bool = False
+    soft: bool = False
 
     @property
     def achieved(self) -> bool:
         """Whether the demand is fulfilled."""
-        return self.wish or self.residual <= ACHIEVED * (1.0 + self.demanded)
+        return self.soft or self.residual <= ACHIEVED * (1.0 + self.demanded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +158,14 @@ class Law:
     It is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
     equations of ``system``: the model it believes in, which may have other parameters than the one it drives.
     `sarrus.kernels.command` fulfils them, for any rank of A and any number of degrees of freedom; demands that
-    contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to ``wish``
-    as it can be in the norm uᵀ diag(weights) u.
+    contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to
+    ``preferred`` as it can be in the norm uᵀ diag(weights) u.
 
     Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
 
-    Threads may share a law: calls wait for each other, a simulation works on a `twin`. What it remembers from sample to
-    sample is one memory, though: a thread that samples by itself takes a twin of its own.
+    Threads may share a law: calls wait for each other, a simulation works on a `copy`. What it remembers from sample to
+    sample is one memory, though: a thread that samples by itself takes a copy of its own.
     """
 
     kernel = command
@@ -177,7 +177,7 @@ class Law:
         settings: Settings,
         *,
         weights: ArrayLike | None = None,
-        wish: ArrayLike | None = None,
+        preferred: ArrayLike | None = None,
         memory: Memory | None = None,
     ) -> None:
         system.without_activations("control laws")
@@ -196,8 +196,10 @@ class Law:
                 element="weights",
             )
         self._roots = 1.0 / np.sqrt(self.weights)
-        self._wish = (
-            np.zeros(self.unknowns) if wish is None else np.array(system.checked(wish, system.nu, "wish"))
+        self._preferred = (
+            np.zeros(self.unknowns)
+            if preferred is None
+            else np.array(system.checked(preferred, system.nu, "preferred"))
         )
         self._input = np.zeros(self._native.n_in)
         own = self._input[system._tau_part.stop :]
@@ -277,7 +279,7 @@ class Law:
                 int(rank),
                 float(rest),
                 float(demanded),
-                isinstance(level, ForceDemand) and level.wish,
+                isinstance(level, ForceDemand) and level.soft,
             )
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
@@ -299,40 +301,40 @@ class Law:
                 own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
             own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
 
-    def twin(self) -> Law:
+    def copy(self) -> Law:
         """Return this law with arrays of its own and the same compiled code, for another thread; its settings are
         copies too.
         """
         with self._lock:
-            return self._twin()
+            return self._copy()
 
     def of_run(self, given: System, own: System) -> Law:
-        """Return a twin for a run on ``own``, a view of the system ``given``, which it believes in if this law does."""
-        twin = self.twin()
+        """Return a copy for a run on ``own``, a view of the system ``given``, which it believes in if this law does."""
+        duplicate = self.copy()
         if self.system is given:
-            twin.system = own
-        return twin
+            duplicate.system = own
+        return duplicate
 
     def __reduce__(self) -> str:
         raise ArgumentError(
             f"{self.name}: a law is compiled code for its system and cannot be copied or pickled: make it again "
-            "from its demands in the process that uses it, or take law.twin() for another thread",
+            "from its demands in the process that uses it, or take law.copy() for another thread",
             element=self.name,
         )
 
-    def _twin(self) -> Law:
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        twin._lock = threading.RLock()
-        for name in ("_input", "_tolerances", "_roots", "_wish", "_state", "table"):
-            setattr(twin, name, getattr(self, name).copy())
-        twin._attach(twin.table)
-        twin._addresses = twin.table.ctypes.data, twin._state.ctypes.data
-        own = twin._input[self.system._tau_part.stop :]
-        twin.settings = SettingValues(
+    def _copy(self) -> Law:
+        duplicate = object.__new__(type(self))
+        vars(duplicate).update(vars(self))
+        duplicate._lock = threading.RLock()
+        for name in ("_input", "_tolerances", "_roots", "_preferred", "_state", "table"):
+            setattr(duplicate, name, getattr(self, name).copy())
+        duplicate._attach(duplicate.table)
+        duplicate._addresses = duplicate.table.ctypes.data, duplicate._state.ctypes.data
+        own = duplicate._input[self.system._tau_part.stop :]
+        duplicate.settings = SettingValues(
             f"{self.name} of {self.system.name}", {name: self.settings[name] for name in self.settings}, own
         )
-        return twin
+        return duplicate
 
     def fit(self, system: System, *, sampled: bool) -> None:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
@@ -449,7 +451,7 @@ class Law:
         self._work = np.zeros(ll.law_workspace(table).size)
         self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels))
         arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}
-        arrays |= {ll.ROOTS: self._roots, ll.WISH: self._wish, ll.ANSWER: self._answer}
+        arrays |= {ll.ROOTS: self._roots, ll.WISH: self._preferred, ll.ANSWER: self._answer}
         for entry, array in arrays.items():
             table[entry] = array.ctypes.data
 

@@ -11,10 +11,10 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, unknown_name
 from sarrus.base.status import Status
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
-from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
@@ -43,8 +43,8 @@ def assemble(
     Where that does not close the loops, Levenberg–Marquardt steps are tried from the guess and from four seeded
     perturbations before giving up. Revolute, cylindrical, screw and planar closures may end up with opposite instead
     of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
-    ``flipped`` names them. ``left_branch`` names the closures of which the answer may be on another branch than the
-    guess: all after such a jump, after a descent those whose orientation changed.
+    ``antiparallel`` names them. ``left_branch`` names the closures of which the answer may be on another branch than
+    the guess: all after such a jump, after a descent those whose orientation changed.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
     free = free_velocities(system, locked)
@@ -357,9 +357,9 @@ def nearby_rank(system: System, q: Array, t: float = 0.0, v: Array | None = None
 
 
 def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
-    """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
+    """Return closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
-    names, iterations = flipped(system, q), 0
+    names, iterations = antiparallel(system, q), 0
     for _ in range(_TURNS):
         if not names:
             break
@@ -367,7 +367,7 @@ def _turn_round(system: System, q: Array, t: float, free: Array) -> tuple[Array,
         trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
         closed = gap(system, trial, t) <= system.data.closed(DATA_TOLERANCE)
-        left = flipped(system, trial) if closed else names
+        left = antiparallel(system, trial) if closed else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, directions, gap, longest, metric_root
-from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.manifold import difference, turning
 from sarrus.linalg import dense
 
@@ -69,7 +69,7 @@ def closed_origins(system: System, q: Array, t: float, free: Array) -> list[Arra
         if gap(system, back, t) > most:
             continue
         origin, _ = descend(system, back, t, np.ones(system.nv))
-        if gap(system, origin, t) > system.data.closed(DATA_TOLERANCE) or flipped(system, origin):
+        if gap(system, origin, t) > system.data.closed(DATA_TOLERANCE) or antiparallel(system, origin):
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))

@@ -172,14 +172,14 @@ class InverseDynamics:
 class Assembly:
     """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
 
-    ``flipped`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which the
-    answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
+    ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which
+    the answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
     coordinates could not be moved to their values from the closed configuration that the guess came from, how far
     they came; an answer is then one that no such motion reaches. ``status``: OK; SINGULAR
     (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion although
     A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
     digits of the model explain (`sarrus.dynamics.data_tolerance`), and by less than 1e-6);
-    NOT_CLOSED (stuck at a local minimum, or flipped).
+    NOT_CLOSED (stuck at a local minimum, or antiparallel).
     """
 
     q: Array
@@ -188,7 +188,7 @@ class Assembly:
     rank: int
     status: Status
     gaps: dict[str, float]
-    flipped: tuple[str, ...] = ()
+    antiparallel: tuple[str, ...] = ()
     left_branch: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
 
@@ -205,8 +205,8 @@ class Assembly:
         return text
 
     def _diagnosis(self) -> str:
-        if self.flipped:
-            names = ", ".join(repr(name) for name in self.flipped)
+        if self.antiparallel:
+            names = ", ".join(repr(name) for name in self.antiparallel)
             return (
                 f"the loops close only with opposite axes of closure {names}; if that is meant, give axis2 "
                 "the other sign"

@@ -92,9 +92,9 @@ class ParameterValues(dict[str, float]):
 
     def own(self) -> ParameterValues:
         """Return a copy that nobody has assigned to."""
-        twin = ParameterValues(self._system, self, self._shaping, self._check)
-        twin.switched = self.switched
-        return twin
+        duplicate = ParameterValues(self._system, self, self._shaping, self._check)
+        duplicate.switched = self.switched
+        return duplicate
 
     def _claim(self, name: str) -> None:
         """Note that the present thread assigns, unless another one has before that still runs."""

@@ -69,7 +69,7 @@ def animate(
     return path
 
 
-def animate_mode(
+def animate_vibration_mode(
     model: LinearSystem,
     mode: int,
     path: str | Path,
@@ -78,13 +78,13 @@ def animate_mode(
     seconds: float = 2.0,
     plane: str | None = None,
 ) -> Path:
-    """Write the GIF; see `LinearSystem.animate_mode`."""
+    """Write the GIF; see `LinearSystem.animate_vibration_mode`."""
     path = checked_path(path, (".gif",), "an animation is saved as GIF")
     system = model.system
     mechanism = drawn_mechanism(system)
     if not 0.2 <= seconds <= 60.0:
         raise ArgumentError(f"seconds must lie between 0.2 and 60, got {seconds}", element="seconds")
-    motion = model.mode_motion(mode, amplitude, frames=round(100.0 * seconds / _MODE_TICKS))
+    motion = model.vibration_mode(mode, amplitude, frames=round(100.0 * seconds / _MODE_TICKS))
     notes = [(f"mode {mode}: {motion}", INK)] * len(motion.q)
     _film(path, system, mechanism, system.name, motion.q, notes, _MODE_TICKS, plane, around=True)
     return path

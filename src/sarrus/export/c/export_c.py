@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.default_configuration import usual_configuration
+from sarrus.analysis.default_configuration import default_configuration
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.law import Law
@@ -172,6 +172,6 @@ def _configuration(system: System, q: ArrayLike | None) -> Array:
         given = np.array(system.normalized(q))
         system.ensure_generic_rank(given, renew=True)
         return given
-    start = usual_configuration(system)
+    start = default_configuration(system)
     system.ensure_generic_rank(start)
     return start
