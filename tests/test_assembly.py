@@ -202,7 +202,9 @@ def test_velocity_projection_is_the_nearest(seed: int, kinds: tuple[str, ...]) -
     jacobian = system.constraint_jacobian(q)
     lower = np.linalg.cholesky(system.mass_matrix(q))
     weighted = np.linalg.solve(lower, jacobian.T).T  # A L⁻ᵀ with M = L Lᵀ
-    expected: Array = wanted - np.linalg.solve(lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wanted)
+    expected: Array = wanted - np.linalg.solve(
+        lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wanted
+    )
     v = system.project_velocity(q, wanted)
     np.testing.assert_allclose(v, expected, atol=1e-9)
     np.testing.assert_allclose(jacobian @ v, 0.0, atol=1e-11)

@@ -15,7 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.export.mjcf.writer import write_mjcf
 
 
-class MujocoTwin:
+class MujocoPeer:
     """MuJoCo's model of a mechanism, with its soft loops, the fastest solver for it and no contacts.
 
     What MJCF cannot say is replaced by what comes to the same in a planar mechanism: a planar pin by a point in space,
