@@ -12,7 +12,7 @@ import numpy as np
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.export.mjcf.writer import write_mjcf
+from sarrus.export import mjcf_file
 
 
 class MujocoPeer:
@@ -35,7 +35,7 @@ class MujocoPeer:
                 spatial._bodies[name] = replace(body, inertia=thick)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.xml"
-            write_mjcf(spatial, path)
+            mjcf_file(spatial, path)
             self.model = mujoco.MjModel.from_xml_path(str(path))
         self.model.opt.solver = mujoco.mjtSolver.mjSOL_PGS
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.branches import goes_on, tangents
 from sarrus.dynamics.manifold import (
     close,
@@ -41,7 +41,7 @@ _HOLD = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(Answer):
     """A configuration at rest.
 
     Attributes

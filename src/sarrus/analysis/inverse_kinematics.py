@@ -14,7 +14,7 @@ from scipy.optimize import lsq_linear
 from sarrus.analysis.targets import Targets, target
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.dynamics.manifold import CUT, open_by, split
@@ -30,7 +30,7 @@ _WEIGHT, _ITERATIONS, _LONGEST, _STARTS = 1e6, 200, 1.0, 8
 
 
 @dataclass(frozen=True, eq=False)
-class InverseKinematics:
+class InverseKinematics(Answer):
     """A closed configuration and how well it meets the targets.
 
     Attributes

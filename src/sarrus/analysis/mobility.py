@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.internal_motions import InternalMotion, internal_motions
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import nearby_rank
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.manifold import CUT, closed_start, open_by, split, typical_size
@@ -30,7 +30,7 @@ _CLEAR = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class Mobility:
+class Mobility(Answer):
     """What can move at a configuration; ``print`` shows it as a table.
 
     Attributes
@@ -84,6 +84,11 @@ class Mobility:
     branches: tuple[Branch, ...]
     complete: bool
     velocity_names: tuple[str, ...] = field(repr=False)
+
+    @property
+    def success(self) -> bool:
+        """True where all was found: ``complete``. The status is that of the configuration."""
+        return self.complete
 
     @property
     def generic_dof(self) -> int:

@@ -118,6 +118,16 @@ class Distribution(Command):
     iterations: int
     conflict: tuple[str, ...] = ()
 
+    @property
+    def message(self) -> str:
+        """The outcome, what it misses and for whose limits."""
+        if self.success:
+            return self.status.diagnosis
+        limits, missed = ", ".join(self.conflict), ", ".join(self.missed)
+        if self.outcome == "held":
+            return f"held: {limits}"
+        return f"{self.outcome}: {missed}" + (f", for the limits of {limits}" if limits else "")
+
 
 class ContactLaw(Law):
     """A law with contacts: the base of `LeggedController`, and of laws of one's own.
@@ -405,12 +415,8 @@ class ContactLaw(Law):
             self._conflict() if outcome != "exact" else (),
         )
         if throw and status is not Status.OK:
-            limits = ", ".join(result.conflict)
-            what = limits if outcome == "held" else ", ".join(result.missed)
-            if limits and outcome != "held":
-                what = f"{what}, for the limits of {limits}"
             raise SolveError(
-                f"{self.name} of {self.system.name}: {outcome}: {what}. {status.remedy}", result=result
+                f"{self.name} of {self.system.name}: {result.message}. {status.remedy}", result=result
             )
         return result
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
@@ -78,7 +78,7 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Command:
+class Command(Answer):
     """The controls that a law asks for at a state. ``levels`` tells what became of each demand, in order.
 
     ``status``: OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it).
@@ -93,6 +93,16 @@ class Command:
     def missed(self) -> tuple[str, ...]:
         """Names of the demands that are not fulfilled."""
         return tuple(level.name for level in self.levels if not level.achieved)
+
+    @property
+    def message(self) -> str:
+        """What is missed of which demand."""
+        missed = (
+            f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
+            for level in self.levels
+            if not level.achieved
+        )
+        return "; ".join(missed) or self.status.diagnosis
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,12 +272,9 @@ class Law:
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         result = Command(read_only(u), rank, levels, status)
         if throw and status is not Status.OK:
-            missed = "; ".join(
-                f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
-                for level in levels
-                if not level.achieved
+            raise SolveError(
+                f"{self.name} of {self.system.name}: {result.message}. {status.remedy}", result=result
             )
-            raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
         return result
 
     def _told(self) -> tuple[Level, ...]:

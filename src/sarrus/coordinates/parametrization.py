@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
 from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
@@ -54,7 +54,7 @@ def parametrize(
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class Reached(Answer):
     """How far `Parametrization.to_full` came before it failed: q, closed, on a ``part`` of the way to the y asked for.
 
     ``condition`` is the condition number there.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.kernels.layout import N_FACTS
 from sarrus.linalg import dense
 
@@ -32,7 +32,7 @@ def determined_rows(jacobian: Array, rank: int) -> np.ndarray:
     return np.asarray((null**2).sum(axis=1) < 1e-9)
 
 
-class ForwardDynamics:
+class ForwardDynamics(Answer):
     """Acceleration and constraint force at one state (read-only arrays, evaluated by the kernel at once).
 
     Attributes
@@ -148,7 +148,7 @@ class ForwardDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class InverseDynamics:
+class InverseDynamics(Answer):
     """Actuator controls for an acceleration. ``residual`` is the norm of the missing generalized force.
 
     ``multipliers`` are those of `ForwardDynamics`; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
@@ -169,7 +169,7 @@ class InverseDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class Assembly(Answer):
     """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
 
     ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which

@@ -370,14 +370,14 @@ class System(Evaluations):
         return inverse_dynamics(self, q, v, a, t, weights=weights, tau=tau, throw=throw)
 
     def to_casadi(self, name: str, **options: Any) -> ca.Function:
-        """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi.casadi_function`.
+        """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi_function`.
 
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
         coordinates, q, t.
         """
-        from sarrus.export.casadi import casadi_function
+        from sarrus import export
 
-        return casadi_function(self, name, **options)
+        return export.casadi_function(self, name, **options)
 
     # --- what the kernels need ---------------------------------------------------------------------
 

@@ -146,22 +146,11 @@ class LinearSystem:
         """Return a period of a mode with the loops closed; see `sarrus.linear.vibration_mode.vibration_mode`."""
         return vibration_mode(self, mode, amplitude, frames)
 
-    def animate_vibration_mode(
-        self,
-        mode: int,
-        path: str | Path,
-        *,
-        amplitude: float = 0.2,
-        seconds: float = 2.0,
-        plane: str | None = None,
-    ) -> Path:
-        """Write an animated GIF of a mode, a period of ``seconds`` of film that goes round; see `vibration_mode`.
+    def animate_vibration_mode(self, mode: int, path: str | Path, **options: Any) -> Path:
+        """Write an animated GIF of a mode; options are those of `sarrus.plot.vibration_mode`."""
+        from sarrus.plotting import plot
 
-        ``amplitude`` is that of the velocity that moves most [rad or m]; ``plane`` as in `Trajectory.draw`.
-        """
-        from sarrus.plotting.animation import animate_vibration_mode
-
-        return animate_vibration_mode(self, mode, path, amplitude=amplitude, seconds=seconds, plane=plane)
+        return plot.vibration_mode(self, mode, path, **options)
 
     @property
     def stable(self) -> bool:

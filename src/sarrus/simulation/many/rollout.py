@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.progress import progress_bar
+from sarrus.base.status import statuses
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
@@ -171,7 +172,7 @@ def _result(
         system=s,
         t=plan.sample_times,
         samples=Quantities(s, todo.samples),
-        status=status,
+        status=statuses(status),
         reached=outcomes[:, bl.REACHED],
         final_q=todo.states[:, s._q_part],
         final_v=todo.states[:, s._v_part],

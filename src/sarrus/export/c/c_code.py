@@ -1,4 +1,4 @@
-"""`export_c`: a system or a control law as C99 source for controllers."""
+"""`c_code`: a system or a control law as C99 source for controllers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CExport:
     workspace_bytes: int
 
 
-def export_c(
+def c_code(
     source: System | Law,
     directory: str | Path,
     functions: Sequence[str] | None = None,
@@ -99,7 +99,7 @@ def export_c(
     """
     if not isinstance(source, System | Law):
         raise ArgumentError(
-            f"export_c needs a System or a control law, got {type(source).__name__}", element="source"
+            f"c_code needs a System or a control law, got {type(source).__name__}", element="source"
         )
     law = source if isinstance(source, Law) else None
     system = source.system if isinstance(source, Law) else source
