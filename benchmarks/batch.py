@@ -12,7 +12,7 @@ import numpy as np
 
 import sarrus as sr
 from benchmarks.models import FIVE_BAR, Case, case
-from benchmarks.mujoco_twin import MujocoTwin
+from benchmarks.mujoco_peer import MujocoPeer
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import interleave
 from sarrus.base.arrays import Array
@@ -84,7 +84,7 @@ def _peers(name: str, runs: int, steps: int) -> dict[str, Callable[[], float]]:
         if name == "five_bar":
             model = mujoco.MjModel.from_xml_path(str(FIVE_BAR))
         else:
-            model = MujocoTwin(made.mechanism, made.system, made.q, made.v).model
+            model = MujocoPeer(made.mechanism, made.system, made.q, made.v).model
         model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, DT
         model.opt.solver = mujoco.mjtSolver.mjSOL_PGS if tuned else mujoco.mjtSolver.mjSOL_NEWTON
         if tuned:

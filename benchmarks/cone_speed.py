@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 import sarrus as sr
-from benchmarks.clarabel_twin import clarabel_solver
+from benchmarks.clarabel_peer import clarabel_solver
 from benchmarks.cone_instances import Instance
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, conditions

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks.clarabel_twin import clarabel_solver
+from benchmarks.clarabel_peer import clarabel_solver
 from benchmarks.cone_instances import FAMILIES, Instance, instance
 from benchmarks.cone_speed import speed_rows
 from benchmarks.rows import Row, conditions

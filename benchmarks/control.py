@@ -18,9 +18,9 @@ from sarrus import control
 from sarrus.base.arrays import Array
 
 try:
-    from benchmarks.tsid_twin import TsidTwin
+    from benchmarks.tsid_peer import TsidPeer
 except ImportError:  # its wheels go with few versions of Pinocchio, such as tsid 1.7.1 with pin 3.4.0
-    TsidTwin = None
+    TsidPeer = None
 
 AGREEMENT = 1e-8
 TIME, DT = 0.3, 1e-3  # s
@@ -65,7 +65,7 @@ def rows(quick: bool) -> list[Row]:
         for model in ("platform", "quadruped")
         for name, law in laws(case(model)).items()
     ]
-    if TsidTwin is not None:
+    if TsidPeer is not None:
         found.append(_against_tsid(repeats))
     return [*found, _second(repeats, None), _second(repeats, DT)]
 
@@ -77,7 +77,7 @@ def _against_numpy(name: str, model: str, law: control.Law, repeats: int) -> Row
         f"same state, model terms from the same compiled function, controls agree to {difference:.0e} relative; "
         "NumPy: full rank taken for granted, nothing diagnosed"
     )
-    if TsidTwin is None:
+    if TsidPeer is None:
         note += "; TSID is not compared, for want of a build that goes with this version of Pinocchio"
     told = conditions("numpy", note=note, repeats=repeats)
     return _compare(name, model, law, "NumPy by hand", lambda: peer(c.q, c.v, TIME), told, repeats)
@@ -92,11 +92,11 @@ def _against_tsid(repeats: int) -> Row:
         control.Task(control.orientation("trunk"), np.zeros(3), stiffness, damping),
     ]
     law = control.TaskHierarchy(c.system, tasks)
-    twin = TsidTwin(c.mechanism, "trunk", place, stiffness, damping)
-    call = twin.control(c.q, c.v)
+    peer = TsidPeer(c.mechanism, "trunk", place, stiffness, damping)
+    call = peer.control(c.q, c.v)
     call()
     wanted = c.system.forward_dynamics(c.q, c.v, law(c.q, c.v)).a
-    difference = _difference(wanted, twin.acceleration(), "the quadruped's trunk")
+    difference = _difference(wanted, peer.acceleration(), "the quadruped's trunk")
     note = (
         f"same state and gains, accelerations agree to {difference:.0e} relative; feet pinned; TSID: contacts and the "
         "trunk's motion as equalities, forces of the ground of least norm, SolverHQuadProgFast"

@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from benchmarks.kernel import kernel_batch
 from benchmarks.models import MODELS, Case, case
-from benchmarks.pinocchio_twin import PinocchioTwin
+from benchmarks.pinocchio_peer import PinocchioPeer
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, interleave, summarize
 from sarrus.base.arrays import Array
@@ -84,7 +84,7 @@ def kernel_rows(quick: bool) -> list[Row]:
 def peer_call(name: str) -> tuple[Callable[[], object], str]:
     """Return Pinocchio's call at its cheapest proximal settings that give the accelerations of sarrus."""
     c, (mu, iterations, note) = case(name), peer_settings(name)
-    return PinocchioTwin(c.mechanism).forward_dynamics(c.q, c.v, mu, iterations), note
+    return PinocchioPeer(c.mechanism).forward_dynamics(c.q, c.v, mu, iterations), note
 
 
 @cache
@@ -93,15 +93,15 @@ def peer_settings(name: str) -> tuple[float, int, str]:
     c = case(name)
     ours = c.system.forward_dynamics(c.q, c.v).a
     scale = 1.0 + np.abs(ours).max()
-    twin = PinocchioTwin(c.mechanism)
+    peer = PinocchioPeer(c.mechanism)
     for iterations in (1, 2, 3, 5, 10):
         for mu in (1e-14, 1e-12, 1e-10, 1e-8):
-            call = twin.forward_dynamics(c.q, c.v, mu, iterations)
-            difference = np.abs(twin.acceleration(c.q, c.v, call()) - ours).max() / scale
+            call = peer.forward_dynamics(c.q, c.v, mu, iterations)
+            difference = np.abs(peer.acceleration(c.q, c.v, call()) - ours).max() / scale
             if difference < AGREEMENT:
                 note = (
                     f"same mechanism and state, accelerations agree to {difference:.0e} relative; "
-                    f"Pinocchio: mu {mu:g}, proximal iterations {iterations}, rows {twin.n_rows}; "
+                    f"Pinocchio: mu {mu:g}, proximal iterations {iterations}, rows {peer.n_rows}; "
                     f"sarrus: rows {c.system.nc}"
                 )
                 return mu, iterations, note
@@ -116,7 +116,7 @@ def _call(c: Case, tau: Array | None) -> Callable[[], object]:
 
 
 def _cheap_call(c: Case) -> Callable[[], object]:
-    twin = PinocchioTwin(c.mechanism)
-    model, q, v = twin.model, twin.q(c.q), twin.v(c.q, c.v)
+    peer = PinocchioPeer(c.mechanism)
+    model, q, v = peer.model, peer.q(c.q), peer.v(c.q, c.v)
     integrate = pin.integrate
     return lambda: integrate(model, q, v)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from benchmarks.dynamics import peer_settings
 from benchmarks.kernel import kernel_batch, linear_batch
 from benchmarks.models import LINEAR_MODELS, case
-from benchmarks.mujoco_twin import MujocoTwin
-from benchmarks.pinocchio_twin import PinocchioTwin
+from benchmarks.mujoco_peer import MujocoPeer
+from benchmarks.pinocchio_peer import PinocchioPeer
 from benchmarks.rows import Row, conditions
 from benchmarks.timing import batch, summarize
 
@@ -23,18 +23,18 @@ def rows(quick: bool) -> list[Row]:
     found = []
     for name in LINEAR_MODELS:
         c, (mu, iterations, note) = case(name), peer_settings(name)
-        twin = PinocchioTwin(c.mechanism)
-        soft = MujocoTwin(c.mechanism, c.system, c.q, c.v)
+        peer = PinocchioPeer(c.mechanism)
+        soft = MujocoPeer(c.mechanism, c.system, c.q, c.v)
         sides = (
             linear_batch(c.system, c.q, c.v, 1000),
             kernel_batch(c.system, c.q, c.v, 2000),
-            batch(twin.linear_model(c.q, c.v, mu, iterations)),
+            batch(peer.linear_model(c.q, c.v, mu, iterations)),
             batch(soft.linear_model()),
         )
         for side in sides:
             side()
         ours, forward, pinocchio, mujoco = zip(*(tuple(side() for side in sides) for _ in range(repeats)))
-        deviation = PinocchioTwin(c.mechanism).deviation(c.q, c.v, mu, iterations)
+        deviation = PinocchioPeer(c.mechanism).deviation(c.q, c.v, mu, iterations)
         note += (
             f"; Pinocchio's first ∂a/∂q deviates by {deviation:.0e} from differences of its own accelerations"
         )

@@ -20,7 +20,7 @@ class NumpyLaw:
     def __init__(self, law: control.Law) -> None:
         system, native = law.system, law._native
         self._evaluate, self._x = native, law._input.copy()
-        self._q, self._v, self._t = system.parts.q, system.parts.v, system._t_index
+        self._q, self._v, self._t = system.parts.q, system.parts.v, system.parts.t
         self._places = native.outputs
         self._roots = law._roots.copy()
         self._rest = isinstance(law, control.TaskHierarchy)

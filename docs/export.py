@@ -94,7 +94,7 @@ def table() -> str:
     with tempfile.TemporaryDirectory() as directory:
         for number, name in enumerate(SHIPPED):
             system, q = shipped(name)
-            export = sr.export_c(system, Path(directory) / str(number), name=f"model {number}", q=q)
+            export = sr.export.c_code(system, Path(directory) / str(number), name=f"model {number}", q=q)
             rows.append(fixed(name, system, export) + measured(system, export))
             print(rows[-1], flush=True)
     return "\n".join([conditions(), HEAD + "\n".join(rows)])

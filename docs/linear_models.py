@@ -245,7 +245,7 @@ by the midpoint rule, a push of {push} rad/s ends where a second simulation ends
 `examples/lqr_inverted.py` balances a platform on two parallel legs that way. `model.A_full` is the model of all
 velocities, (4.4) in Spencer, for which no coordinates have to be chosen; with it `examples/swing_up.py` follows a
 motion on which the angles of the motors fail to determine the others. `model.mode_shapes` move the whole mechanism,
-and `model.animate_mode(0, "mode.gif")` shows one.
+and `model.animate_vibration_mode(0, "mode.gif")` shows one.
 
 ## Nonholonomic constraints
 

@@ -187,8 +187,8 @@ def main() -> None:
         for n, *along in found.contact_forces.values():
             margin = min(margin, n, FRICTION * n - float(np.hypot(*along)))
         for leg in LEGS:
-            asked = sr.contact_wrench(system, leg, run.q[k], multipliers(system, found.contact_forces))
-            done = sr.contact_wrench(system, leg, run.q[k], run.multipliers[k])
+            asked = sr.contact_wrench(system, run.q[k], multipliers(system, found.contact_forces), leg)
+            done = sr.contact_wrench(system, run.q[k], run.multipliers[k], leg)
             wrench_error = max(wrench_error, *abs(asked.force - done.force), *abs(asked.moment - done.moment))
             farthest = max(farthest, *abs(done.centre_of_pressure / [HALF_LENGTH, HALF_WIDTH]))
             load = min(load, done.force[0])

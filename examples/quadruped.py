@@ -84,11 +84,11 @@ def main() -> None:
 
     # Accelerate the trunk sideways and upwards: what the motors are asked for is what happens.
     jacobian = system.constraint_jacobian(q)
-    wish = np.zeros(18)
-    wish[1:3] = 1.0, 2.0
-    wish[6:] = -np.linalg.solve(jacobian[:, 6:], jacobian[:, :6] @ wish[:6])
-    push = system.inverse_dynamics(q, rest, wish)
-    acceleration_error = float(np.abs(system.forward_dynamics(q, rest, push.u).a - wish).max())
+    wanted = np.zeros(18)
+    wanted[1:3] = 1.0, 2.0
+    wanted[6:] = -np.linalg.solve(jacobian[:, 6:], jacobian[:, :6] @ wanted[:6])
+    push = system.inverse_dynamics(q, rest, wanted)
+    acceleration_error = float(np.abs(system.forward_dynamics(q, rest, push.u).a - wanted).max())
     assert acceleration_error < 1e-9
 
     fall = sr.simulate(system, q, duration=0.25, dt=1e-3)

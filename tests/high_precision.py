@@ -140,7 +140,7 @@ class ReducedMotion:
             inputs, M=e.mass_matrix, A=e.jacobian, force=s.compiled.force, bias=e.constraint_bias, N=basis,
             spin=ca.jtimes(e.rate, e.q, e.rate),
         )  # fmt: skip
-        jacobian = s.constraint_jacobian(q, t, v)
+        jacobian = s.constraint_jacobian(q, v, t)
         self._chosen = independent_rows(jacobian, model.rank)
         self._holonomic = independent_rows(jacobian[: s.nh], s.nv - len(self._rows))
         with localcontext(prec=DIGITS):

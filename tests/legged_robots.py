@@ -190,7 +190,7 @@ class ByHand:
             activity.switch_off(s, activity.contact_names(s))
             for name in closed:
                 s.parameters[f"active.{name}"] = 1.0
-            A, gamma = s.constraint_jacobian(q, 0.0, v), s.constraint_bias(q, v)
+            A, gamma = s.constraint_jacobian(q, v), s.constraint_bias(q, v)
         n = nu + nv + nc
         self.u, self.a, self.multipliers = slice(0, nu), slice(nu, nu + nv), slice(nu + nv, n)
         W = np.ones(nu) if weights is None else weights

@@ -30,7 +30,7 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
     source = system.mechanism
     assert source is not None
     assert not source.forces, "forces by functions cannot be scaled"
-    twin = source.snapshot()
+    duplicate = source.snapshot()
     places, speeds = scales(system, length)
     of_coordinate = dict(zip(system.coordinate_names, places))
     of_velocity = dict(zip(system.velocity_names, speeds))
@@ -55,8 +55,8 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
             armature=tuple(energy * np.divide(given.armature, np.square(v))) if given.armature else (),
         )
 
-    twin.gravity = length * source.gravity
-    twin._bodies = {
+    duplicate.gravity = length * source.gravity
+    duplicate._bodies = {
         name: replace(
             body,
             mass=mass * body.mass,
@@ -67,17 +67,17 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
         )
         for name, body in source._bodies.items()
     }
-    twin.closures = {
+    duplicate.closures = {
         name: replace(
             c, pose1=moved(c.pose1), pose2=moved(c.pose2), pitch=length * c.pitch, length=length * c.length
         )
         for name, c in source.closures.items()
     }
-    twin.contacts = {
+    duplicate.contacts = {
         name: replace(c, point=length * c.point, origin=length * c.origin)
         for name, c in source.contacts.items()
     }
-    twin.couplings = {
+    duplicate.couplings = {
         name: replace(
             c,
             terms=tuple(
@@ -94,7 +94,7 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
         )
         for name, c in source.couplings.items()
     }
-    twin.springs = {
+    duplicate.springs = {
         name: replace(
             s,
             point1=length * s.point1,
@@ -106,7 +106,7 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
         for name, s in source.springs.items()
     }
     assert not source.coordinate_springs, "springs on combinations of coordinates cannot be scaled yet"
-    twin.actuators = {
+    duplicate.actuators = {
         name: replace(
             a,
             transmission=tuple((n, gear * energy / of_velocity[n]) for n, gear in a.transmission),
@@ -114,4 +114,4 @@ def scaled(system: System, length: float, mass: float = 1.0) -> Mechanism:
         )
         for name, a in source.actuators.items()
     }
-    return twin
+    return duplicate

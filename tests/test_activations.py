@@ -246,7 +246,7 @@ def test_exported_c_has_limits_and_activations(
     """Forward dynamics and steps of the C code are those of Python, with servos at their limits."""
     _, system = loaded
     compiled = Compiled(
-        sr.export_c(system, tmp_path, functions=["forward_dynamics", "step"], q=system.neutral()), system
+        sr.export.c_code(system, tmp_path, functions=["forward_dynamics", "step"], q=system.neutral()), system
     )
     rng = np.random.default_rng(6)
     for _ in range(10):

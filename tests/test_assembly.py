@@ -198,12 +198,14 @@ def test_velocity_projection_is_the_nearest(seed: int, kinds: tuple[str, ...]) -
     plan = random_tree(seed)
     q = random_coordinates(plan)
     system = System(close_loops(plan, q, kinds))
-    _, wish = random_state(system, seed)
+    _, wanted = random_state(system, seed)
     jacobian = system.constraint_jacobian(q)
     lower = np.linalg.cholesky(system.mass_matrix(q))
     weighted = np.linalg.solve(lower, jacobian.T).T  # A L⁻ᵀ with M = L Lᵀ
-    expected: Array = wish - np.linalg.solve(lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wish)
-    v = system.project_velocity(q, wish)
+    expected: Array = wanted - np.linalg.solve(
+        lower.T, np.linalg.pinv(weighted, rcond=1e-9) @ jacobian @ wanted
+    )
+    v = system.project_velocity(q, wanted)
     np.testing.assert_allclose(v, expected, atol=1e-9)
     np.testing.assert_allclose(jacobian @ v, 0.0, atol=1e-11)
     np.testing.assert_allclose(system.project_velocity(q, v), v, atol=1e-12)

@@ -73,7 +73,7 @@ def test_info_names_idle_motions_and_what_is_driven(capsys: pytest.CaptureFixtur
     mechanism.add_actuator("motor", "wheel")
     rows = info_rows(mechanism, capsys)
     assert rows["degrees of freedom"] == "3, of which the actuators drive 1"
-    assert rows["idle"] == "wheel turns alone"
+    assert rows["internal"] == "wheel turns alone"
 
 
 def test_info_of_a_model_that_does_not_close(capsys: pytest.CaptureFixture[str]) -> None:

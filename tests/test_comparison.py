@@ -73,7 +73,7 @@ def test_figures_of_the_table_are_those_of_the_runs(five_bar: tuple[sr.System, n
     )
     run = sr.simulate(system, q, duration=0.3, dt=5e-3, stabilization="baumgarte", baumgarte=(5, 5))
     (row,) = comparison.table()
-    psi = [system.constraint_jacobian(q, t) @ v for q, v, t in zip(run.q, run.v, run.t)]
+    psi = [system.constraint_jacobian(q, t=t) @ v for q, v, t in zip(run.q, run.v, run.t)]
     assert row.energy_error == run.energy_drift > 0
     assert row.closure_residual == run.residual.max() > 1e-12
     assert row.velocity_residual == pytest.approx(np.abs(psi).max(), rel=1e-6)

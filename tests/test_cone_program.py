@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.clarabel_twin import clarabel_solver
+from benchmarks.clarabel_peer import clarabel_solver
 from benchmarks.cone_instances import FAMILIES, instance
 from benchmarks.cones import VERDICTS
 

@@ -107,7 +107,7 @@ def test_a_leg_with_a_loop_and_redundant_contacts() -> None:
         forces = np.concatenate([told.contact_forces[n] for n in ("toe", "heel")])
         with kept(system):
             activity.switch_on(system, ("toe", "heel"), squat)
-            A = system.constraint_jacobian(q, 0.0, v)
+            A = system.constraint_jacobian(q, v)
         # the wrench on the foot is unique, the friction at heel and toe is not
         assert_allclose(A[2:].T @ forces, A[2:].T @ done.multipliers[2:], atol=1e-7)
         assert {n: list(d) for n, d in told.determined.items()} == {
@@ -130,7 +130,7 @@ def wrench_free(system: sr.System, q: Array, v: Array, tasks: tuple[control.Task
     """Return the matrices of the published formulation with all contacts closed, and τ_c of the tasks' motion."""
     with kept(system):
         activity.switch_on(system, activity.contact_names(system), q)
-        A, gamma = system.constraint_jacobian(q, 0.0, v), system.constraint_bias(q, v)
+        A, gamma = system.constraint_jacobian(q, v), system.constraint_bias(q, v)
     M, h = system.mass_matrix(q), system.bias_force(q, v) - system.passive_force(q, v, 0.0)
     rows = [rows_of(system, task, q, v) for task in tasks]
     full = np.vstack([A, *[J for J, _ in rows]])

@@ -79,7 +79,7 @@ def test_a_resting_box_shares_its_weight_by_the_minimum_norm(com):
     rows = answer.multipliers.reshape(4, 3)
     np.testing.assert_allclose(rows[:, 0], expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(rows[:, 1:], 0.0, atol=1e-11)
-    wrench = sr.contact_wrench(system, "foot", system.neutral(), answer.multipliers)
+    wrench = sr.contact_wrench(system, system.neutral(), answer.multipliers, "foot")
     np.testing.assert_allclose(wrench.force, [weight, 0, 0], atol=1e-11)
     np.testing.assert_allclose(wrench.moment, [0, weight * com[1], -weight * com[0]], atol=1e-11)
     np.testing.assert_allclose(wrench.centre_of_pressure, com[:2], atol=1e-12)
@@ -102,7 +102,7 @@ def test_friction_and_torsion_of_an_accelerated_box():
     system = sr.System(box((0.02, 0.01, 0.03)))
     q, push = system.neutral(), np.array([3.0, -2.0, 1.0, 0.1, 0.2, 0.4])
     answer = system.forward_dynamics(q, np.zeros(6), tau=push)
-    wrench = sr.contact_wrench(system, "foot", q, answer.multipliers)
+    wrench = sr.contact_wrench(system, q, answer.multipliers, "foot")
     # The box stays, so the wrench balances weight and push: forces along x, y, moments about the patch's centre.
     weight = MASS * GRAVITY
     np.testing.assert_allclose(wrench.force, [weight - push[2], -push[0], -push[1]], atol=1e-11)
@@ -128,7 +128,7 @@ def test_the_wrench_does_the_work_of_the_multipliers(seed):
     )  # fmt: skip
     system = sr.System(plan.mechanism)
     given = plan.rng.standard_normal(system.nc)
-    wrench = sr.contact_wrench(system, "sole", q, given)
+    wrench = sr.contact_wrench(system, q, given, "sole")
     frames, contact = placements(plan, q), plan.mechanism.contacts["sole.1"]
     axes = (frames[ground].rotation @ np.column_stack([contact.normal, contact.tangent1, contact.tangent2])).T
     # Virtual power: of the centre and the turn of the body, minus those of the ground's point that is there.
@@ -156,7 +156,7 @@ def test_the_centre_of_pressure_is_along_the_tangents_of_the_ground_whatever_the
     q = np.array([0.4, -0.3, TALL, np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)])
     activity.switch_on(system, mechanism.patches["foot"].contacts, q)
     answer = system.forward_dynamics(q, np.zeros(6))
-    wrench = sr.contact_wrench(system, "foot", q, answer.multipliers)
+    wrench = sr.contact_wrench(system, q, answer.multipliers, "foot")
     turned = rotation_about((0, 0, 1), yaw) @ com
     np.testing.assert_allclose(wrench.centre_of_pressure, turned[:2], atol=1e-12)
 
@@ -164,7 +164,7 @@ def test_the_centre_of_pressure_is_along_the_tangents_of_the_ground_whatever_the
 def test_a_patch_without_load_has_no_centre_of_pressure():
     system = sr.System(box())
     for nothing in (np.zeros(12), np.tile([0.0, 1.0, 2.0], 4), np.tile([1e-12, 1.0, 2.0], 4)):
-        wrench = sr.contact_wrench(system, "foot", system.neutral(), nothing)
+        wrench = sr.contact_wrench(system, system.neutral(), nothing, "foot")
         assert wrench.centre_of_pressure is None
         np.testing.assert_allclose(wrench.force[1:], 4 * nothing[1:3])
 
@@ -172,8 +172,8 @@ def test_a_patch_without_load_has_no_centre_of_pressure():
 def test_the_impulse_of_a_landing_is_a_wrench_too():
     system = sr.System(box((0.02, 0.01, 0.0), active=False))
     v = np.array([0.3, -0.2, -1.0, 0.0, 0.0, 0.0])
-    jump = sr.impact(system, system.neutral(), v, system.mechanism.patches["foot"].contacts)
-    wrench = sr.contact_wrench(system, "foot", system.neutral(), jump.impulse)
+    jump = sr.impact(system, system.neutral(), v, closing=system.mechanism.patches["foot"].contacts)
+    wrench = sr.contact_wrench(system, system.neutral(), jump.impulse, "foot")
     np.testing.assert_allclose(wrench.force, MASS * np.array([1.0, -0.3, 0.2]), atol=1e-12)
     np.testing.assert_allclose(jump.v, 0.0, atol=1e-12)
 
@@ -182,7 +182,7 @@ def test_parameters_move_the_corners_and_the_centre_with_them():
     system = sr.System(box((0.05, 0, 0)), parameters={"toe": ["foot.1.point.x", "foot.4.point.x"]})
     system.parameters["toe"] = LONG + 0.1
     answer = system.forward_dynamics(system.neutral(), np.zeros(6))
-    wrench = sr.contact_wrench(system, "foot", system.neutral(), answer.multipliers)
+    wrench = sr.contact_wrench(system, system.neutral(), answer.multipliers, "foot")
     np.testing.assert_allclose(
         wrench.centre_of_pressure, (0.0, 0.0), atol=1e-12
     )  # the mass is over the new centre
@@ -204,7 +204,7 @@ def test_a_line_rocks_about_itself_as_a_pendulum():
     rate = np.sqrt(2 * MASS * GRAVITY * TALL * (np.cos(tilt) - np.cos(angle)) / about_line)
     np.testing.assert_allclose(run.v[:, 3], rate, atol=1e-6)
     assert angle[-1] > 2 * tilt
-    wrench = sr.contact_wrench(system, "foot", run.q[-1], run.multipliers[-1])
+    wrench = sr.contact_wrench(system, run.q[-1], run.multipliers[-1], "foot")
     np.testing.assert_allclose(wrench.centre_of_pressure, 0.0, atol=1e-12)
     np.testing.assert_allclose(wrench.moment, 0.0, atol=1e-10)
 
@@ -213,7 +213,7 @@ def test_a_foot_tips_over_its_edge_when_the_mass_is_beyond_it():
     system = sr.System(box((LONG + 0.03, 0.01, 0), active=False))
     run = sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3)
     assert run.switches[0].closed == ("foot.1", "foot.4")
-    wrench = sr.contact_wrench(system, "foot", run.q[-1], run.multipliers[-1])
+    wrench = sr.contact_wrench(system, run.q[-1], run.multipliers[-1], "foot")
     tilt = 2 * np.arctan2(run.q[-1, 5], run.q[-1, 3])
     assert tilt > 0.01
     assert wrench.centre_of_pressure[0] == pytest.approx(LONG * np.cos(tilt), abs=1e-10)
@@ -227,8 +227,8 @@ def test_copies_keep_their_patches():
     mechanism = box()
     system = sr.System(mechanism)
     mechanism.add_contact_patch("more", "box", extent=0.1)
-    for twin in (system, copy.deepcopy(system), pickle.loads(pickle.dumps(system))):
-        assert tuple(twin.mechanism.patches) == ("foot",)
+    for copied in (system, copy.deepcopy(system), pickle.loads(pickle.dumps(system))):
+        assert tuple(copied.mechanism.patches) == ("foot",)
     assert tuple(mechanism.snapshot().patches) == ("foot", "more")
 
 
@@ -278,6 +278,6 @@ def test_a_wrong_patch_is_one_clear_error(wrong, sentence):
 def test_a_wrench_needs_a_patch_and_a_multiplier_for_every_row():
     system = sr.System(box())
     with pytest.raises(ArgumentError, match=r"unknown contact patch 'feet'. Known: 'foot'"):
-        sr.contact_wrench(system, "feet", system.neutral(), np.zeros(12))
+        sr.contact_wrench(system, system.neutral(), np.zeros(12), "feet")
     with pytest.raises(ArgumentError, match=r"multipliers must have 12 entries \(foot.1.n, "):
-        sr.contact_wrench(system, "foot", system.neutral(), np.zeros(3))
+        sr.contact_wrench(system, system.neutral(), np.zeros(3), "foot")

@@ -78,11 +78,11 @@ def test_frames_and_geoms_of_the_file_are_kept(walker):
     assert (geom.body, geom.kind, geom.friction) == ("FL", "sphere", 0.5)
     assert geom.size[0] == 0.02
     assert walker.geoms["shin"].friction == 0.8
-    twin = walker.snapshot()
+    copied = walker.snapshot()
     walker.frames.clear()
     walker.geoms.clear()
-    assert len(twin.frames) == 3
-    assert len(twin.geoms) == 6
+    assert len(copied.frames) == 3
+    assert len(copied.geoms) == 6
 
 
 def test_the_report_says_how_contacts_are_added(walker):

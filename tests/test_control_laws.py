@@ -55,7 +55,7 @@ def swing(t):
 
 def projected_force(system: sr.System, q: Array, v: Array, names: list[str], target: Array) -> Array:
     """f∥ = h∥ + P M (Λ̇ θ̇ + Λ target): Aghili 2005, eqs. (45), (46), where Λ̇ θ̇ solves A x = −γ, Θ x = 0."""
-    jacobian = system.constraint_jacobian(q, 0.0, v)
+    jacobian = system.constraint_jacobian(q, v)
     projector = np.eye(system.nv) - np.linalg.pinv(jacobian, 1e-10) @ jacobian
     rows = np.array([np.eye(system.nv)[system.velocity_names.index(name)] for name in names])
     full = np.vstack([jacobian, rows])

@@ -29,15 +29,15 @@ def test_a_copy_computes_the_same_and_has_its_own_options(duplicate: Callable[[S
     system = System(close_loops(plan, q, ("point",)))
     system.options = replace(system.options, singular_cut=1e-7)
     _, v = random_state(system, 1)
-    twin = duplicate(system)
-    assert twin.options == system.options
-    assert twin.coordinate_names == system.coordinate_names
-    found, expected = twin.forward_dynamics(q, v), system.forward_dynamics(q, v)
+    copied = duplicate(system)
+    assert copied.options == system.options
+    assert copied.coordinate_names == system.coordinate_names
+    found, expected = copied.forward_dynamics(q, v), system.forward_dynamics(q, v)
     np.testing.assert_array_equal(found.a, expected.a)
     assert found.tolerance == 1e-7
-    twin.options = replace(twin.options, singular_cut=1e-9)
+    copied.options = replace(copied.options, singular_cut=1e-9)
     assert system.options.singular_cut == 1e-7
-    assert twin.forward_dynamics(q, v).tolerance == 1e-9
+    assert copied.forward_dynamics(q, v).tolerance == 1e-9
 
 
 def test_a_shallow_copy_shares_the_model_of_own_equations() -> None:

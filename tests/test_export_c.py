@@ -49,7 +49,7 @@ def libraries(tmp_path_factory) -> dict[str, tuple[Compiled, list[tuple]]]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, name in enumerate(SHIPPED):
             system, drawn = shipped(name)[0], states(name, 4)
-            export = sr.export_c(system, folder / str(number), name=f"model {number}", q=drawn[0][0])
+            export = sr.export.c_code(system, folder / str(number), name=f"model {number}", q=drawn[0][0])
             job: Future[Path] = pool.submit(build, export)
             jobs[name] = export, system, drawn, job
         for name, (export, system, drawn, job) in jobs.items():
@@ -100,7 +100,7 @@ def test_the_page_has_the_sizes_of_today(libraries) -> None:
 
 
 def exported(system: sr.System, folder: Path, q: Array, **options) -> Compiled:
-    return Compiled(sr.export_c(system, folder, q=q, **options), system)
+    return Compiled(sr.export.c_code(system, folder, q=q, **options), system)
 
 
 @pytest.mark.parametrize("mode", ["traced", "cholesky", "null_space"])
@@ -171,7 +171,7 @@ def test_terms_are_those_of_the_equations(tmp_path) -> None:
         "actuation_matrix": system.actuation_matrix(q),
         "constraint_residual": system.constraint_residual(q, 0.2),
         "velocity_residual": system.velocity_residual(q, v, 0.2),
-        "constraint_jacobian": system.constraint_jacobian(q, 0.2, v),
+        "constraint_jacobian": system.constraint_jacobian(q, v, 0.2),
         "constraint_bias": system.constraint_bias(q, v, 0.2),
         "coordinate_rate": system.coordinate_rate(q, v),
     }
@@ -318,7 +318,7 @@ def test_the_example_is_built_by_make_and_runs_clean(tmp_path) -> None:
     system = sr.System(sr.load(MODELS / "five_bar.xml"))
     functions = ["forward_dynamics", "inverse_dynamics", "terms", "step"]
     q = np.array(system.mechanism.keyframes["symmetric"].q)
-    export = sr.export_c(system, tmp_path / "made", functions, "my five-bar")
+    export = sr.export.c_code(system, tmp_path / "made", functions, "my five-bar")
     flags = "-O0 -Werror -DSECONDS=0.0 -fsanitize=address,undefined -fno-sanitize-recover=all"
     make = ["make", "-C", str(export.files[0].parent), f"CC={compiler()}", f"CFLAGS={flags}"]
     subprocess.run([*make, "LDFLAGS=-fsanitize=address,undefined"], check=True, capture_output=True)
@@ -335,7 +335,7 @@ def test_any_name_becomes_c(tmp_path) -> None:
         mechanism.add_body(f"body {k}", 1.0, inertia=(1, 1, 1))
         mechanism.add_joint(name, "revolute", "world", f"body {k}")
     system = sr.System(mechanism)
-    export = sr.export_c(system, tmp_path)
+    export = sr.export.c_code(system, tmp_path)
     assert export.name == "model_7_b_r"
     header = export.files[1].read_text()
     for macro in ("Q_DOUBLE", "Q_A_B", "Q_A_B_2", "Q_3"):
@@ -349,13 +349,13 @@ def test_any_name_becomes_c(tmp_path) -> None:
 def test_bad_requests_are_named(tmp_path) -> None:
     system = sr.System(sr.load(MODELS / "five_bar.xml"))
     with pytest.raises(ArgumentError, match=r"unknown function to export 'dynamics'.*forward_dynamics"):
-        sr.export_c(system, tmp_path, ["dynamics"])
+        sr.export.c_code(system, tmp_path, ["dynamics"])
     with pytest.raises(ArgumentError, match="'law'"):
-        sr.export_c(system, tmp_path, ["law"])
+        sr.export.c_code(system, tmp_path, ["law"])
     with pytest.raises(ArgumentError, match="functions is empty"):
-        sr.export_c(system, tmp_path, [])
+        sr.export.c_code(system, tmp_path, [])
     with pytest.raises(ArgumentError, match="needs a System or a control law, got Mechanism"):
-        sr.export_c(system.mechanism, tmp_path)
+        sr.export.c_code(system.mechanism, tmp_path)
     assert not list(tmp_path.iterdir())
 
 

@@ -76,7 +76,7 @@ def commands(law: control.Law, q: Array, count: int) -> list[tuple[Array, Array,
 @pytest.mark.parametrize("name", LAWS)
 def test_laws_agree_with_python(tmp_path: Path, example: Example, name: str) -> None:
     law, q = LAWS[name](example)
-    compiled = Compiled(sr.export_c(law, tmp_path, q=q), law.system)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), law.system)
     got = np.zeros(law.system.nu)
     for state in commands(law, q, 5):
         status = compiled.call("law", *state, got)
@@ -87,7 +87,7 @@ def test_laws_agree_with_python(tmp_path: Path, example: Example, name: str) -> 
 
 def test_settings_change_without_another_export(tmp_path: Path, example: Example) -> None:
     law, q = tracking(example)
-    compiled = Compiled(sr.export_c(law, tmp_path, q=q), law.system)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), law.system)
     header = compiled.export.files[1].read_text()
     names = list(law.settings)
     for k, name in enumerate(names):
@@ -110,7 +110,7 @@ def test_what_is_missed_or_has_no_answer(tmp_path: Path) -> None:
         n for n, r in zip(system.constraint_names, system.constraint_jacobian(q)) if np.abs(r).max() > 0
     )
     law = control.HybridMotionForce(system, ["left", "right"], [0.1, 0.2], {row: 30.0})
-    compiled = Compiled(sr.export_c(law, tmp_path, q=q), system)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), system)
     u = np.zeros(2)
     assert compiled.call("law", q, np.zeros(4), 0.0, u) == Status.NOT_ACHIEVABLE
     np.testing.assert_allclose(u, law(q, np.zeros(4)), rtol=0, atol=1e-11)
@@ -134,7 +134,7 @@ def test_memory_goes_on_at_samples(tmp_path: Path, example: Example) -> None:
         proportional=0.2,
         integral=30.0,
     )
-    compiled = Compiled(sr.export_c(law, tmp_path, q=q), system)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), system)
     got, rng = np.zeros(system.nu), np.random.default_rng(0)
     first: Array | None = None
     for _ in range(2):
@@ -161,7 +161,7 @@ def test_contact_forces_inside_their_cones(tmp_path: Path, friction: str) -> Non
         control.Task(control.centre_of_mass("xz"), (0.0, 0.5), 30.0, 8.0, name="centre"),
     )
     law = control.LeggedController(system, tasks, friction=friction)
-    compiled = Compiled(sr.export_c(law, tmp_path, q=q), system)
+    compiled = Compiled(sr.export.c_code(law, tmp_path, q=q), system)
     got, rng, seen = np.zeros(system.nu), np.random.default_rng(1), set()
     law.reset()
     for k in range(12):

@@ -15,7 +15,7 @@ from conftest import load_example
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.formulations import (
-    Distribution,
+    ForceDistribution,
     oblique_projection,
     optimal_distribution,
     projected_inverse_dynamics,
@@ -295,7 +295,7 @@ def test_quadruped_stands_on_slippery_ground() -> None:
     assert min(0.03 * n - np.linalg.norm(t) for n, t in zip(dry.multipliers[2::3], _tangents(dry))) < -0.1
 
 
-def _tangents(result: Distribution) -> Array:
+def _tangents(result: ForceDistribution) -> Array:
     return result.multipliers.reshape(4, 3)[:, :2]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sarrus.base.status import Status
 from sarrus.formulations import (
-    Distribution,
+    ForceDistribution,
     cone_inequalities,
     contact_forces,
     null_space,
@@ -52,14 +52,16 @@ class Problem:
     def matrices(self) -> tuple[Array, ...]:
         return self.M, self.h, self.A, self.gamma, self.B
 
-    def solve(self, function: Callable[..., Distribution] = optimal_distribution, **changes) -> Distribution:
+    def solve(
+        self, function: Callable[..., ForceDistribution] = optimal_distribution, **changes
+    ) -> ForceDistribution:
         keywords = {"u_min": -self.limit, "u_max": self.limit, **changes}
         tau_c = keywords.pop("tau_c", self.tau_c)
         mu = keywords.pop("mu", self.mu)
         return function(*self.matrices, self.W, tau_c, self.contacts, mu, **keywords)
 
 
-def margins(result: Distribution) -> list[float]:
+def margins(result: ForceDistribution) -> list[float]:
     """Return μ λ_n − |λ_t| of every contact, from the multipliers."""
     force = result.multipliers
     return [c.mu * force[c.rows[0]] - np.linalg.norm(force[list(c.rows[1:])]) for c in result.contacts]

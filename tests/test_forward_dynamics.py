@@ -41,7 +41,7 @@ def oracle(
     system: System, q: Array, v: Array, force: Array, rank: int, t: float = 0.0
 ) -> tuple[Array, Array]:
     """Gauss's principle by SVD: a = a₀ + M^{-1/2} (A M^{-1/2})⁺ (−γ − A a₀), and the λ of least norm ‖R⁻¹λ‖."""
-    mass, rows = system.mass_matrix(q), system.constraint_jacobian(q, t, v)
+    mass, rows = system.mass_matrix(q), system.constraint_jacobian(q, v, t)
     values, vectors = np.linalg.eigh(mass)
     root = vectors @ np.diag(values**-0.5) @ vectors.T
     free = np.linalg.solve(mass, force)

@@ -85,7 +85,7 @@ def test_redundant_rows_share_the_impulse_and_lose_what_the_independent_ones_los
     plan.mechanism.add_closure("two", "point", "world", "b1", **ends, active=False)
     system = sr.System(plan.mechanism)
     _, v = random_state(system, 1)
-    single, double = impact(system, q, v), impact(system, q, v, ["two"])
+    single, double = impact(system, q, v), impact(system, q, v, closing=["two"])
     assert single.rank == double.rank == 3
     np.testing.assert_array_equal(single.determined, [True] * 3 + [False] * 3)
     assert not double.determined.any()
@@ -98,7 +98,7 @@ def test_redundant_rows_share_the_impulse_and_lose_what_the_independent_ones_los
 def test_a_foot_set_down_loses_what_the_projection_says():
     system = block(com=(0.01, -0.02, 0.01))
     q, v = system.neutral(), np.array([0.3, -0.1, -1.0, 0.3, -0.2, 0.4])
-    result = impact(system, q, v, NAMES)
+    result = impact(system, q, v, closing=NAMES)
     check(system, q, v, result)
     assert (result.rank, result.status, result.released) == (6, sr.Status.OK, ())
     np.testing.assert_allclose(result.v, 0.0, atol=1e-13)
@@ -116,7 +116,7 @@ def test_a_clutch_makes_two_rotors_turn_as_one():
         mechanism.add_joint(name, "revolute", "world", name)
     mechanism.add_coupling("clutch", {"motor": 1.0, "load": -1.0}, active=False)
     system = sr.System(mechanism)
-    result = impact(system, [0.4, 1.9], [50.0, 10.0], ["clutch"])
+    result = impact(system, [0.4, 1.9], [50.0, 10.0], closing=["clutch"])
     common = (0.3 * 50.0 + 1.2 * 10.0) / 1.5
     np.testing.assert_allclose(result.v, common, rtol=1e-14)
     assert result.energy_loss == pytest.approx(0.5 * 0.3 * 1.2 / 1.5 * 40.0**2, rel=1e-13)
@@ -135,7 +135,7 @@ def test_nonholonomic_rows_take_part():
     along = np.array([np.cos(0.6), np.sin(0.6)])
     np.testing.assert_allclose(result.v, [*(along @ v[:2] * along), 3.0], rtol=1e-14)
     with pytest.raises(ArgumentError, match="skate: closing: unknown constraint 'floor'"):
-        impact(skate, q, v, ["floor"])
+        impact(skate, q, v, closing=["floor"])
 
 
 def test_a_moving_constraint_gives_its_velocity():
@@ -164,11 +164,14 @@ def test_a_singular_configuration_gives_no_impulse_in_the_lost_direction():
     )
     system = sr.System(mechanism)
     flat, v = np.zeros(3), np.array([1.0, 2.0, -0.5])
-    result = impact(system, flat, v, ["pin"])
+    result = impact(system, flat, v, closing=["pin"])
     assert (result.status, result.rank) == (sr.Status.SINGULAR, 1)
     check(system, flat, v, result)
     bent = 0.3 * np.array([1.0, -1.0, 1.0])
-    assert (impact(system, bent, v, ["pin"]).status, impact(system, bent, v, ["pin"]).rank) == (
+    assert (
+        impact(system, bent, v, closing=["pin"]).status,
+        impact(system, bent, v, closing=["pin"]).rank,
+    ) == (
         sr.Status.OK,
         2,
     )
@@ -210,7 +213,7 @@ def test_massless_bodies_move_as_if_they_had_hardly_any_mass():
 @pytest.mark.parametrize("friction", ["frictionless", "stick"])
 def test_a_ball_bounces_by_newtons_law(e, friction):
     system, q, v = ball(friction=friction, restitution=e), np.zeros(3), np.array([0.5, -0.2, -2.0])
-    result = impact(system, q, v, ["floor"])
+    result = impact(system, q, v, closing=["floor"])
     along = v[:2] if friction == "frictionless" else np.zeros(2)
     np.testing.assert_allclose(result.v, [*along, 2.0 * e], rtol=1e-14, atol=1e-15)
     loss = 0.5 * 3.0 * (v @ v - result.v @ result.v)
@@ -218,8 +221,8 @@ def test_a_ball_bounces_by_newtons_law(e, friction):
     assert result.impulse[0] == pytest.approx(3.0 * 2.0 * (1 + e))
     check(system, q, v, result)
     # What is asked for in the call replaces what the mechanism says.
-    assert impact(system, q, v, ["floor"], restitution=0.25).v[2] == pytest.approx(0.5)
-    assert impact(system, q, v, ["floor"], restitution={"floor": 0.5}).v[2] == pytest.approx(1.0)
+    assert impact(system, q, v, closing=["floor"], restitution=0.25).v[2] == pytest.approx(0.5)
+    assert impact(system, q, v, closing=["floor"], restitution={"floor": 0.5}).v[2] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
@@ -230,7 +233,7 @@ def test_two_bodies_collide(e):
         mechanism.add_joint(name, "prismatic", "world", name)
     mechanism.add_contact("face", "hammer", ground="plate", offset=0.2, restitution=e)
     system = sr.System(mechanism)
-    result = impact(system, [0.1, 0.3], [1.0, -2.0], ["face"])
+    result = impact(system, [0.1, 0.3], [1.0, -2.0], closing=["face"])
     common = (3.0 * 1.0 - 1.0 * 2.0) / 4.0
     np.testing.assert_allclose(result.v, [common - e * 0.25 * 3.0, common + e * 0.75 * 3.0], rtol=1e-13)
     assert result.energy_loss == pytest.approx(0.5 * 0.75 * 9.0 * (1 - e**2), abs=1e-13)
@@ -240,7 +243,7 @@ def test_two_bodies_collide(e):
 def test_a_ball_that_rises_is_not_held():
     system = ball(restitution=0.5)
     v = np.array([0.5, -0.2, 1.0])
-    result = impact(system, np.zeros(3), v, ["floor"])
+    result = impact(system, np.zeros(3), v, closing=["floor"])
     np.testing.assert_array_equal(result.v, v)
     assert (result.released, result.rank, result.energy_loss) == (("floor",), 0, 0.0)
 
@@ -257,7 +260,7 @@ def test_one_end_of_a_falling_rod(e):
     system = sr.System(mechanism)
     q = np.array([0.0, height, angle])
     assert activity.gaps(system, q)["tip"] == pytest.approx(0.0, abs=1e-15)
-    result = impact(system, q, [0.7, -2.0, 0.0], ["tip"])
+    result = impact(system, q, [0.7, -2.0, 0.0], closing=["tip"])
     arm = 0.5 * length * np.cos(angle)
     push = (1 + e) * 2.0 / (1 / mass + arm**2 / moment)
     np.testing.assert_allclose(
@@ -276,7 +279,7 @@ def test_restitution_creates_no_energy():
     q = system.neutral()
     for _ in range(20):
         v = rng.standard_normal(6) * (1, 1, 1, 8, 8, 8)
-        result = impact(system, q, v, NAMES)
+        result = impact(system, q, v, closing=NAMES)
         check(system, q, v, result)
         assert result.energy_loss > -1e-13 * system.kinetic_energy(q, v)
         if result.restitution_scale < 1.0:
@@ -288,10 +291,10 @@ def test_different_restitutions_of_redundant_contacts_let_go_of_what_would_hold_
     """Moreau's law: v_n⁺ + e v_n⁻ ≥ 0, with impulses where it is zero. Two corners at e = 1 lift all four."""
     system = block(friction="frictionless")
     q, v = system.neutral(), np.array([0, 0, -1.0, 0, 0, 0])
-    result = impact(system, q, v, NAMES, restitution=dict(zip(NAMES, (1.0, 0.0, 1.0, 0.0))))
+    result = impact(system, q, v, closing=NAMES, restitution=dict(zip(NAMES, (1.0, 0.0, 1.0, 0.0))))
     np.testing.assert_allclose(result.v, -v, atol=1e-14)
     assert (result.status, result.released) == (sr.Status.OK, ("corner1", "corner3"))
-    together = impact(system, q, v, NAMES, restitution=1.0)
+    together = impact(system, q, v, closing=NAMES, restitution=1.0)
     assert (together.status, together.released) == (sr.Status.OK, ())
     np.testing.assert_allclose(together.impulse, 4.0 / 4, rtol=1e-13)
 
@@ -306,7 +309,7 @@ def test_a_contact_that_could_only_stick_by_pulling_slips():
     q = np.array([0.0, 0.5 * np.sin(0.8), 0.8])
     for slide, slips in ((5.0, True), (-5.0, False)):
         v = np.array([slide, -0.5, 0.0])
-        result = impact(system, q, v, ["tip"])
+        result = impact(system, q, v, closing=["tip"])
         check(system, q, v, result)
         activity.switch_on(system, ["tip"], q)
         after = system.velocity_residual(q, result.v)
@@ -343,7 +346,7 @@ def test_housners_rocking_block(width, height):
     activity.switch_on(system, ["left"], q)
     v = np.array([height * 1.3, -width * 1.3, -1.3])  # rocks about the left edge, the right one falls
     assert np.abs(system.velocity_residual(q, v)).max() < 1e-15
-    result = impact(system, q, v, ["right"])
+    result = impact(system, q, v, closing=["right"])
     check(system, q, v, result)
     slender = height > width / np.sqrt(2)
     if slender:
@@ -365,7 +368,7 @@ def test_contacts_push_or_part(friction):
     kept, slipped = set(), 0
     for _ in range(40):
         v = rng.standard_normal(6) * (1, 1, 1, 10, 10, 10)
-        result = impact(system, q, v, names)
+        result = impact(system, q, v, closing=names)
         check(system, q, v, result)
         push = np.array([result.impulse[c.normal] for c in system.equations.contacts])
         rates = np.array(list(activity.gap_rates(system, q, result.v).values()))
@@ -423,10 +426,10 @@ def test_parameters_stay_as_they_are():
     system = block()
     q, before = system.neutral(), dict(system.parameters)
     q[:2] += 0.3
-    impact(system, q, np.array([0, 0, -1.0, 0, 0, 0]), NAMES)
+    impact(system, q, np.array([0, 0, -1.0, 0, 0, 0]), closing=NAMES)
     assert dict(system.parameters) == before
     with pytest.raises(ArgumentError):
-        impact(system, q, np.zeros(6), ["corner0", "nothing"])
+        impact(system, q, np.zeros(6), closing=["corner0", "nothing"])
     assert dict(system.parameters) == before
 
 
@@ -435,7 +438,7 @@ def test_what_is_off_takes_no_part():
     v = np.array([0.1, 0.2, -1.0, 1.0, 2.0, 3.0])
     nothing = impact(system, system.neutral(), v)
     np.testing.assert_array_equal(nothing.v, v)
-    one = impact(system, system.neutral(), v, ["corner1"])
+    one = impact(system, system.neutral(), v, closing=["corner1"])
     assert one.rank == 3
     np.testing.assert_array_equal(one.impulse[[0, 1, 2, 6, 7, 8, 9, 10, 11]], 0.0)
 
@@ -444,18 +447,18 @@ def test_wrong_arguments_are_named():
     system = block()
     q, v = system.neutral(), np.array([0, 0, -1.0, 0, 0, 0])
     with pytest.raises(ArgumentError, match=r"block: closing: unknown constraint 'corner'\. Did you mean"):
-        impact(system, q, v, ["corner"])
+        impact(system, q, v, closing=["corner"])
     with pytest.raises(ArgumentError, match=r"closing must be a sequence, such as \['corner0'\]"):
-        impact(system, q, v, "corner0")
+        impact(system, q, v, closing="corner0")
     with pytest.raises(ArgumentError, match=r"restitution of 'corner0' must be between 0 and 1, got 1\.5"):
-        impact(system, q, v, NAMES, restitution=1.5)
+        impact(system, q, v, closing=NAMES, restitution=1.5)
     with pytest.raises(ArgumentError, match="restitution: unknown contact that closes 'corner3'"):
-        impact(system, q, v, ["corner0"], restitution={"corner3": 0.5})
+        impact(system, q, v, closing=["corner0"], restitution={"corner3": 0.5})
     high = q + np.array([0, 0, 0.02, 0, 0, 0, 0])
     with pytest.raises(ArgumentError, match=r"'corner0' cannot be switched on, it is open by 0\.02"):
-        impact(system, high, v, NAMES)
+        impact(system, high, v, closing=NAMES)
     with pytest.raises(ArgumentError, match="v must be finite"):
-        impact(system, q, v * np.nan, NAMES)
+        impact(system, q, v * np.nan, closing=NAMES)
     activity.switch_on(system, ["corner2"], q)
     with pytest.raises(
         ArgumentError, match=r"contact 'corner2' does not touch its plane at q, the gap is 0\.02"
@@ -465,7 +468,7 @@ def test_wrong_arguments_are_named():
 
 def test_results_are_read_only():
     system = block()
-    result = impact(system, system.neutral(), [0, 0, -1.0, 0, 0, 0], NAMES)
+    result = impact(system, system.neutral(), [0, 0, -1.0, 0, 0, 0], closing=NAMES)
     for array in (result.v, result.impulse, result.generalized_impulse, result.determined):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0

@@ -182,7 +182,7 @@ def test_an_impact_at_the_lock() -> None:
 def test_exported_c_at_the_lock(tmp_path) -> None:
     """As in Python, whether the lock was met before the export or after: the massless links say it may be."""
     system, q, v = ball("zyz", geared=True), np.zeros(3), np.array([0.4, -1.0, 0.4])
-    compiled = Compiled(sr.export_c(system, tmp_path, q=np.array([0.1, 0.4, 0.1])), system)
+    compiled = Compiled(sr.export.c_code(system, tmp_path, q=np.array([0.1, 0.4, 0.1])), system)
     for place in (q, np.array([0.3, 0.7, 0.3])):
         found = compiled.forward_dynamics(place, v)
         assert found.status is sr.Status.OK

@@ -9,9 +9,9 @@ import pytest
 
 import sarrus as sr
 from mechanisms import close_loops, random_coordinates, random_tree
+from sarrus.analysis.assembly_modes import assembly_modes
 from sarrus.analysis.curve import follow_curve
 from sarrus.analysis.inverse_kinematics import inverse_kinematics
-from sarrus.analysis.modes import assembly_modes
 from sarrus.analysis.targets import inverse_left_jacobian, rotation_vector, target
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.mechanism.pose import rotation_about
@@ -49,7 +49,7 @@ def test_stewart_platform_both_ways(example):
     level = module.configuration(sr.Pose.of((0, 0, 1)))
     found = inverse_kinematics(system, {"platform": module.POSE}, level)
     assert np.abs(found.q[9::3] - module.LENGTHS).max() < 1e-12
-    assert (found.status, found.freedom) == (sr.Status.OK, 0)
+    assert (found.status, found.dof) == (sr.Status.OK, 0)
     assert found.closure_residual < 1e-13
     back = inverse_kinematics(system, dict(zip(CYLINDERS, module.LENGTHS)), level)
     assert np.allclose(back.q[:7], [*module.POSE.position, *module.POSE.quaternion], rtol=0, atol=1e-11)
@@ -72,7 +72,7 @@ def test_point_of_a_five_bar_with_a_component_left_free(example):
     k = list(system.mechanism.bodies).index("link2")
     assert np.allclose(positions[k] + rotations[k] @ TIP[1], [0.5, 0.0, 1.2], rtol=0, atol=1e-12)
     height = inverse_kinematics(system, {TIP: (None, None, 1.2)}, module.SYMMETRIC)
-    assert (found.freedom, height.freedom) == (0, 1)
+    assert (found.dof, height.dof) == (0, 1)
 
 
 def test_out_of_reach_is_as_near_as_it_gets(example):
@@ -207,7 +207,7 @@ def test_errors_name_the_target():
 def test_a_four_bar_closes_in_two_ways():
     """Crank at 0.5: coupler 0.667, rocker 1.397, and coupler −1.029, rocker −1.758."""
     found = assembly_modes(grashof(), driven="driver", value=0.5)
-    assert (len(found), found.freedom) == (2, 0)
+    assert (len(found), found.dof) == (2, 0)
     angles = sorted((q[0] + q[1], q[2]) for q in found.q)
     expected = sorted((coupler, rocker) for crank, _, coupler, rocker, _, _ in GRASHOF if crank == 0.5)
     assert np.allclose(angles, expected, rtol=0, atol=1e-12)
@@ -253,12 +253,12 @@ def test_modes_that_meet_are_singular():
     found = assembly_modes(system, "follower", np.pi - limit)
     assert len(found) == 1
     assert found[0].status is sr.Status.SINGULAR
-    assert found.freedom == 0
+    assert found.dof == 0
     assert found.q[0, 0] == pytest.approx(0.6315000429113827, abs=1e-5)
 
 
 def test_what_does_not_close(monkeypatch):
-    monkeypatch.setattr("sarrus.analysis.modes._PATIENCE", 10)
+    monkeypatch.setattr("sarrus.analysis.assembly_modes._PATIENCE", 10)
     with pytest.raises(SolveError, match="none of 10 starts closed"):
         assembly_modes(grashof(), "follower", 0.3)
     assert len(assembly_modes(grashof(), "follower", 0.3, throw=False)) == 0
@@ -268,7 +268,7 @@ def test_families_are_shown_once(example):
     """A five-bar with one driven joint has a motion left."""
     module = example("five_bar")
     found = assembly_modes(sr.System(module.build()), "left", 2.0)
-    assert found.freedom == 1
+    assert found.dof == 1
     assert len(found) == 2  # a Grashof four-bar of 1.68, 1.5, 1.5 and 1 m, in two parts
 
 

@@ -125,7 +125,7 @@ def test_constraint_rows_are_differentiated_along_the_motion():
     before, after = (system.constraint_residual(q + s * v, t + s) for s in (-h, h))
     np.testing.assert_allclose(system.velocity_residual(q, v, t)[:2], (after - before) / (2 * h), atol=1e-8)
     before, after = (system.velocity_residual(q + s * v + s * s / 2 * a, v + s * a, t + s) for s in (-h, h))
-    rate = system.constraint_jacobian(q, t, v) @ a + system.constraint_bias(q, v, t)
+    rate = system.constraint_jacobian(q, v, t) @ a + system.constraint_bias(q, v, t)
     np.testing.assert_allclose(rate, (after - before) / (2 * h), atol=1e-8)
 
 

@@ -185,7 +185,7 @@ def test_recursion_is_the_mass_matrix_times_acceleration() -> None:
 def test_any_multipliers_of_the_constraint_force_give_the_same_model(kind: str) -> None:
     system, q, v, u, t = looped(kind) if kind in LOOPS else shipped(kind)
     solved = system.forward_dynamics(q, v, u, t)
-    jacobian = system.constraint_jacobian(q, t, v)
+    jacobian = system.constraint_jacobian(q, v, t)
     left, _, _ = np.linalg.svd(jacobian)
     spare = left[:, solved.rank :] @ np.random.default_rng(1).standard_normal(system.nc - solved.rank)
     assert np.linalg.norm(spare) > 0.1

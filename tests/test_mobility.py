@@ -46,7 +46,7 @@ def test_dead_rows_are_redundant_and_not_singular(kind):
     assert found.independent == ("crank",)
     assert found.motions[0, 0] == pytest.approx(1.0, abs=1e-15)
     assert np.allclose(found.singular_values, np.linalg.svd(jacobian, compute_uv=False), rtol=0, atol=1e-14)
-    assert found.idle == ()
+    assert found.internal_motions == ()
 
 
 @pytest.mark.parametrize("theta", [0.5, 1.0, 2.0])
@@ -242,7 +242,7 @@ def test_a_moving_constraint_counts_at_its_time():
         mobility(expanding, [0.0, 3.0])
 
 
-# --- idle motions ---------------------------------------------------------------------------------
+# --- internal motions ---------------------------------------------------------------------------------
 
 
 def spatial_four_bar() -> sr.Mechanism:
@@ -262,12 +262,12 @@ def test_spinning_rod_and_free_wheel_are_idle():
     system = sr.System(spatial_four_bar())
     found = mobility(system, system.assemble(system.neutral()).q)
     assert (found.status, found.dof) == (sr.Status.OK, 3)
-    assert sorted(motion.bodies for motion in found.idle) == [("rod",), ("wheel",)]
+    assert sorted(motion.bodies for motion in found.internal_motions) == [("rod",), ("wheel",)]
     assert "rod turns alone" in str(found)
-    for motion in found.idle:
+    for motion in found.internal_motions:
         far = system.move(found.q, 0.7 * motion.velocity)
         assert np.abs(system.constraint_residual(far)).max() < 1e-12
-    spin = next(m.velocity for m in found.idle if m.bodies == ("rod",))
+    spin = next(m.velocity for m in found.internal_motions if m.bodies == ("rod",))
     assert same_line(spin[1:4], np.array([0.0, 0.0, 1.0]))
 
 
@@ -287,7 +287,7 @@ def test_legs_between_ball_joints_spin_as_one_piece():
     guess[[11, 16]] = 1.0
     found = mobility(system, system.assemble(guess).q)
     legs = [("barrel0", "rod0"), ("barrel1", "rod1")]
-    assert sorted(motion.bodies for motion in found.idle) == [*legs, ("platform",)]
+    assert sorted(motion.bodies for motion in found.internal_motions) == [*legs, ("platform",)]
     assert found.dof == 6 + 2
 
 
@@ -295,7 +295,7 @@ def test_the_motion_of_a_loop_is_not_idle(example):
     for name in ("five_bar", "front_loader"):
         module = example(name)
         system = sr.System(module.build())
-        assert mobility(system, system.assemble(system.neutral(), throw=False).q).idle == ()
+        assert mobility(system, system.assemble(system.neutral(), throw=False).q).internal_motions == ()
 
 
 # --- derivatives ----------------------------------------------------------------------------------
@@ -352,4 +352,4 @@ def test_table():
 def test_without_constraints_everything_moves():
     system = sr.System(random_tree(0, ("revolute", "spherical")).mechanism)
     found = mobility(system, system.neutral())
-    assert (found.status, found.rank, found.dof, found.idle) == (sr.Status.OK, 0, 4, ())
+    assert (found.status, found.rank, found.dof, found.internal_motions) == (sr.Status.OK, 0, 4, ())

@@ -392,7 +392,7 @@ def test_non_ideal_force_against_udwadia_and_kalaba():
         applied = tau - 0.2 * v - system.bias_force(q, v)
         c = -0.7 * np.linalg.norm(v) * v + np.sin(t) * q
         a, force = udwadia_kalaba(
-            mass, applied, system.constraint_jacobian(q, t), system.constraint_bias(q, v, t), c
+            mass, applied, system.constraint_jacobian(q, t=t), system.constraint_bias(q, v, t), c
         )
         np.testing.assert_allclose(result.a, a, atol=1e-10)
         np.testing.assert_allclose(result.constraint_force, force, atol=1e-10)

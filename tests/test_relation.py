@@ -119,7 +119,7 @@ def test_rank_conditions_are_verified() -> None:
     def refused(relation: Relation, text: str) -> None:
         for use in (
             lambda: parametrize(system, q, coordinates=relation),
-            lambda: extend(system, relation, q),
+            lambda: extend(system, q, relation=relation),
         ):
             with pytest.raises(ArgumentError, match=text):
                 use()
@@ -172,7 +172,7 @@ def test_nonholonomic_systems_are_refused() -> None:
     with pytest.raises(
         ArgumentError, match="skate: with nonholonomic constraints positions have more freedom"
     ):
-        extend(skate, relation, np.zeros(3))
+        extend(skate, np.zeros(3), relation=relation)
 
 
 # --- extended systems ----------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_nonholonomic_systems_are_refused() -> None:
 
 def test_extended_system_is_the_same_mechanism() -> None:
     system, lengths, q, v, at = loader()
-    extended, q_more, v_more = extend(system, lengths, q, v)
+    extended, q_more, v_more = extend(system, q, v, relation=lengths)
     assert extended.coordinate_names == (*system.coordinate_names, "lift_length", "tilt_length")
     assert extended.constraint_names[-2:] == ("lift_length", "tilt_length")
     assert (extended.nc, extended.nh) == (system.nc + 2, system.nh + 2)
@@ -201,7 +201,7 @@ def test_nonholonomic_rows_stay_behind_and_parameters_are_kept() -> None:
     system = particle()
     system.parameters["k"] = 5.0
     system.options = Options(singular_cut=1e-9)
-    extended, q, v = extend(system, POLAR, [0.6, 0.8], [1.0, 0.0])
+    extended, q, v = extend(system, [0.6, 0.8], [1.0, 0.0], relation=POLAR)
     system.parameters["k"], system.options = 3.0, Options()
     assert extended.parameters["k"] == 5.0
     assert extended.options.singular_cut == 1e-9
@@ -215,7 +215,7 @@ def test_nonholonomic_rows_stay_behind_and_parameters_are_kept() -> None:
 def test_motion_in_cylinder_lengths(method: dict[str, float]) -> None:
     system, lengths, q, v, at = loader()
     slow = 0.3 * v
-    extended, q_more, v_more = extend(system, lengths, q, slow)
+    extended, q_more, v_more = extend(system, q, slow, relation=lengths)
     motion = simulate(extended, q_more, v_more, duration=0.5, coordinates=lengths.names, **method)
     expected = simulate(system, q, slow, duration=0.5, rtol=1e-12, atol=1e-12)
     assert_allclose(motion.q[-1, :8], expected.q[-1], atol=1e-7 if "dt" in method else 1e-9)
@@ -225,7 +225,7 @@ def test_motion_in_cylinder_lengths(method: dict[str, float]) -> None:
 
 
 def test_polar_motion() -> None:
-    extended, q, v = extend(particle(), POLAR, [1.0, 0.0], [0.0, 0.5])
+    extended, q, v = extend(particle(), [1.0, 0.0], [0.0, 0.5], relation=POLAR)
     motion = simulate(extended, q, v, duration=3.0, coordinates=["r", "angle"], rtol=1e-11, atol=1e-11)
     omega = np.sqrt(1.5)
     exact = np.stack([np.cos(omega * motion.t), 0.5 / omega * np.sin(omega * motion.t)], axis=1)
@@ -238,7 +238,7 @@ def test_polar_motion() -> None:
 def test_relation_that_fails_on_the_way(method: dict[str, float]) -> None:
     """x² instead of x on a spring: no sign of x beyond zero."""
     square = Relation(lambda q, y: [q[0] ** 2 - y[0], q[1] - y[1]], ["square", "height"])
-    extended, q, v = extend(particle(), square, [1.0, 0.3])
+    extended, q, v = extend(particle(), [1.0, 0.3], relation=square)
     fall = simulate(extended, q, v, duration=3.0, coordinates=square.names, throw=False, **method)
     assert fall.status is Status.COORDINATES_FAILED
     assert "the chosen coordinates no longer determine the configuration at t = 1.2" in fall.message

@@ -73,7 +73,7 @@ def test_a_velocity_that_no_motion_has(case):
         assert found.status is sr.Status.RIGID
         assert found.residual > 1e-3
     assert sr.simulate(system, q, v, duration=1.0, throw=False).status is sr.Status.RIGID
-    assert impact(system, q, v, []).status is sr.Status.RIGID
+    assert impact(system, q, v, closing=[]).status is sr.Status.RIGID
 
 
 def test_inverse_dynamics_names_it(case):
@@ -135,7 +135,7 @@ def test_modes_of_assembly_that_are_isolated(case):
         return
     by = {"by": ["platform"]} if system.nv == 18 else {}
     modes = sr.assembly_modes(system, **by)
-    assert modes.freedom == 0
+    assert modes.dof == 0
     assert {mode.status for mode in modes} == {sr.Status.RIGID}
 
 

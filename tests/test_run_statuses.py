@@ -123,5 +123,5 @@ def test_a_rollout(case: tuple[sr.System, Status], options: dict[str, Any], side
     )
     assert list(many.status) == [status] * 3
     assert list(many.failed) == [0, 1, 2]
-    assert many.message(1) == f"{status.diagnosis} at t = {options['duration']:g} s. {status.remedy}"
+    assert many.message[1] == f"{status.diagnosis} at t = {options['duration']:g} s. {status.remedy}"
     assert many.trajectory(2).status is status

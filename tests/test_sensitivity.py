@@ -202,14 +202,14 @@ def test_systems_without_parameters_or_motions() -> None:
 
 
 def test_repeated_and_defective_eigenvalues_are_flagged() -> None:
-    twins = System.from_lagrangian(
+    pairs = System.from_lagrangian(
         nq=3,
         lagrangian=lambda q, v, t, p: (
             ca.sumsqr(v) / 2 - (p.k * q[0] ** 2 + 4 * q[1] ** 2 + 9 * q[2] ** 2) / 2
         ),
         parameters={"k": 4.0},
     )
-    found = sr.sensitivity.eigenvalue_derivatives(twins, np.zeros(3))
+    found = sr.sensitivity.eigenvalue_derivatives(pairs, np.zeros(3))
     assert_allclose(np.abs(found.eigenvalues), [2, 2, 2, 2, 3, 3], atol=1e-12)
     assert found.simple.tolist() == [False] * 4 + [True] * 2
     assert np.isnan(found.ds[:4]).all()

@@ -313,7 +313,7 @@ def test_contacts_that_open_push_no_more() -> None:
 
 def test_sensors_in_c_read_what_python_reads(arm: Path, tmp_path: Path) -> None:
     for number, system in enumerate((sr.System(sr.load(arm)), sr.System(loop(closed=True)))):
-        export = sr.export_c(system, tmp_path / str(number), functions=["sensors"], name=f"s{number}")
+        export = sr.export.c_code(system, tmp_path / str(number), functions=["sensors"], name=f"s{number}")
         assert export.functions == ("forward_dynamics", "sensors")
         compiled = Compiled(export, system)
         rng = np.random.default_rng(6)

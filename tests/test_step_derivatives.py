@@ -109,7 +109,7 @@ def test_steps_map_changes_that_the_constraints_allow_to_such(name: str) -> None
     system, q, v, u, t = state_of(name)
     step = sr.sensitivity.step_derivatives(system, q, v, u, t, dt=5e-3)
     nv, nh, eps = system.nv, system.nh, 1e-6
-    a = system.constraint_jacobian(step.q, t + 5e-3, step.v)
+    a = system.constraint_jacobian(step.q, step.v, t + 5e-3)
     assert_allclose(a[:nh] @ step.F[:nv], 0.0, atol=1e-11)
     for column in step.F.T[[0, nv]]:
         beside = [
@@ -117,7 +117,7 @@ def test_steps_map_changes_that_the_constraints_allow_to_such(name: str) -> None
             for s in (eps, -eps)
         ]
         assert_allclose((beside[0] - beside[1]) / (2 * eps), 0.0, atol=1e-8)
-    a = system.constraint_jacobian(q, t, v)
+    a = system.constraint_jacobian(q, v, t)
     lower = np.linalg.cholesky(system.mass_matrix(q, t))
     weighted = np.linalg.solve(lower, a.T).T
     across = np.linalg.solve(lower.T, np.linalg.pinv(weighted, rcond=1e-7) @ a)  # shortest in the metric of M

@@ -443,10 +443,10 @@ def test_a_copy_has_the_same_constraints_on():
     q = system.neutral()
     q[0] += 0.2
     activity.switch_on(system, ["corner0", "corner1"], q)
-    twin = pickle.loads(pickle.dumps(system))
-    assert dict(twin.parameters) == dict(system.parameters)
-    assert twin.forward_dynamics(q, np.zeros(6)).rank == 5
-    twin.parameters["active.corner0"] = 0.0
+    copied = pickle.loads(pickle.dumps(system))
+    assert dict(copied.parameters) == dict(system.parameters)
+    assert copied.forward_dynamics(q, np.zeros(6)).rank == 5
+    copied.parameters["active.corner0"] = 0.0
     assert system.parameters["active.corner0"] == 1.0
 
 

@@ -157,7 +157,7 @@ def test_runs_with_sampled_laws() -> None:
 
 
 def test_parameters_and_gains_per_run() -> None:
-    """Rollouts with parameters, views with parameters, and twins of a law with gains, on one system."""
+    """Rollouts with parameters, views with parameters, and copies of a law with gains, on one system."""
     system = clutched_arm()
     law = control.ComputedTorque(system, ["hinge", "wheel"], lambda t: [0.3 * ca.sin(3.0 * t), 0.2 * t])
     name = next(iter(law.settings))
@@ -170,7 +170,7 @@ def test_parameters_and_gains_per_run() -> None:
             parameters={"load": load + 0.1 * np.arange(5), "tilt": tilt}, control=law if k % 2 else None,
             side_by_side=k % 3 != 0,
         )  # fmt: skip
-        view, own = system.with_parameters(), law.twin()
+        view, own = system.with_parameters(), law.copy()
         view.parameters["load"] = load
         view.parameters["tilt"] = tilt
         own.settings[name] = 10.0 + k

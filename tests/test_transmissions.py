@@ -187,7 +187,7 @@ def test_linear_models_are_those_of_differences(coordinates: str) -> None:
 
 def test_a_motion_is_the_same_in_python_in_c_and_in_casadi(tmp_path: Path) -> None:
     system, q, v, u, t = four_bar()
-    export = sr.export_c(system, tmp_path, name="four_bar", q=q)
+    export = sr.export.c_code(system, tmp_path, name="four_bar", q=q)
     compiled = Compiled(export, system, build(export))
     assert_same_motion(compiled.forward_dynamics(q, v, u, t, None), system, (q, v, u, t, None))
     function = system.to_casadi("forward_dynamics", rows="independent", q=q)

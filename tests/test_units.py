@@ -34,13 +34,13 @@ def test_every_shipped_model_is_the_same_in_other_units(name: str, length: float
         switch_on(other, [c.name for c in other.equations.contacts], other.neutral())
     places, speeds = scales(system, length)
     rng = np.random.default_rng(1)
-    kick, wish = rng.standard_normal((2, system.nv))
+    kick, wanted = rng.standard_normal((2, system.nv))
     guess = system.move(near, 0.1 * kick / scales(system, 2.0)[1])
     first, second = (s.assemble(q, throw=False) for s, q in ((system, guess), (other, guess * places)))
     assert (first.status, first.rank) == (second.status, second.rank)
     same(second.q, first.q, places)
     q = system.assemble(near, throw=False).q
-    v, w = system.project_velocity(q, wish), other.project_velocity(q * places, wish * speeds)
+    v, w = system.project_velocity(q, wanted), other.project_velocity(q * places, wanted * speeds)
     same(w, v, speeds)
     v = v / max(1.0, np.abs(v).max())
     dt = 1e-6 if name == "stiff, springs" else 1e-3
@@ -96,7 +96,7 @@ def test_inverse_kinematics_is_the_same_in_millimetres(name: str) -> None:
     place = system.body_placements(goal)[0][-1]
     ours = sr.inverse_kinematics(system, {body: place}, q)
     theirs = sr.inverse_kinematics(other, {body: 1e3 * place}, q * places)
-    assert (theirs.freedom, theirs.iterations) == (ours.freedom, ours.iterations)
+    assert (theirs.dof, theirs.iterations) == (ours.dof, ours.iterations)
     np.testing.assert_allclose(theirs.q / places, ours.q, rtol=0, atol=1e-9)
 
 
@@ -137,7 +137,7 @@ def crank_and_slider(unit: float) -> sr.System:
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
-def test_a_wish_for_the_crank_is_granted_in_every_unit(unit: float) -> None:
+def test_a_demand_on_the_crank_is_met_in_every_unit(unit: float) -> None:
     """Of the velocities that the pin allows, the one nearest to 1 rad/s of the crank is that of a blow on it."""
     system = crank_and_slider(unit)
     q = np.array([1.0, 0.3 * unit * np.cos(1.0)])

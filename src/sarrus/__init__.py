@@ -2,20 +2,23 @@
 
 Closed loops, redundant constraints, singular configurations, nonholonomic constraints, passive joints.
 
-Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`
+Describe     `load` (MJCF, URDF, SDF), `Mechanism`, `Pose`, `Shape`; `mechanism` (elements)
 Equations    `System` (also `System.from_lagrangian`, `System.from_equations`)
 Motion       `simulate`, `Event`, `Switching`, `Trajectory`; `impact`, `contact_wrench`; `coordinates`, `parametrize`
-             (local state space); `rollout`, `Rollout` (many runs); `study` (on disk, on clusters), `studies`
+             (local state space)
+Many runs    `rollout`, `Rollout`; `study` (on disk, on clusters), `studies`; `compare` (formulations)
 Analysis     `mobility`, `find_singularity`, `distance_to_singularity`, `assembly_modes`, `inverse_kinematics`,
              `equilibrium`; `linearize`, `linearize_at`, `linearize_along`, `LinearSystem`
 Derivatives  `sensitivity`: of equilibria, eigenvalues and motions by parameters, and of a step by its state
-Pictures     `view` (in the browser), `render` (pages, pictures and films in 3-D)
+Pictures     `plot` (Matplotlib), `view` (in the browser), `render` (pages, pictures and films in 3-D)
 Control      `control` (laws), `references`; `gym` (environments for reinforcement learning)
-Hardware     `export_c` (dynamics and control laws as C99)
+Export       `export`: C99 of dynamics and control laws, CasADi functions, MJCF
 Programs     `optimize`: quadratic costs under limits and second-order cones
 Matrices     `formulations`: the published formulations as functions of plain matrices; `compare` runs them
-Answers      `Status`; `SarrusError` and its kinds: `ModelError`, `ModelFileError`, `UnsupportedElementError`,
-             `ArgumentError`, `SolveError`, `SimulationError`; `ModelWarning`
+Answers      `Status`, and the class of each result (`Assembly`, `Mobility`, `Equilibrium`, …)
+Errors       `SarrusError` and its kinds: `ModelError`, `ModelFileError`, `UnsupportedElementError`, `ArgumentError`,
+             `SolveError`, `SimulationError`, `WriteError`, `ViewerError`, `CompilationError`,
+             `UnsupportedOperationError`; `ModelWarning`, `AccuracyWarning`, `StoreWarning`, `CacheWarning`
 
 Names are loaded when they are first used, so that ``import sarrus`` stays fast.
 """
@@ -28,120 +31,196 @@ from typing import TYPE_CHECKING, Any
 from sarrus.base.version import __version__
 
 if TYPE_CHECKING:
-    from sarrus import control, coordinates, formulations, gym, optimize, sensitivity, studies
-    from sarrus.analysis.equilibrium import equilibrium
-    from sarrus.analysis.inverse_kinematics import inverse_kinematics
-    from sarrus.analysis.mobility import mobility
-    from sarrus.analysis.modes import assembly_modes
-    from sarrus.analysis.singular_path import distance_to_singularity
-    from sarrus.analysis.singularity import find_singularity
+    from sarrus import (
+        control,
+        coordinates,
+        export,
+        formulations,
+        gym,
+        mechanism,
+        optimize,
+        sensitivity,
+        studies,
+    )
+    from sarrus.analysis.assembly_modes import AssemblyMode, AssemblyModes, assembly_modes
+    from sarrus.analysis.curve import Curve, TurningPoint
+    from sarrus.analysis.equilibrium import Equilibrium, equilibrium
+    from sarrus.analysis.internal_motions import InternalMotion
+    from sarrus.analysis.inverse_kinematics import InverseKinematics, inverse_kinematics
+    from sarrus.analysis.mobility import Mobility, mobility
+    from sarrus.analysis.singular_path import SingularityProfile, distance_to_singularity
+    from sarrus.analysis.singularity import Singularity, find_singularity
     from sarrus.base.errors import (
+        AccuracyWarning,
         ArgumentError,
+        CacheWarning,
+        CompilationError,
         ModelError,
         ModelFileError,
         ModelWarning,
         SarrusError,
         SimulationError,
         SolveError,
+        StoreWarning,
         UnsupportedElementError,
+        UnsupportedOperationError,
+        ViewerError,
+        WriteError,
     )
     from sarrus.base.status import Status
-    from sarrus.contacts.impacts import impact
-    from sarrus.contacts.wrenches import contact_wrench
+    from sarrus.contacts.impacts import Impact, impact
+    from sarrus.contacts.wrenches import ContactWrench, contact_wrench
     from sarrus.control import references
-    from sarrus.coordinates.parametrization import parametrize
+    from sarrus.coordinates.parametrization import Parametrization, parametrize
+    from sarrus.dynamics.branches import Branch
+    from sarrus.dynamics.sensing import Readings
+    from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
     from sarrus.dynamics.system import System
-    from sarrus.export.c.export_c import export_c
     from sarrus.formats.load import load
-    from sarrus.linear.along import linearize_along
-    from sarrus.linear.linear_system import LinearSystem
+    from sarrus.linear.along import LinearModels, linearize_along
+    from sarrus.linear.linear_system import DiscreteSystem, LinearSystem
     from sarrus.linear.linearize import linearize
     from sarrus.linear.linearize_at import linearize_at
+    from sarrus.linear.vibration_mode import VibrationMode
     from sarrus.mechanism.elements import Shape
     from sarrus.mechanism.mechanism import Mechanism
     from sarrus.mechanism.pose import Pose
+    from sarrus.plotting import plot
     from sarrus.simulation.inputs import Event
-    from sarrus.simulation.many.result import Rollout
+    from sarrus.simulation.many.result import Quantities, Rollout
     from sarrus.simulation.many.rollout import rollout
+    from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
     from sarrus.simulation.simulate import simulate
     from sarrus.simulation.switching import Switching
     from sarrus.simulation.trajectory import Trajectory
-    from sarrus.studies.comparison import Comparison, compare
+    from sarrus.studies.comparison import Comparison, ComparisonRow, compare
     from sarrus.studies.study import study
     from sarrus.viewer.film import render
-    from sarrus.viewer.server import view
+    from sarrus.viewer.server import Viewer, view
 
 
-_HOME = {
-    "load": "sarrus.formats.load",
-    "Mechanism": "sarrus.mechanism.mechanism",
-    "Pose": "sarrus.mechanism.pose",
-    "Shape": "sarrus.mechanism.elements",
-    "System": "sarrus.dynamics.system",
-    "simulate": "sarrus.simulation.simulate",
-    "rollout": "sarrus.simulation.many.rollout",
-    "Rollout": "sarrus.simulation.many.result",
-    "study": "sarrus.studies.study",
-    "studies": "sarrus.studies",
-    "gym": "sarrus.gym",
-    "impact": "sarrus.contacts.impacts",
-    "contact_wrench": "sarrus.contacts.wrenches",
-    "Switching": "sarrus.simulation.switching",
-    "Event": "sarrus.simulation.inputs",
-    "Trajectory": "sarrus.simulation.trajectory",
-    "Status": "sarrus.base.status",
-    "SarrusError": "sarrus.base.errors",
-    "ArgumentError": "sarrus.base.errors",
-    "ModelError": "sarrus.base.errors",
-    "ModelFileError": "sarrus.base.errors",
-    "ModelWarning": "sarrus.base.errors",
-    "SimulationError": "sarrus.base.errors",
-    "SolveError": "sarrus.base.errors",
-    "UnsupportedElementError": "sarrus.base.errors",
-    "formulations": "sarrus.formulations",
-    "control": "sarrus.control",
-    "references": "sarrus.control.references",
-    "optimize": "sarrus.optimize",
-    "coordinates": "sarrus.coordinates",
-    "parametrize": "sarrus.coordinates.parametrization",
-    "mobility": "sarrus.analysis.mobility",
-    "find_singularity": "sarrus.analysis.singularity",
-    "distance_to_singularity": "sarrus.analysis.singular_path",
-    "assembly_modes": "sarrus.analysis.modes",
-    "inverse_kinematics": "sarrus.analysis.inverse_kinematics",
-    "equilibrium": "sarrus.analysis.equilibrium",
-    "compare": "sarrus.studies.comparison",
-    "Comparison": "sarrus.studies.comparison",
-    "linearize": "sarrus.linear.linearize",
-    "linearize_at": "sarrus.linear.linearize_at",
-    "linearize_along": "sarrus.linear.along",
-    "LinearSystem": "sarrus.linear.linear_system",
-    "sensitivity": "sarrus.sensitivity",
-    "export_c": "sarrus.export.c.export_c",
-    "view": "sarrus.viewer.server",
-    "render": "sarrus.viewer.film",
+# Where the public names are, by topic. Some are modules: the last part of where they are.
+_NAMES = {
+    # Describe
+    "sarrus.formats.load": "load",
+    "sarrus.mechanism.mechanism": "Mechanism",
+    "sarrus.mechanism.pose": "Pose",
+    "sarrus.mechanism.elements": "Shape",
+    "sarrus.mechanism": "mechanism",
+    # Equations
+    "sarrus.dynamics.system": "System",
+    "sarrus.dynamics.solves": "Assembly ForwardDynamics InverseDynamics",
+    "sarrus.dynamics.sensing": "Readings",
+    # Motion
+    "sarrus.simulation.simulate": "simulate",
+    "sarrus.simulation.inputs": "Event",
+    "sarrus.simulation.switching": "Switching",
+    "sarrus.simulation.trajectory": "Trajectory",
+    "sarrus.simulation.records": "EventRecord LimitCrossing Passage SwitchRecord",
+    "sarrus.contacts.impacts": "impact Impact",
+    "sarrus.contacts.wrenches": "contact_wrench ContactWrench",
+    "sarrus.coordinates": "coordinates",
+    "sarrus.coordinates.parametrization": "parametrize Parametrization",
+    # Many runs
+    "sarrus.simulation.many.rollout": "rollout",
+    "sarrus.simulation.many.result": "Quantities Rollout",
+    "sarrus.studies.study": "study",
+    "sarrus.studies": "studies",
+    "sarrus.studies.comparison": "compare Comparison ComparisonRow",
+    # Analysis
+    "sarrus.analysis.mobility": "mobility Mobility",
+    "sarrus.dynamics.branches": "Branch",
+    "sarrus.analysis.internal_motions": "InternalMotion",
+    "sarrus.analysis.singularity": "find_singularity Singularity",
+    "sarrus.analysis.singular_path": "distance_to_singularity SingularityProfile",
+    "sarrus.analysis.assembly_modes": "assembly_modes AssemblyMode AssemblyModes",
+    "sarrus.analysis.curve": "Curve TurningPoint",
+    "sarrus.analysis.inverse_kinematics": "inverse_kinematics InverseKinematics",
+    "sarrus.analysis.equilibrium": "equilibrium Equilibrium",
+    # Linear models and derivatives
+    "sarrus.linear.linearize": "linearize",
+    "sarrus.linear.linearize_at": "linearize_at",
+    "sarrus.linear.along": "linearize_along LinearModels",
+    "sarrus.linear.linear_system": "DiscreteSystem LinearSystem",
+    "sarrus.linear.vibration_mode": "VibrationMode",
+    "sarrus.sensitivity": "sensitivity",
+    # Pictures
+    "sarrus.plotting.plot": "plot",
+    "sarrus.viewer.server": "view Viewer",
+    "sarrus.viewer.film": "render",
+    # Control
+    "sarrus.control": "control",
+    "sarrus.control.references": "references",
+    "sarrus.gym": "gym",
+    # Export, programs, matrices
+    "sarrus.export": "export",
+    "sarrus.optimize": "optimize",
+    "sarrus.formulations": "formulations",
+    # Answers
+    "sarrus.base.status": "Status",
+    "sarrus.base.errors": (
+        "ArgumentError CompilationError ModelError ModelFileError SarrusError SimulationError SolveError "
+        "UnsupportedElementError UnsupportedOperationError ViewerError WriteError "
+        "AccuracyWarning CacheWarning ModelWarning StoreWarning"
+    ),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
+    "AccuracyWarning",
     "ArgumentError",
+    "Assembly",
+    "AssemblyMode",
+    "AssemblyModes",
+    "Branch",
+    "CacheWarning",
     "Comparison",
+    "ComparisonRow",
+    "CompilationError",
+    "ContactWrench",
+    "Curve",
+    "DiscreteSystem",
+    "Equilibrium",
     "Event",
+    "EventRecord",
+    "ForwardDynamics",
+    "Impact",
+    "InternalMotion",
+    "InverseDynamics",
+    "InverseKinematics",
+    "LimitCrossing",
+    "LinearModels",
     "LinearSystem",
     "Mechanism",
+    "Mobility",
     "ModelError",
     "ModelFileError",
     "ModelWarning",
+    "Parametrization",
+    "Passage",
     "Pose",
+    "Quantities",
+    "Readings",
     "Rollout",
     "SarrusError",
     "Shape",
     "SimulationError",
+    "Singularity",
+    "SingularityProfile",
     "SolveError",
     "Status",
+    "StoreWarning",
+    "SwitchRecord",
     "Switching",
     "System",
     "Trajectory",
+    "TurningPoint",
     "UnsupportedElementError",
+    "UnsupportedOperationError",
+    "VibrationMode",
+    "Viewer",
+    "ViewerError",
+    "WriteError",
     "__version__",
     "assembly_modes",
     "compare",
@@ -150,7 +229,7 @@ __all__ = [
     "coordinates",
     "distance_to_singularity",
     "equilibrium",
-    "export_c",
+    "export",
     "find_singularity",
     "formulations",
     "gym",
@@ -160,9 +239,11 @@ __all__ = [
     "linearize_along",
     "linearize_at",
     "load",
+    "mechanism",
     "mobility",
     "optimize",
     "parametrize",
+    "plot",
     "references",
     "render",
     "rollout",
@@ -177,10 +258,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'sarrus' has no attribute {name!r}")
-    module = importlib.import_module(_HOME[name])
-    value = (
-        module if _HOME[name].endswith(f".{name}") and not hasattr(module, name) else getattr(module, name)
-    )
+    home = _HOME[name]
+    value = importlib.import_module(home)
+    if home != f"sarrus.{name}":  # a package is itself, another module is where the name is, or itself
+        value = getattr(value, name, value) if home.endswith(f".{name}") else getattr(value, name)
     globals()[name] = value
     return value
 

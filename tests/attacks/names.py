@@ -27,7 +27,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
 from sarrus.base.status import Status
 from sarrus.export.c.identifiers import KEYWORDS, LIBM, comment, identifier, macros, note, prefix_of
-from sarrus.plotting.comparison import plot_comparison
+from sarrus.plotting import plot
 from sarrus.plotting.text import title
 from sarrus.viewer.film import Studio
 from sarrus.viewer.page import _caption
@@ -199,7 +199,7 @@ def figures(names: tuple[str, ...]) -> list[str]:
         conservative=True,
         velocity_residuals=dict.fromkeys(names[:3], run.residual),
     )
-    compared = plot_comparison(both)  # type: ignore[arg-type]
+    compared = plot.comparison(both)  # type: ignore[arg-type]
     drawn = (
         (run.plot(), (*names[:4], title(names[4]))),
         (compared, (*names[:3], f"{title(names[3])}: 3 runs compared")),

@@ -70,7 +70,7 @@ def test_a_model_of_any_name_is_exported(name: str, tmp_path: Path) -> None:
     mechanism = sr.Mechanism(name)
     mechanism.add_body("*/ #error body \x00", mass=1.0, inertia=(0.1, 0.1, 0.1))
     mechanism.add_joint("??/\n$\\", "revolute", "world", "*/ #error body \x00")
-    export = sr.export_c(sr.System(mechanism), tmp_path, ["forward_dynamics", "terms"])
+    export = sr.export.c_code(sr.System(mechanism), tmp_path, ["forward_dynamics", "terms"])
     assert len({path.name.lower() for path in export.files}) == 4
     for source in (f"{export.name}.c", "main.c"):
         command = [compiler(), *STRICT, "-O0", "-fsyntax-only", str(tmp_path / source)]
@@ -81,15 +81,15 @@ def test_a_model_of_any_name_is_exported(name: str, tmp_path: Path) -> None:
 def test_a_prefix_may_be_one_of_the_words_in_the_source(prefix: str, tmp_path: Path) -> None:
     system = a_run().moved_system()
     functions = ["forward_dynamics", "inverse_dynamics", "terms"]
-    sr.export_c(system, tmp_path, functions, prefix)
+    sr.export.c_code(system, tmp_path, functions, prefix)
     command = [compiler(), *STRICT, "-O0", "-fsyntax-only", str(tmp_path / f"{prefix}.c")]
     subprocess.run(command, check=True, timeout=60)
 
 
 def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
     system = a_run().moved_system()
-    first = sr.export_c(system, tmp_path, ["terms"])
-    assert sr.export_c(system, tmp_path, ["terms"]).files == first.files  # its own are
+    first = sr.export.c_code(system, tmp_path, ["terms"])
+    assert sr.export.c_code(system, tmp_path, ["terms"]).files == first.files  # its own are
     before = {path: path.read_bytes() for path in first.files}
     for name in ("Makefile", "main.c", "five_bar.h"):
         own = tmp_path / name
@@ -97,11 +97,11 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path) -> None:
         with pytest.raises(
             ArgumentError, match=rf"{name} was not written by sarrus .* another folder"
         ) as caught:
-            sr.export_c(system, tmp_path, ["terms"])
+            sr.export.c_code(system, tmp_path, ["terms"])
         assert caught.value.element == str(own)
         assert own.read_text() == "all:\n\techo mine\n"
         assert all(path.read_bytes() == before[path] for path in first.files if path != own)
         own.write_bytes(before[own])
     (tmp_path / "file").touch()
     with pytest.raises(ArgumentError, match="file is a file: give a folder"):
-        sr.export_c(system, tmp_path / "file", ["terms"])
+        sr.export.c_code(system, tmp_path / "file", ["terms"])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from sarrus.analysis.idle import idle_motions
+from sarrus.analysis.internal_motions import internal_motions
 from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, unknown_name
@@ -60,7 +60,7 @@ class Curve:
     ----------
     driven : its name. values : (T,) its values; they go back and forth where there are turning points.
     q : (T, nq) configurations. turning_points : in the order of the curve.
-    closed : whether the curve comes back to its start, full turns and idle motions aside.
+    closed : whether the curve comes back to its start, full turns and internal motions aside.
     """
 
     driven: str
@@ -90,7 +90,7 @@ def follow_curve(
     ----------
     q : (nq,) start; loops open by up to 1e-5 are closed, by more are a `SolveError`.
     driven : scalar coordinate. lower, upper : its range [m, rad]; by default the limits of its joint, or none.
-    locked : joints or coordinates that rest, so that one motion is left besides idle ones. More or none are an
+    locked : joints or coordinates that rest, so that one motion is left besides internal ones. More or none are an
         `ArgumentError` that says how many.
 
     Redundant rows are ordinary. Through singular configurations the curve goes straight on; its branches are
@@ -132,8 +132,8 @@ class _Curve:
         self.turns = turning(system)
         lasting = tangents(system, start, t, self.cut).space
         ways = lasting @ split(self.hold.T @ lasting, 1e-6).kernel
-        idle = [m.velocity for m in idle_motions(system, start, t, self.cut)]
-        resting = [x for x in idle if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
+        internal = [m.velocity for m in internal_motions(system, start, t, self.cut)]
+        resting = [x for x in internal if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
         left = ways.shape[1] - len(resting)
         if left != 1:
             advice = (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _OPEN = 1e-5  # a configuration that is open by more is closed first [m, rad]
 
 
-def usual_configuration(system: System) -> Array:
+def default_configuration(system: System) -> Array:
     """Return the first keyframe, or the reference pose where there is none, with its loops closed if they can be."""
     keyframes = system.mechanism.keyframes if system.mechanism else {}
     start = system.normalized(next((key.q for key in keyframes.values()), system.neutral()))

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.branches import goes_on, tangents
 from sarrus.dynamics.control_limits import control_bounds
@@ -41,7 +41,7 @@ _HOLD = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(Answer):
     """A configuration at rest.
 
     Attributes
@@ -238,7 +238,7 @@ class _Rest:
         """Return the balance of forces at q."""
         system = self.system
         force = self.loads(q).sum(axis=0)
-        jacobian = system.constraint_jacobian(q, self.t)
+        jacobian = system.constraint_jacobian(q, t=self.t)
         all_rows = split(jacobian, self.cut)
         ways = all_rows.kernel
         if system.nc > system.nh:

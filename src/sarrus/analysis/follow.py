@@ -98,9 +98,9 @@ class Follower:
         return self.indices[name][0] in turning(self.system)
 
     def _fresh(self) -> Follower:
-        twin = Follower(self.system, (), self.t)
-        twin.held = self.held
-        return twin
+        duplicate = Follower(self.system, (), self.t)
+        duplicate.held = self.held
+        return duplicate
 
     def _walk(
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float

@@ -14,9 +14,9 @@ from scipy.optimize import lsq_linear
 from sarrus.analysis.targets import Targets, target
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
-from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.manifold import CUT, open_by, split
 from sarrus.linalg import dense
 
@@ -30,7 +30,7 @@ _WEIGHT, _ITERATIONS, _LONGEST, _STARTS = 1e6, 200, 1.0, 8
 
 
 @dataclass(frozen=True, eq=False)
-class InverseKinematics:
+class InverseKinematics(Answer):
     """A closed configuration and how well it meets the targets.
 
     Attributes
@@ -39,19 +39,19 @@ class InverseKinematics:
     residuals : by target, the largest error of its components [m, rad]; ``residual`` is the largest of all.
     closure_residual : largest entry of φ [m, rad].
     at_limits : names of the coordinates that ended at a limit of their joint.
-    freedom : number of motions that the targets leave (with the locked coordinates at rest).
+    dof : number of motions that the targets leave (with the locked coordinates at rest).
     iterations : steps taken, over all starts.
-    flipped : closures that hold with opposite instead of parallel axes only.
-    status : OK; NOT_ACHIEVABLE (closed, with the targets as near as they come); NOT_CLOSED (or flipped).
+    antiparallel : closures that hold with opposite instead of parallel axes only.
+    status : OK; NOT_ACHIEVABLE (closed, with the targets as near as they come); NOT_CLOSED (or antiparallel).
     """
 
     q: Array
     residuals: dict[str, float]
     closure_residual: float
     at_limits: tuple[str, ...]
-    freedom: int
+    dof: int
     iterations: int
-    flipped: tuple[str, ...]
+    antiparallel: tuple[str, ...]
     status: Status
 
     @property
@@ -62,8 +62,8 @@ class InverseKinematics:
     @property
     def message(self) -> str:
         """The outcome in words, with the worst target."""
-        if self.flipped:
-            return f"the loops close only with opposite axes of closure {', '.join(map(repr, self.flipped))}"
+        if self.antiparallel:
+            return f"the loops close only with opposite axes of closure {', '.join(map(repr, self.antiparallel))}"
         if self.status is Status.NOT_CLOSED:
             return (
                 f"the loops stay open by {self.closure_residual:.3g} with these limits and locked coordinates"
@@ -80,7 +80,7 @@ class InverseKinematics:
 def inverse_kinematics(
     system: System,
     targets: Targets,
-    q0: ArrayLike | None = None,
+    q: ArrayLike | None = None,
     *,
     locked: Sequence[str] = (),
     limits: bool = True,
@@ -106,20 +106,20 @@ def inverse_kinematics(
         - ``"body": 3×3 rotation matrix``: orientation alone.
 
         A name that is a body and a coordinate means the coordinate where the value is a number.
-    q0 : (nq,) start, default the neutral configuration. Its loops may be open.
-    locked : joints or coordinates that keep their values of q0.
+    q : (nq,) start, default the neutral configuration. Its loops may be open.
+    locked : joints or coordinates that keep their values of q.
     limits : keep scalar coordinates within the limits of their joints; starts beyond are moved to the limit.
     t : time [s] for constraints that depend on it.
     throw : raise `SolveError` unless the status is OK; its ``result`` is the best answer.
 
-    Full rank: the place found is isolated if ``freedom`` is 0, else it is one of many, near the start. Redundant
+    Full rank: the place found is isolated if ``dof`` is 0, else it is one of many, near the start. Redundant
     rows and targets are ordinary. Inconsistent or out of reach: NOT_ACHIEVABLE, the loops closed and the sum
     of squares of the targets' errors at a local minimum. Singular: the damping keeps the steps short, and
     convergence is slower where a target lies at the edge of what can be reached. NOT_CLOSED: the loops cannot
     be closed with what is locked and limited.
     """
     problem = Problem(system, targets, locked, limits, t)
-    start = system.neutral() if q0 is None else system.normalized(q0)
+    start = system.neutral() if q is None else system.normalized(q)
     start = problem.within(start)
     best, iterations = problem.solve(start)
     rng = np.random.default_rng(12)
@@ -176,7 +176,7 @@ class Problem:
     def merit(self, q: Array) -> float:
         """Return a number to compare answers by: zero where all is met, open loops first."""
         gap, error = open_by(self.system, q, self.t), float(np.linalg.norm(self.residual(q)))
-        turned = 1e6 * len(flipped(self.system, q))
+        turned = 1e6 * len(antiparallel(self.system, q))
         return (error if error > MET else 0.0) + (1e6 * gap if gap > CLOSED else 0.0) + turned
 
     def solve(self, q: Array) -> tuple[Array, int]:
@@ -233,7 +233,7 @@ class Problem:
         columns = np.flatnonzero(self.free)
         if columns.size == 0:
             return np.zeros(system.nv)
-        rows = self.size.even(system.constraint_jacobian(q, self.t))[: system.nh]
+        rows = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         scale = _WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
         matrix = np.vstack([scale * rows, jacobian, damping * np.eye(system.nv)])[:, columns]
         phi = self.size.rows[: system.nh] * system.constraint_residual(q, self.t)
@@ -261,10 +261,10 @@ class Problem:
         i, j = self.scalars.T
         down, up = (self.size.coordinates * np.abs(limit - q) for limit in (self.lower, self.upper))
         tight = (self.free[j] > 0.0) & ((down[i] < 1e-9) | (up[i] < 1e-9))
-        closures = self.size.even(system.constraint_jacobian(q, self.t))[: system.nh]
+        closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
         cut = CUT * max(dense.largest(rows), 1.0)
-        turned = flipped(system, q)
+        turned = antiparallel(system, q)
         met = float(np.abs(self.residual(q)).max(initial=0.0)) <= MET
         status = Status.OK if met else Status.NOT_ACHIEVABLE
         return InverseKinematics(
@@ -272,9 +272,9 @@ class Problem:
             residuals=residuals,
             closure_residual=gap,
             at_limits=tuple(system.coordinate_names[k] for k in i[tight]),
-            freedom=int(self.free.sum()) - split(rows, cut).rank,
+            dof=int(self.free.sum()) - split(rows, cut).rank,
             iterations=iterations,
-            flipped=turned,
+            antiparallel=turned,
             status=Status.NOT_CLOSED if gap > DATA_TOLERANCE or turned else status,
         )
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.idle import IdleMotion, idle_motions
+from sarrus.analysis.internal_motions import InternalMotion, internal_motions
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import nearby_rank
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.judged_data import data_of
@@ -31,7 +31,7 @@ _CLEAR = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class Mobility:
+class Mobility(Answer):
     """What can move at a configuration; ``print`` shows it as a table.
 
     Attributes
@@ -57,7 +57,7 @@ class Mobility:
     motions : (nv × dof) basis of the motions that A allows: in each one of ``independent`` has rate one and
         the others rest. ``descriptions`` say the same in words.
     independent : names of dof velocities that determine all others.
-    idle : motions of single pieces while all other bodies rest, which no closure notices.
+    internal_motions : motions of single pieces while all other bodies rest, which no closure notices.
     branches : where motion goes on from a singular or shaky configuration; () in regular ones, and where q is
         isolated.
     complete : False where the search for branches stopped at its limit.
@@ -81,10 +81,15 @@ class Mobility:
     singular_closures: tuple[str, ...]
     motions: Array
     independent: tuple[str, ...]
-    idle: tuple[IdleMotion, ...]
+    internal_motions: tuple[InternalMotion, ...]
     branches: tuple[Branch, ...]
     complete: bool
     velocity_names: tuple[str, ...] = field(repr=False)
+
+    @property
+    def success(self) -> bool:
+        """True where all was found: ``complete``. The status is that of the configuration."""
+        return self.complete
 
     @property
     def generic_dof(self) -> int:
@@ -135,7 +140,9 @@ class Mobility:
             rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
             rows.append(("closure residual", f"{self.residual:.3g}"))
         rows += [("motion" if k == 0 else "", text) for k, text in enumerate(self.descriptions)]
-        rows += [("idle" if k == 0 else "", str(motion)) for k, motion in enumerate(self.idle)]
+        rows += [
+            ("internal" if k == 0 else "", str(motion)) for k, motion in enumerate(self.internal_motions)
+        ]
         if self.shaky:
             rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
         if self.status in (Status.SINGULAR, Status.RIGID):
@@ -210,7 +217,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         alike.
     """
     q = closed_start(system, real_array(q), t)
-    jacobian = system.constraint_jacobian(q, t)
+    jacobian = system.constraint_jacobian(q, t=t)
     cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
     parts = split(jacobian, cut)
     here = tangents(system, q, t, cut)
@@ -228,7 +235,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     determined = _determined(jacobian, parts.rank)
     sure = determined.copy()
     for branch in branches:
-        near = system.constraint_jacobian(branch.q, t)
+        near = system.constraint_jacobian(branch.q, t=t)
         sure |= _determined(near, split(near, cut).rank)
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
     independent = independent_rows(parts.kernel, parts.kernel.shape[1])
@@ -257,7 +264,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         singular_closures=_lost(system, t, cut, parts.left_null, branches),
         motions=read_only(motions),
         independent=tuple(system.velocity_names[i] for i in independent),
-        idle=idle_motions(system, q, t, cut),
+        internal_motions=internal_motions(system, q, t, cut),
         branches=branches,
         complete=complete,
         velocity_names=tuple(system.velocity_names),
@@ -269,7 +276,7 @@ def _determined(jacobian: Array, rank: int) -> np.ndarray:
 
 
 def _rank(system: System, q: Array, t: float, cut: float) -> int:
-    return split(system.constraint_jacobian(q, t), cut).rank
+    return split(system.constraint_jacobian(q, t=t), cut).rank
 
 
 def independent_rows(matrix: Array, rank: int) -> list[int]:
@@ -301,7 +308,7 @@ def _lost(
     """Return the closures in those dependencies of the rows that are not there nearby."""
     names: set[str] = set()
     for branch in branches:
-        lasting = split(system.constraint_jacobian(branch.q, t), cut).left_null
+        lasting = split(system.constraint_jacobian(branch.q, t=t), cut).left_null
         excess = left_null.shape[1] - lasting.shape[1]
         if excess > 0:
             directions, _, _ = np.linalg.svd(left_null - lasting @ (lasting.T @ left_null))

@@ -14,7 +14,7 @@ from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.manifold import (
     STEP,
     came_back,
@@ -35,7 +35,7 @@ _REACH, _CURVE, _RAYS = 7.0, 50.0, 12
 
 
 @dataclass(frozen=True, eq=False)
-class Singularity:
+class Singularity(Answer):
     """The singular configuration nearest to a start, as far as the search went.
 
     Attributes

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Status(IntEnum):
     """Outcome of a solve or a run. Values 0 and 1 are answers; the others need attention.
@@ -59,6 +62,31 @@ class Status(IntEnum):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Answer:
+    """What results say beside their ``status``, as results of SciPy do."""
+
+    __slots__ = ()
+    status: Status
+
+    @property
+    def success(self) -> bool:
+        """True where the result is a full answer: ``status.ok``."""
+        return self.status.ok
+
+    @property
+    def message(self) -> str:
+        """What became of it, in words; ``status.remedy`` says what to do about it."""
+        return self.status.diagnosis
+
+
+def statuses(codes: NDArray[np.int64]) -> NDArray[np.object_]:
+    """Return an array of `Status` from their numbers, such as those of many runs."""
+    found = np.array([*map(Status, np.unique(codes))], dtype=object)
+    named = found[np.searchsorted(found.astype(np.int64), codes)]
+    named.flags.writeable = False
+    return named
 
 
 # What inverse dynamics says of NOT_ACHIEVABLE.

@@ -14,7 +14,7 @@ app = typer.Typer(no_args_is_help=True, help="Write a model as C99 source or as 
 
 @app.command(
     help="Write the model as self-contained C99 source with header, example and Makefile, for controllers: "
-    "no allocation, no dependency but libm. Control laws are exported from Python, with sarrus.export_c."
+    "no allocation, no dependency but libm. Control laws are exported from Python, with sarrus.export.c_code."
 )
 def c(
     model: Model,
@@ -39,14 +39,14 @@ def c(
     from sarrus.cli.state import initial_state
     from sarrus.cli.tables import console
     from sarrus.dynamics.system import System
-    from sarrus.export.c import export_c
+    from sarrus.export import c_code
     from sarrus.export.c.identifiers import identifier
     from sarrus.formats.load import load
 
     system = System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base))
     q = None if keyframe is None else initial_state(system, keyframe, [], [], False).q
     folder = output or Path(f"{identifier(name or system.name)}_c")
-    written = export_c(system, folder, function or None, name, q=q)
+    written = c_code(system, folder, function or None, name, q=q)
     out = console()
     out.print(f"{', '.join(written.functions)}: {written.n_instructions} instructions of the model")
     for path in written.files:

@@ -129,7 +129,7 @@ def _completed(
     indices, values = list(wanted), np.array(list(wanted.values()))
     v = zero.copy()
     v[indices] = values
-    rows = np.concatenate([system.constraint_jacobian(q, t, v), np.eye(system.nv)[indices]])
+    rows = np.concatenate([system.constraint_jacobian(q, v, t), np.eye(system.nv)[indices]])
     target = np.concatenate([-system.velocity_residual(q, zero, t), values])
     v = near + np.linalg.lstsq(rows, target - rows @ near, rcond=1e-9)[0]
     worst = int(np.argmax(np.abs(v[indices] - values)))

@@ -178,8 +178,8 @@ def _mobility(system: System) -> Table:
     if system.nc:
         table.add_row("redundant rows", escape(_by_closure(system, here.redundant)) or "none")
         table.add_row("closure residual", f"{here.residual:.3g}")
-    for k, motion in enumerate(here.idle):
-        table.add_row("idle" if k == 0 else "", escape(str(motion)))
+    for k, motion in enumerate(here.internal_motions):
+        table.add_row("internal" if k == 0 else "", escape(str(motion)))
     if here.shaky:
         table.add_row("[yellow]shaky[/]", f"{here.finite_dof} of them finite, the others infinitesimal")
     if here.status in (Status.SINGULAR, Status.RIGID):

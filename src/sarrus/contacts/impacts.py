@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.assembly import finite_jacobian, survey
@@ -41,7 +41,7 @@ _ROUNDING, _LEAST = 1e-9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Impact:
+class Impact(Answer):
     """Velocities after an impact, and what it took.
 
     Attributes
@@ -77,9 +77,10 @@ def impact(
     system: Evaluations,
     q: ArrayLike,
     v: ArrayLike,
+    t: float = 0.0,
+    *,
     closing: Iterable[str] | None = None,
     restitution: float | Mapping[str, float] | None = None,
-    t: float = 0.0,
 ) -> Impact:
     """Return the velocity after the constraints ``closing`` have closed at q, all others that hold still holding.
 

@@ -39,7 +39,7 @@ class ContactWrench:
 
 
 def contact_wrench(
-    system: System, patch: str, q: ArrayLike, multipliers: ArrayLike, t: float = 0.0
+    system: System, q: ArrayLike, multipliers: ArrayLike, patch: str, t: float = 0.0
 ) -> ContactWrench:
     """Return the wrench of a contact patch at (q, t) from the multipliers (nc,) of a solve there.
 

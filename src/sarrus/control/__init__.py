@@ -6,16 +6,17 @@ Constraints     `ServoConstraint`
 Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`; `ContactLaw`, `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
-Feasibility     `controllability`; ``law.solve(q, v, t)`` tells what became of each demand
+Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
+Own laws        `Law` of `Demand`s and `ForceDemand`s
 """
 
 from sarrus.control.computed_torque import ComputedTorque
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
-from sarrus.control.controllability import controllability
+from sarrus.control.controllability import Controllability, controllability
 from sarrus.control.gait import Gait, SwingFeet, Travel
 from sarrus.control.hybrid_motion_force import HybridMotionForce
-from sarrus.control.law import Command, Law
+from sarrus.control.law import Command, Demand, ForceDemand, Law, Level
 from sarrus.control.legged_controller import LeggedController
 from sarrus.control.operational_space import OperationalSpaceTracking
 from sarrus.control.projected_inverse_dynamics import ProjectedInverseDynamics
@@ -23,19 +24,24 @@ from sarrus.control.regulator import Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
-from sarrus.control.tasks import Task, centre_of_mass, orientation, point
+from sarrus.control.tasks import Part, Task, centre_of_mass, orientation, point
 
 __all__ = [
     "Command",
     "ComputedTorque",
     "ContactForce",
     "ContactLaw",
+    "Controllability",
+    "Demand",
     "Distribution",
+    "ForceDemand",
     "Gait",
     "HybridMotionForce",
     "Law",
     "LeggedController",
+    "Level",
     "OperationalSpaceTracking",
+    "Part",
     "ProjectedInverseDynamics",
     "Regulator",
     "Sampling",

@@ -120,6 +120,16 @@ class Distribution(Command):
     iterations: int
     conflict: tuple[str, ...] = ()
 
+    @property
+    def message(self) -> str:
+        """The outcome, what it misses and for whose limits."""
+        if self.success:
+            return self.status.diagnosis
+        limits, missed = ", ".join(self.conflict), ", ".join(self.missed)
+        if self.outcome == "held":
+            return f"held: {limits}"
+        return f"{self.outcome}: {missed}" + (f", for the limits of {limits}" if limits else "")
+
 
 class ContactLaw(Law):
     """A law with contacts: the base of `LeggedController`, and of laws of one's own.
@@ -343,14 +353,14 @@ class ContactLaw(Law):
             self.contact_table[entry] = array.ctypes.data
         self.table[ll.CONTACTS] = self.contact_table.ctypes.data
 
-    def _twin(self) -> ContactLaw:
-        twin = super()._twin()
-        assert isinstance(twin, ContactLaw)
-        twin.contact_table = self.contact_table.copy()
-        twin._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
-        twin._physics_data = twin._arrays[cn.PHYSICS]
-        twin._point()
-        return twin
+    def _copy(self) -> ContactLaw:
+        duplicate = super()._copy()
+        assert isinstance(duplicate, ContactLaw)
+        duplicate.contact_table = self.contact_table.copy()
+        duplicate._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
+        duplicate._physics_data = duplicate._arrays[cn.PHYSICS]
+        duplicate._point()
+        return duplicate
 
     def _forget(self) -> None:
         kept, layout = self._arrays[cn.MEMORY], self._memory_layout
@@ -407,12 +417,8 @@ class ContactLaw(Law):
             self._conflict() if outcome != "exact" else (),
         )
         if throw and status is not Status.OK:
-            limits = ", ".join(result.conflict)
-            what = limits if outcome == "held" else ", ".join(result.missed)
-            if limits and outcome != "held":
-                what = f"{what}, for the limits of {limits}"
             raise SolveError(
-                f"{self.name} of {self.system.name}: {outcome}: {what}. {status.remedy}", result=result
+                f"{self.name} of {self.system.name}: {result.message}. {status.remedy}", result=result
             )
         return result
 
@@ -442,7 +448,7 @@ class ContactLaw(Law):
         shape = self.terms.rows.shape
         rows = flat[native.outputs["rows"][0]].reshape(shape)
         shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
-        loops = s.constraint_jacobian(q, t, v)[: self.constraint_rows]
+        loops = s.constraint_jacobian(q, v, t)[: self.constraint_rows]
         both = np.vstack([loops, shut[:, None] * rows])
         u, values, _ = np.linalg.svd(both)
         rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())

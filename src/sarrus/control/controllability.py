@@ -53,7 +53,7 @@ def controllability(
     """
     q = system.normalized(q)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
-    jacobian = system.constraint_jacobian(q, t, velocity)
+    jacobian = system.constraint_jacobian(q, velocity, t)
     rank = constraint_rank(system.workspace(), q, velocity, t, jacobian)
     basis = np.linalg.svd(jacobian)[2][rank:].T if system.nc else np.eye(system.nv)
     actuation = system.actuation_matrix(q, velocity)

@@ -110,7 +110,7 @@ class HybridMotionForce(Law):
         """See `Law.prepare`; raises `ArgumentError` for a multiplier that is not determined."""
         if not self._ready:
             here = self.system.forward_dynamics(q, v, None, t)
-            sure = determined_rows(self.system.constraint_jacobian(q, t, v), here.rank)
+            sure = determined_rows(self.system.constraint_jacobian(q, v, t), here.rank)
             for row in self._rows:
                 if not sure[row]:
                     name = self.system.constraint_names[row]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
@@ -52,36 +52,36 @@ class Demand:
 class ForceDemand:
     """One level: S u acts on the motions as the generalized force g (nv,) does; None asks for none at all.
 
-    ``wish`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
+    ``soft`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
     do that, the accelerations come as close as they can in the kinetic metric.
     """
 
     name: str
     force: ca.SX | None = None
-    wish: bool = False
+    soft: bool = False
 
 
 @dataclass(frozen=True)
 class Level:
     """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded.
 
-    A ``wish`` counts as achieved however much of it is left.
+    A ``soft`` one counts as achieved however much of it is left.
     """
 
     name: str
     rank: int
     residual: float
     demanded: float
-    wish: bool = False
+    soft: bool = False
 
     @property
     def achieved(self) -> bool:
         """Whether the demand is fulfilled."""
-        return self.wish or self.residual <= ACHIEVED * (1.0 + self.demanded)
+        return self.soft or self.residual <= ACHIEVED * (1.0 + self.demanded)
 
 
 @dataclass(frozen=True, eq=False)
-class Command:
+class Command(Answer):
     """The controls that a law asks for at a state. ``levels`` tells what became of each demand, in order.
 
     ``status``: OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it).
@@ -96,6 +96,16 @@ class Command:
     def missed(self) -> tuple[str, ...]:
         """Names of the demands that are not fulfilled."""
         return tuple(level.name for level in self.levels if not level.achieved)
+
+    @property
+    def message(self) -> str:
+        """What is missed of which demand."""
+        missed = (
+            f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
+            for level in self.levels
+            if not level.achieved
+        )
+        return "; ".join(missed) or self.status.diagnosis
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +171,14 @@ class Law:
     It is a list of demands on accelerations, multipliers and generalized forces, in order of priority, over the
     equations of ``system``: the model it believes in, which may have other parameters than the one it drives.
     `sarrus.kernels.command` fulfils them, for any rank of A and any number of degrees of freedom; demands that
-    contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to ``wish``
-    as it can be in the norm uᵀ diag(weights) u.
+    contradict those above them are fulfilled in the least-squares sense. What remains free of u is as near to
+    ``preferred`` as it can be in the norm uᵀ diag(weights) u.
 
     Give it to ``sr.simulate(control=...)``: it then runs in the compiled loop, with a ``sample_time`` or without.
     ``settings`` holds its gains and targets by name: assign to the items, nothing is compiled again.
 
-    Threads may share a law: calls wait for each other, a simulation works on a `twin`. What it remembers from sample to
-    sample is one memory, though: a thread that samples by itself takes a twin of its own.
+    Threads may share a law: calls wait for each other, a simulation works on a `copy`. What it remembers from sample to
+    sample is one memory, though: a thread that samples by itself takes a copy of its own.
     """
 
     kernel = command
@@ -180,7 +190,7 @@ class Law:
         settings: Settings,
         *,
         weights: ArrayLike | None = None,
-        wish: ArrayLike | None = None,
+        preferred: ArrayLike | None = None,
         memory: Memory | None = None,
     ) -> None:
         system.without_activations("control laws")
@@ -199,8 +209,10 @@ class Law:
                 element="weights",
             )
         self._roots = 1.0 / np.sqrt(self.weights)
-        self._wish = (
-            np.zeros(self.unknowns) if wish is None else np.array(system.checked(wish, system.nu, "wish"))
+        self._preferred = (
+            np.zeros(self.unknowns)
+            if preferred is None
+            else np.array(system.checked(preferred, system.nu, "preferred"))
         )
         self._input = np.zeros(self._native.n_in)
         own = self._input[system.parts.tau.stop :]
@@ -265,12 +277,9 @@ class Law:
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         result = Command(read_only(u), rank, levels, status)
         if throw and status is not Status.OK:
-            missed = "; ".join(
-                f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
-                for level in levels
-                if not level.achieved
+            raise SolveError(
+                f"{self.name} of {self.system.name}: {result.message}. {status.remedy}", result=result
             )
-            raise SolveError(f"{self.name} of {self.system.name}: {missed}. {status.remedy}", result=result)
         return result
 
     def _told(self) -> tuple[Level, ...]:
@@ -282,7 +291,7 @@ class Law:
                 int(rank),
                 float(rest),
                 float(demanded),
-                isinstance(level, ForceDemand) and level.wish,
+                isinstance(level, ForceDemand) and level.soft,
             )
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
@@ -304,18 +313,18 @@ class Law:
                 own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
             own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
 
-    def twin(self) -> Law:
+    def copy(self) -> Law:
         """Return this law with arrays of its own and the same compiled code, for another thread; its settings are
         copies too.
         """
         with self._lock:
-            return self._twin()
+            return self._copy()
 
     def of_run(self, given: System) -> Law:
-        """Return a twin for a run of the system ``given``, whose parameters it will see if it believes in this one."""
-        twin = self.twin()
-        twin._sees_run = self.system is given
-        return twin
+        """Return a copy for a run of the system ``given``, whose parameters it will see if it believes in this one."""
+        duplicate = self.copy()
+        duplicate._sees_run = self.system is given
+        return duplicate
 
     def join(self, run: Workspace) -> None:
         """Go by the parameters of a run from now on, if it is one of the system that the law believes in."""
@@ -328,23 +337,23 @@ class Law:
     def __reduce__(self) -> str:
         raise ArgumentError(
             f"{self.name}: a law is compiled code for its system and cannot be copied or pickled: make it again "
-            "from its demands in the process that uses it, or take law.twin() for another thread",
+            "from its demands in the process that uses it, or take law.copy() for another thread",
             element=self.name,
         )
 
-    def _twin(self) -> Law:
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
-        twin._lock = threading.RLock()
-        for name in ("_input", "_tolerances", "_roots", "_wish", "_state", "table"):
-            setattr(twin, name, getattr(self, name).copy())
-        twin._attach(twin.table)
-        twin._addresses = twin.table.ctypes.data, twin._state.ctypes.data
-        own = twin._input[self.system.parts.tau.stop :]
-        twin.settings = SettingValues(
+    def _copy(self) -> Law:
+        duplicate = object.__new__(type(self))
+        vars(duplicate).update(vars(self))
+        duplicate._lock = threading.RLock()
+        for name in ("_input", "_tolerances", "_roots", "_preferred", "_state", "table"):
+            setattr(duplicate, name, getattr(self, name).copy())
+        duplicate._attach(duplicate.table)
+        duplicate._addresses = duplicate.table.ctypes.data, duplicate._state.ctypes.data
+        own = duplicate._input[self.system.parts.tau.stop :]
+        duplicate.settings = SettingValues(
             f"{self.name} of {self.system.name}", {name: self.settings[name] for name in self.settings}, own
         )
-        return twin
+        return duplicate
 
     def fit(self, system: Evaluations, *, sampled: bool) -> None:
         """Make sure that the law can drive ``system``: the same coordinates and actuators as its model has."""
@@ -461,7 +470,7 @@ class Law:
         self._work = np.zeros(ll.law_workspace(table).size)
         self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels))
         arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}
-        arrays |= {ll.ROOTS: self._roots, ll.WISH: self._wish, ll.ANSWER: self._answer}
+        arrays |= {ll.ROOTS: self._roots, ll.WISH: self._preferred, ll.ANSWER: self._answer}
         for entry, array in arrays.items():
             table[entry] = array.ctypes.data
 

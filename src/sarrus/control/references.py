@@ -19,6 +19,8 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 
+__all__ = ["circle", "hold", "minimum_jerk", "sample", "via_points"]
+
 Path = Callable[[Any], Any]
 
 

@@ -34,7 +34,7 @@ class ServoConstraint(Law):
     holonomic : function φ(q, t) of CasADi vectors, any number of rows, time included (rheonomic).
     velocity : function ψ(q, v, t), rows linear or nonlinear in v. At least one of the two is needed.
     alpha, beta : [1/s] of the deviations: a number or one for each row (β for the rows of φ).
-    wish : s (nu,), the controls to be near to where the servo constraints leave a choice.
+    preferred : s (nu,), the controls to be near to where the servo constraints leave a choice.
     weights : (nu,) of the norm of u − s.
 
     Redundant actuation: least norm. Under-actuation: least squares, which `solve` reports as NOT_ACHIEVABLE; so are
@@ -49,7 +49,7 @@ class ServoConstraint(Law):
         *,
         alpha: ArrayLike = 10.0,
         beta: ArrayLike = 10.0,
-        wish: ArrayLike | None = None,
+        preferred: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
         e, settings = system.equations, Settings()
@@ -70,7 +70,7 @@ class ServoConstraint(Law):
             wanted -= ca.vertcat(a[: phi.numel()] * rate + b**2 * phi, ca.SX.zeros(psi.numel()))
         names = tuple(f"servo[{k}]" for k in range(size))
         demand = Demand("servo", names, ca.jacobian(slips, e.v), wanted)
-        super().__init__(system, [demand], settings, weights=weights, wish=wish)
+        super().__init__(system, [demand], settings, weights=weights, preferred=preferred)
         self._demand, self._symbols = demand, settings.symbols
 
     def printed(self, q: ArrayLike) -> Callable[[Any, Any, Any], Any]:
@@ -78,8 +78,8 @@ class ServoConstraint(Law):
 
         u = (C M⁻¹ S)⁺ (b_s − C a₀): the passive constraint force is that without servo force, so that the closures
         do not react to u, and their acceleration is violated by A M⁻¹ S u where they are not. Gains are those of
-        now, the norm is not weighted, and there is no wish. ``q`` is a closed configuration at which independent rows
-        are chosen; see `System.to_casadi`.
+        now, the norm is not weighted, and no controls are preferred. ``q`` is a closed configuration at which
+        independent rows are chosen; see `System.to_casadi`.
         """
         e, demand = self.system.equations, self._demand
         solve = self.system.to_casadi("forward_dynamics", rows="independent", q=q)

@@ -54,4 +54,4 @@ class TaskHierarchy(Law):
             task.demand(system, settings, name) for task, name in zip(tasks, names)
         ]
         force: ca.SX | None = None if rest is None else trace_function(system, rest, system.nv, "rest")
-        super().__init__(system, [*levels, ForceDemand("rest", force, wish=True)], settings, weights=weights)
+        super().__init__(system, [*levels, ForceDemand("rest", force, soft=True)], settings, weights=weights)

@@ -44,7 +44,7 @@ class Chart:
         if self.choices and (self.named or (self.failed and t == self.renewed)):
             return False
         self.renewed = t
-        jacobian = s.constraint_jacobian(q, t, v)
+        jacobian = s.constraint_jacobian(q, v, t)
         holonomic, rank = int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
         velocities = choose(s, self.coordinates, jacobian, rank)
         rows = [velocities.rows]

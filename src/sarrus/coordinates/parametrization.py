@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
 from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
@@ -55,7 +55,7 @@ def parametrize(
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class Reached(Answer):
     """How far `Parametrization.to_full` came before it failed: q, closed, on a ``part`` of the way to the y asked for.
 
     ``condition`` is the condition number there.
@@ -128,8 +128,8 @@ class Parametrization:
         self,
         y: ArrayLike,
         ydot: ArrayLike | None = None,
-        guess: ArrayLike | None = None,
         t: float | None = None,
+        guess: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Return (q, v) with the constraints fulfilled for given y and ẏ (default zero): q = Ψ(y), v = K ẏ + v_t.
 
@@ -192,7 +192,7 @@ class Parametrization:
         the worse one of positions and velocities.
         """
         q, v = self._place(q, v)
-        jacobian = self.system.constraint_jacobian(q, self._at(t), v)
+        jacobian = self.system.constraint_jacobian(q, v, self._at(t))
         y = self._relation.solve(q, self.y0, self.q0)
         of_positions = max(self._relation.conditions(q, y, jacobian[: self.system.nh], self.holonomic_rank))
         if self._velocity_rows is None:
@@ -214,7 +214,7 @@ class Parametrization:
         Kᵀ M K is positive definite. Raises `SolveError` where it is not, and as `to_full` does.
         """
         s, t = self.system, self._at(t)
-        q, v = self.to_full(y, ydot, guess, t)
+        q, v = self.to_full(y, ydot, t, guess)
         basis, drift = self.basis(q, v, t), self.basis_rate(q, v, t)
         controls = np.zeros(s.nu) if u is None else s.checked(u, s.nu, "u")
         force = s.passive_force(q, v, t) + s.input_force(q, v, controls, t) - s.bias_force(q, v, t)
@@ -284,7 +284,7 @@ class Parametrization:
         s, relation, rank = self.system, self._relation, self.holonomic_rank
 
         def correction(q: Array) -> tuple[Array, float]:
-            jacobian = s.constraint_jacobian(q, t)[: s.nh]
+            jacobian = s.constraint_jacobian(q, t=t)[: s.nh]
             condition = max(relation.conditions(q, y, jacobian, rank))
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
@@ -300,7 +300,7 @@ class Parametrization:
         rows, by_y = self._rows(q, y)
 
         def correction(v: Array) -> tuple[Array, float]:
-            jacobian = s.constraint_jacobian(q, t, v)
+            jacobian = s.constraint_jacobian(q, v, t)
             condition = condition_number(jacobian, rows, self.rank)
             if not condition < WORST:
                 return np.full(s.nv, np.nan), condition
@@ -318,7 +318,7 @@ class Parametrization:
 
     def _solve(self, q: Array, v: Array, t: float, rows: Array, a: Array, b: Array) -> Array:
         """Return x with A x = a, V x = b at (q, v), V given by rows."""
-        jacobian, condition = self.system.constraint_jacobian(q, t, v), self.condition(q, v, t)
+        jacobian, condition = self.system.constraint_jacobian(q, v, t), self.condition(q, v, t)
         if not condition < WORST:
             raise SolveError(
                 f"{self.system.name}: {', '.join(self.names)} do not determine the motion at q = {q}: condition "
@@ -330,7 +330,7 @@ class Parametrization:
     def _choose(self, coordinates: Coordinates) -> None:
         """Take rows W at q0, and the relation y = W N(q0)⁺ (q − q0) + y0."""
         s, q0 = self.system, self.q0
-        jacobian = s.constraint_jacobian(q0, self.time, self.v0)
+        jacobian = s.constraint_jacobian(q0, self.v0, self.time)
         chosen = velocities = choose(s, coordinates, jacobian, self.rank)
         if s.nc > s.nh:
             if not (isinstance(coordinates, str) and coordinates in AUTOMATIC):

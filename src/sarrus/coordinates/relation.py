@@ -216,12 +216,12 @@ def trace_relation(
     traced = TracedRelation(system, relation.names, relation.expression(system, y), y)
     traced.check_dependence(q, relation.guess)
     value = traced.solve(q, relation.guess)
-    traced.check(q, value, system.constraint_jacobian(q, t, v), rank)
+    traced.check(q, value, system.constraint_jacobian(q, v, t), rank)
     return traced, value
 
 
 def extend(
-    system: System, relation: Relation, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0
+    system: System, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0, *, relation: Relation
 ) -> tuple[System, Array, Array]:
     """Return the system with the coordinates y of a relation appended to q, and the state (q, v) extended by (y, ẏ).
 

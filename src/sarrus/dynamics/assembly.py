@@ -11,10 +11,10 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, unknown_name
 from sarrus.base.status import Status
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
-from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.solves import Assembly
@@ -44,8 +44,8 @@ def assemble(
     Where that does not close the loops, Levenberg–Marquardt steps are tried from the guess and from four seeded
     perturbations before giving up. Revolute, cylindrical, screw and planar closures may end up with opposite instead
     of parallel axes; then it starts again from larger seeded steps, and where that fails the status is NOT_CLOSED and
-    ``flipped`` names them. ``left_branch`` names the closures of which the answer may be on another branch than the
-    guess: all after such a jump, after a descent those whose orientation changed.
+    ``antiparallel`` names them. ``left_branch`` names the closures of which the answer may be on another branch than
+    the guess: all after such a jump, after a descent those whose orientation changed.
     ``throw`` raises `SolveError` for NOT_CLOSED; the error's ``result`` holds the answer.
     """
     free = free_velocities(system, locked)
@@ -223,7 +223,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     anywhere = (
         random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
     )
-    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, t, samples[0][1]))
+    elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
     even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
@@ -318,7 +318,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
 
 def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
     """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
-    jacobian = system.constraint_jacobian(q, t, v)
+    jacobian = system.constraint_jacobian(q, v, t)
     bad = ~np.isfinite(jacobian).all(axis=1)
     if bad.any():
         name = system.constraint_names[int(np.argmax(bad))]
@@ -358,9 +358,9 @@ def nearby_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None =
 
 
 def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
-    """Return closed coordinates with the fewest flipped closures found, their names, and the iterations."""
+    """Return closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
-    names, iterations = flipped(system, q), 0
+    names, iterations = antiparallel(system, q), 0
     for _ in range(_TURNS):
         if not names:
             break
@@ -368,7 +368,7 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
         trial, more = descend(system, system.move(q, kick), t, free, data=data_of(system))
         iterations += more
         closed = gap(system, trial, t) <= data_of(system).closed(DATA_TOLERANCE)
-        left = flipped(system, trial) if closed else names
+        left = antiparallel(system, trial) if closed else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations

@@ -38,7 +38,7 @@ def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, i
         phi = factors * system.constraint_residual(place, t)
         size = dense.norm(phi)
         root = metric_root(system, place, t, basis)
-        rows = factors[:, None] * dense.product(system.constraint_jacobian(place, t)[: system.nh], basis)
+        rows = factors[:, None] * dense.product(system.constraint_jacobian(place, t=t)[: system.nh], basis)
         weighted = dense.solve(root, rows.T).T
         inner = dense.product(weighted, weighted.T) + size**2 * np.eye(len(phi))
         step = dense.solve(root.T, dense.product(weighted.T, dense.solve(inner, phi)))
@@ -73,7 +73,7 @@ def turned_over(system: Evaluations, before: Array, after: Array, t: float, free
     fall into blocks that share no row; each with the sign of its determinant on rows that are independent at ``after``.
     Nothing is named where motions are left, where the sign has no meaning, and where a block is singular.
     """
-    blocks = [system.constraint_jacobian(q, t)[: system.nh, free != 0.0] for q in (before, after)]
+    blocks = [system.constraint_jacobian(q, t=t)[: system.nh, free != 0.0] for q in (before, after)]
     size = system.characteristic
     then, now = (size.rows[: system.nh, None] * block / size.columns[free != 0.0] for block in blocks)
     found: set[str] = set()

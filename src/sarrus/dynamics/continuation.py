@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, directions, gap, longest, metric_root
-from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import difference, turning
 from sarrus.linalg import dense
@@ -70,7 +70,7 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
         if gap(system, back, t) > most:
             continue
         origin, _ = descend(system, back, t, np.ones(system.nv), data=data_of(system))
-        if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or flipped(system, origin):
+        if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or antiparallel(system, origin):
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
@@ -134,7 +134,7 @@ class _Way:
         """Return φ and A (of the holonomic rows), both measured by the characteristic sizes."""
         system, factors = self.system, self.size.rows[: self.system.nh]
         phi = factors * system.constraint_residual(q, self.t)
-        jacobian = system.constraint_jacobian(q, self.t)[: system.nh]
+        jacobian = system.constraint_jacobian(q, t=self.t)[: system.nh]
         return phi, factors[:, None] * jacobian / self.size.columns
 
     def solve(self, q: Array, rows: Array, residual: Array) -> Array:

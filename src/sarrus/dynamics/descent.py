@@ -108,7 +108,7 @@ def descend(
         if size <= 1e-15 * reach or (enough is not None and enough(q, size)):
             return q, iteration
         root = metric_root(plant, q, t, basis)
-        rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t)[: system.nh])
+        rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t=t)[: system.nh])
         left, values, right = dense.svd(dense.solve(root, rows.T).T)
         keep = int(np.count_nonzero(values > (cut if size < fine else least) * max(values[0], 1e-300)))
         left, values, right = left[:, :keep], values[:keep], right[:keep]

@@ -170,7 +170,7 @@ class Evaluations:
         """Return ψ = A v − b (nc,), holonomic rows first, then nonholonomic ones."""
         return self.evaluate("velocity_residual", q, v, t=t)["velocity_residual"][:, 0]
 
-    def constraint_jacobian(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None) -> Array:
+    def constraint_jacobian(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Array:
         """Return A (nc × nv); ``v`` matters only where a constraint is nonlinear in the velocity."""
         return self.evaluate("jacobian", q, v, t=t)["jacobian"]
 

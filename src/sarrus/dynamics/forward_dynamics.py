@@ -119,7 +119,7 @@ def _second_look(
         x[work.parts.tau] = tau
         answer = held(work, x, motions)
         force = out[work.nv + work.nc : 2 * work.nv + work.nc]
-        force += work.constraint_jacobian(q, t, v).T @ (answer.multipliers - out[work.nv : work.nv + work.nc])
+        force += work.constraint_jacobian(q, v, t).T @ (answer.multipliers - out[work.nv : work.nv + work.nc])
         out[: work.nv], out[work.nv : work.nv + work.nc] = answer.a, answer.multipliers
         facts[la.RESIDUAL] = answer.residual
         return ForwardDynamics(work, out, rank, Status.RIGID, t, answer.unbalanced)

@@ -53,7 +53,7 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
     mass = system.mass_matrix(q, t) / np.outer(size.columns, size.columns)
     free = np.eye(system.nv)
     if system.nc:
-        rows = size.even(system.constraint_jacobian(q, t, v))
+        rows = size.even(system.constraint_jacobian(q, v, t))
         values = dense.singular_values(rows)
         rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0)))
         free = dense.svd(rows, rank).right[rank:]

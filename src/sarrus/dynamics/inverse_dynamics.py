@@ -44,7 +44,7 @@ def inverse_dynamics(
     as well; u is then what holds these directions too, as far as the actuators can.
     """
     q = system.normalized(q)
-    mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, t, v)
+    mass, jacobian = system.mass_matrix(q, t), system.constraint_jacobian(q, v, t)
     acceleration = system.checked(a, system.nv, "a")
     needed = mass @ acceleration + system.bias_force(q, v, t) - system.passive_force(q, v, t)
     non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]

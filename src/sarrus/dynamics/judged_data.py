@@ -74,7 +74,7 @@ def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array |
     for _ in range(_NEWTON):
         phi = factors * system.constraint_residual(q, t)
         root = metric_root(system, q, t)
-        rows = factors[:, None] * system.constraint_jacobian(q, t)[: system.nh]
+        rows = factors[:, None] * system.constraint_jacobian(q, t=t)[: system.nh]
         left, values, right = dense.svd(dense.solve(root, rows.T).T)
         along = dense.product(np.ascontiguousarray(left[:, :rank].T), phi) / values[:rank]
         step = -dense.solve(root.T, dense.product(np.ascontiguousarray(right[:rank].T), along))
@@ -88,7 +88,7 @@ def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array |
 
 
 def _values(system: Evaluations, q: Array, t: float) -> Array:
-    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t))[: system.nh])
+    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t=t))[: system.nh])
 
 
 def _judged(
@@ -99,7 +99,7 @@ def _judged(
     if place is None:
         return None
     size = system.characteristic
-    rows = size.even(system.constraint_jacobian(place, t))[: system.nh]
+    rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
     right, beyond = dense.svd(rows).right, float(values[rank])
     left = gap(system, place, t)
     allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)

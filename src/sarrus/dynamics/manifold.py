@@ -160,7 +160,7 @@ class Rows:
         """Return the residual."""
         return self.residual(q)
 
-    def constraint_jacobian(self, q: Array, t: float) -> Array:
+    def constraint_jacobian(self, q: Array, v: Array | None = None, t: float = 0.0) -> Array:
         """Return its derivative along velocities."""
         return self.jacobian(q)
 

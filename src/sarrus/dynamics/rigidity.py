@@ -103,7 +103,7 @@ def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, moti
 
 def _across(system: Evaluations, q: Array, t: float, motions: Array) -> Array:
     """Return a basis of the velocities that A allows, normal to the motions."""
-    kernel = split(system.constraint_jacobian(q, t), rank_cut(system, q, t)).kernel
+    kernel = split(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).kernel
     return kernel @ split(motions.T @ kernel, 0.5).kernel
 
 
@@ -144,7 +144,7 @@ def held(system: Evaluations, x: Array, motions: Array) -> Held:
     """
     s = system
     q, v, u, t = x[s.parts.q], x[s.parts.v], x[s.parts.u], float(x[s.parts.t])
-    mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
+    mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
     force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s.parts.tau]
     force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
     parts = split(jacobian, rank_cut(s, q, t))

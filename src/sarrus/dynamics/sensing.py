@@ -142,7 +142,7 @@ def _loose(system: Evaluations, native: NativeFunction, x: Array, found: Forward
     """Return for each entry whether it changes with multipliers that the equations leave open."""
     q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
     size = system.characteristic
-    left = dense.svd(size.even(system.constraint_jacobian(q, t, v)), found.rank).left[:, found.rank :]
+    left = dense.svd(size.even(system.constraint_jacobian(q, v, t)), found.rank).left[:, found.rank :]
     base = native(np.concatenate([x, found.a, found.multipliers]))
     changes = [
         native(np.concatenate([x, found.a, found.multipliers + size.rows * way])) - base for way in left.T

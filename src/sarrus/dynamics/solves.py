@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.kernels.layout import N_FACTS
 from sarrus.linalg import dense
 
@@ -32,7 +32,7 @@ def determined_rows(jacobian: Array, rank: int) -> np.ndarray:
     return np.asarray((null**2).sum(axis=1) < 1e-9)
 
 
-class ForwardDynamics:
+class ForwardDynamics(Answer):
     """Acceleration and constraint force at one state (read-only arrays, evaluated by the kernel at once).
 
     Attributes
@@ -124,7 +124,7 @@ class ForwardDynamics:
         if self.rank == system.nc:
             return np.ones(system.nc, dtype=bool)
         q, v = np.split(self._out[2 * system.nv + system.nc + N_FACTS :], [system.nq])
-        jacobian = system.constraint_jacobian(q, self._time, v)
+        jacobian = system.constraint_jacobian(q, v, self._time)
         return determined_rows(system.characteristic.even(jacobian), self.rank)
 
     @property
@@ -148,7 +148,7 @@ class ForwardDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class InverseDynamics:
+class InverseDynamics(Answer):
     """Actuator controls for an acceleration. ``residual`` is the norm of the missing generalized force.
 
     ``multipliers`` are those of `ForwardDynamics`; ``rank`` is that of A, ``actuation_rank`` that of the actuators on
@@ -169,17 +169,17 @@ class InverseDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class Assembly(Answer):
     """A configuration with closed loops. ``residual`` is the largest row of φ [m, rad], ``gaps`` by closure.
 
-    ``flipped`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which the
-    answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
+    ``antiparallel`` names the closures that hold with opposite instead of parallel axes, ``left_branch`` those of which
+    the answer may be on another branch than the guess (another elbow, the mirror image). ``limits``: where locked
     coordinates could not be moved to their values from the closed configuration that the guess came from, how far
     they came; an answer is then one that no such motion reaches. ``status``: OK; SINGULAR
     (closed, where the rank drops); RIGID (closed in an isolated configuration, out of which there is no motion although
     A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the
     digits of the model explain (`sarrus.dynamics.data_tolerance`), and by less than 1e-6);
-    NOT_CLOSED (stuck at a local minimum, or flipped).
+    NOT_CLOSED (stuck at a local minimum, or antiparallel).
     """
 
     q: Array
@@ -188,7 +188,7 @@ class Assembly:
     rank: int
     status: Status
     gaps: dict[str, float]
-    flipped: tuple[str, ...] = ()
+    antiparallel: tuple[str, ...] = ()
     left_branch: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
 
@@ -205,8 +205,8 @@ class Assembly:
         return text
 
     def _diagnosis(self) -> str:
-        if self.flipped:
-            names = ", ".join(repr(name) for name in self.flipped)
+        if self.antiparallel:
+            names = ", ".join(repr(name) for name in self.antiparallel)
             return (
                 f"the loops close only with opposite axes of closure {names}; if that is meant, give axis2 "
                 "the other sign"

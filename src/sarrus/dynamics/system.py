@@ -155,7 +155,7 @@ class System(Evaluations):
     # --- configuration -----------------------------------------------------------------------------
 
     def assemble(
-        self, q: ArrayLike, locked: Sequence[str] = (), t: float = 0.0, *, throw: bool = True
+        self, q: ArrayLike, t: float = 0.0, *, locked: Sequence[str] = (), throw: bool = True
     ) -> Assembly:
         """Close the loops from the guess q; see `sarrus.dynamics.assembly.assemble`."""
         return assemble(self, real_array(q), locked=locked, t=t, throw=throw)
@@ -232,7 +232,7 @@ class System(Evaluations):
         return sensing.read(self.workspace(), q, v, u, t, tau)
 
     def to_casadi(self, name: str, **options: Any) -> ca.Function:
-        """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi.casadi_function`.
+        """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi_function`.
 
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
         coordinates, q, t.

@@ -87,9 +87,9 @@ class ParameterValues(dict[str, float]):
 
     def own(self) -> ParameterValues:
         """Return a copy, to assign to."""
-        copy = ParameterValues(self._system, (), self._shaping, self._check)
-        copy.follow(self)
-        return copy
+        other = ParameterValues(self._system, (), self._shaping, self._check)
+        other.follow(self)
+        return other
 
     def follow(self, others: ParameterValues) -> None:
         """Take over the values of the same parameters, which were checked there."""

@@ -160,7 +160,7 @@ class _Place:
                     element="q",
                 )
             self.q = np.array(closed.q)
-        self.jacobian = system.constraint_jacobian(self.q, t)
+        self.jacobian = system.constraint_jacobian(self.q, t=t)
         self.rank = nearby_rank(system, self.q, t)
 
     def rows(self, wanted: Sequence[str] | str | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""MuJoCo's compiler, with three wishes granted: massless bodies, odd inertias, and files that are only drawn.
+"""MuJoCo's compiler, made to take massless bodies, odd inertias, and files that are only drawn.
 
 MuJoCo refuses moving bodies without mass, inertias that no body can have, and meshes, height fields and textures that
 it cannot read, which matter only where an inertia would be computed from them. Such elements are compiled with a

@@ -20,7 +20,7 @@ Parts of the projections            `projector`, `projector_from_pseudo_inverse`
                                     `decompose_force`, `decouples`
 Inverse dynamics                    `projected_inverse_dynamics`, `ProjectedInverse`
 Friction cones                      `contact_forces`, `ContactForces`, `cone_inequalities`, `ConeInequality`;
-                                    `optimal_distribution`, `relaxed_distribution`, `Distribution`
+                                    `optimal_distribution`, `relaxed_distribution`, `ForceDistribution`
 Convex programs                     `log_barrier`, `Cone`, `BarrierResult`
 Mixed units                         `characteristic_metric`, `actuator_metric`, `WeightedProblem`
 """
@@ -35,7 +35,11 @@ from sarrus.formulations.constraint_inertia import (
     projection,
     symmetric_projection,
 )
-from sarrus.formulations.force_distribution import Distribution, optimal_distribution, relaxed_distribution
+from sarrus.formulations.force_distribution import (
+    ForceDistribution,
+    optimal_distribution,
+    relaxed_distribution,
+)
 from sarrus.formulations.friction_cones import (
     ConeInequality,
     ContactForces,
@@ -81,7 +85,7 @@ __all__ = [
     "Cone",
     "ConeInequality",
     "ContactForces",
-    "Distribution",
+    "ForceDistribution",
     "Formulation",
     "Problem",
     "ProjectedInverse",

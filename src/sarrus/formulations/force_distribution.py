@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.formulations.force_limits import Condition, Limits
 from sarrus.formulations.friction_cones import ConeInequality, ContactForces, contact_forces
 from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
@@ -35,7 +35,7 @@ _PART = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class ForceDistribution(Answer):
     """Actuator and contact forces; `optimal_distribution` and `relaxed_distribution` make it.
 
     Attributes
@@ -92,7 +92,7 @@ def optimal_distribution(
     tolerance: float = TOLERANCE,
     absolute_tolerance: float = 0.0,
     throw: bool = True,
-) -> Distribution:
+) -> ForceDistribution:
     """Return the u of least uᵀWu that produces τ_c with contacts that push and stick, and actuators within limits.
 
     (Aghili 2022, eqs. (29), (30), (34), (35).) Unique where there is one. Where no limit is active, u is the
@@ -166,7 +166,7 @@ def relaxed_distribution(
     tolerance: float = TOLERANCE,
     absolute_tolerance: float = 0.0,
     throw: bool = True,
-) -> Distribution:
+) -> ForceDistribution:
     """Return the u of least uᵀWu + ρ|d|² within the limits, d = M̄⁻¹(P τ_c − P B u) the acceleration that is missing.
 
     (Aghili 2022, eqs. (31)–(33): W′ = W + ρ BᵀP M̄⁻² P B.) d does not depend on ν; with a metric, |d| is the
@@ -201,14 +201,14 @@ def relaxed_distribution(
 
 def _result(
     forces: ContactForces, limits: Limits, found: BarrierResult, cost: float, tau_c: ArrayLike
-) -> Distribution:
+) -> ForceDistribution:
     """Return what the barrier method found, in the words of the problem."""
     ranking = np.argsort(-found.shares)
     violated = tuple(limits.names[k] for k in ranking if found.shares[k] > _PART)
     if found.contradiction:
         violated = ("equalities",)
     by_u, wanted = _accelerations(forces, tau_c)
-    return Distribution(
+    return ForceDistribution(
         u=found.x,
         multipliers=forces.at(found.x),
         cost=cost,
@@ -272,7 +272,7 @@ def _least(
     return replace(found, x=unit @ found.x)
 
 
-def _conflict(result: Distribution) -> str:
+def _conflict(result: ForceDistribution) -> str:
     """Return what stands in the way, as the middle of a sentence."""
     if result.violated == ("tau_c",):
         return f"the actuators cannot produce tau_c, whatever the limits; {result.violation:.3g} is missing"

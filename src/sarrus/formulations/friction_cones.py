@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.formulations.log_barrier import Cone
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.oblique import oblique_projection
@@ -29,7 +29,7 @@ from sarrus.formulations.problem import TOLERANCE, Array
 
 
 @dataclass(frozen=True, eq=False)
-class ContactForces:
+class ContactForces(Answer):
     """λ = gain · u + offset; `contact_forces` makes it.
 
     Attributes

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.solves import determined_rows
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
@@ -167,7 +167,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Formulation:
+class Formulation(Answer):
     """Constrained acceleration and force by one formulation.
 
     Attributes

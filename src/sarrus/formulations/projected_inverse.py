@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
+from sarrus.base.status import ACTUATORS_FALL_SHORT, Answer, Status
 from sarrus.formulations.metric import WeightedProblem, as_array
 from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
 from sarrus.formulations.residuals import INCONSISTENT
@@ -25,7 +25,7 @@ _MISSING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedInverse:
+class ProjectedInverse(Answer):
     """Force of the actuators for an acceleration; `projected_inverse_dynamics` makes it.
 
     Attributes

@@ -34,7 +34,7 @@ class Environment(gymnasium.Env[Array, Any]):
         failed, statuses = task.advance(action)
         info: dict[str, Any] = {}
         if failed.size:
-            info = {"status": Status(int(statuses[0])).name, "message": message(int(statuses[0]))}
+            info = {"status": Status(statuses[0]), "message": message(statuses[0])}
         ended = bool(failed.size) or bool(task.terminated()[0])
         return task.observe()[0], float(task.reward()[0]), ended, bool(task.truncated()[0]), info
 
@@ -77,20 +77,20 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
         reward, ended, truncated = task.reward(), task.terminated(), task.truncated()
         info: dict[str, Any] = {}
         if failed.size:
-            info = self._told(failed, statuses, anew)
+            info = self._failures(failed, statuses, anew)
             ended[failed] = True
         if rows.size:
             reward[rows], ended[rows], truncated[rows] = 0.0, False, False
         self._ended = ended | truncated
         return task.observe(), reward, ended, truncated, info
 
-    def _told(self, failed: np.ndarray, statuses: np.ndarray, anew: np.ndarray) -> dict[str, Any]:
+    def _failures(self, failed: np.ndarray, statuses: np.ndarray, anew: np.ndarray) -> dict[str, Any]:
         """Return the statuses of the episodes that failed, of which those that begin anew are none."""
-        names, masked = np.full(self.num_envs, "", dtype=object), np.zeros(self.num_envs, dtype=bool)
+        ended, masked = np.full(self.num_envs, None, dtype=object), np.zeros(self.num_envs, dtype=bool)
         for row, status in zip(failed, statuses):
             if not anew[row]:
-                names[row], masked[row] = Status(int(status)).name, True
-        return {"status": names, "_status": masked} if masked.any() else {}
+                ended[row], masked[row] = Status(status), True
+        return {"status": ended, "_status": masked} if masked.any() else {}
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""

@@ -17,8 +17,8 @@ from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.units import velocity_units
-from sarrus.linear.mode_motion import ModeMotion, mode_motion
 from sarrus.linear.outputs import output_units
+from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -143,25 +143,13 @@ class LinearSystem:
         largest = shapes[np.abs(shapes).argmax(axis=0), np.arange(shapes.shape[1])]
         return np.asarray(shapes / np.where(largest != 0.0, largest, 1.0))
 
-    def mode_motion(self, mode: int, amplitude: float = 0.2, frames: int = 50) -> ModeMotion:
-        """Return a period of a mode with the loops closed; see `sarrus.linear.mode_motion.mode_motion`."""
-        return mode_motion(self, mode, amplitude, frames)
+    def vibration_mode(self, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
+        """Return a period of a mode with the loops closed; see `sarrus.linear.vibration_mode.vibration_mode`."""
+        return vibration_mode(self, mode, amplitude, frames)
 
-    def animate_mode(
-        self,
-        mode: int,
-        path: str | Path,
-        *,
-        amplitude: float = 0.2,
-        seconds: float = 2.0,
-        plane: str | None = None,
-    ) -> Path:
-        """Write an animated GIF of a mode, a period of ``seconds`` of film that goes round; see `mode_motion`.
-
-        ``amplitude`` is that of the velocity that moves most [rad or m]; ``plane`` as in `Trajectory.draw`.
-        """
-        animate_mode = later("plotting.animation", "animate_mode")
-        return animate_mode(self, mode, path, amplitude=amplitude, seconds=seconds, plane=plane)
+    def animate_vibration_mode(self, mode: int, path: str | Path, **options: Any) -> Path:
+        """Write an animated GIF of a mode; options are those of `sarrus.plot.vibration_mode`."""
+        return later("plotting.plot", "vibration_mode")(self, mode, path, **options)
 
     @property
     def stable(self) -> bool:

@@ -139,7 +139,7 @@ def extended(
 ) -> tuple[System, Array, Array, Array | None, tuple[str, ...]]:
     """Return the system with the coordinates of a relation, its state and force, and the names of the coordinates."""
     force = None if tau is None else system.checked(tau, system.nv, "tau")
-    larger, q0, v0 = extend(system, coordinates, q, v, t)
+    larger, q0, v0 = extend(system, q, v, t, relation=coordinates)
     if force is not None:
         force = np.concatenate([force, np.zeros(larger.nv - system.nv)])
     return larger, q0, v0, force, coordinates.names

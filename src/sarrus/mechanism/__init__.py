@@ -1,1 +1,54 @@
-"""The description of mechanisms: builder, importers, exporter and import report."""
+"""The description of mechanisms: builder, elements and import report."""
+
+from sarrus.mechanism.driven_body import DrivenBody
+from sarrus.mechanism.elements import (
+    Activation,
+    Actuator,
+    Body,
+    Closure,
+    Contact,
+    ContactPatch,
+    CoordinateSpring,
+    Coupling,
+    Joint,
+    SpringDamper,
+    UserForce,
+)
+from sarrus.mechanism.keyframe import Keyframe
+from sarrus.mechanism.report import Entry, ImportReport
+from sarrus.mechanism.sensor import Sensor
+from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint, Wrap
+from sarrus.mechanism.transmissions import (
+    ParentTransmission,
+    SiteTransmission,
+    SliderCrank,
+    TendonTransmission,
+)
+
+__all__ = [
+    "Activation",
+    "Actuator",
+    "Body",
+    "Closure",
+    "Contact",
+    "ContactPatch",
+    "CoordinateSpring",
+    "Coupling",
+    "DrivenBody",
+    "Entry",
+    "ImportReport",
+    "Joint",
+    "Keyframe",
+    "ParentTransmission",
+    "Pulley",
+    "Sensor",
+    "SiteTransmission",
+    "SliderCrank",
+    "SpringDamper",
+    "Tendon",
+    "TendonJoint",
+    "TendonPoint",
+    "TendonTransmission",
+    "UserForce",
+    "Wrap",
+]

@@ -127,11 +127,11 @@ class Description:
 
     def snapshot(self) -> Self:
         """Return a copy that later additions to this mechanism do not change; the elements are shared."""
-        twin = copy(self)
-        vars(twin).update(
+        duplicate = copy(self)
+        vars(duplicate).update(
             {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
         )
-        return twin
+        return duplicate
 
     def check(self) -> None:
         """Raise `ModelError` unless every body is attached and something can move."""

@@ -179,14 +179,14 @@ class ForceBuilder(Description):
 
         The coordinates are those of the joints alone then. Laws and linear models are made for such mechanisms.
         """
-        twin, kept = self.snapshot(), len([x for joint in self.joints() for x in joint.coordinate_names])
+        duplicate, kept = self.snapshot(), len([x for joint in self.joints() for x in joint.coordinate_names])
         for name, actuator in self.actuators.items():
             if actuator.activation is not None:
                 integrates = actuator.activation.kind == "integrator"
                 limits = actuator.activation.limits if integrates else actuator.limits
-                twin.actuators[name] = replace(actuator, limits=limits, activation=None)
-        twin.keyframes = {name: replace(key, q=key.q[:kept]) for name, key in self.keyframes.items()}
-        return twin
+                duplicate.actuators[name] = replace(actuator, limits=limits, activation=None)
+        duplicate.keyframes = {name: replace(key, q=key.q[:kept]) for name, key in self.keyframes.items()}
+        return duplicate
 
     def add_force(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -243,12 +244,9 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         self.keyframes[name] = keyframe
         return keyframe
 
-    def to_mjcf(self, path: Any, *, contacts: str = "refuse", contact_radius: float = 0.01) -> None:
-        """Write the mechanism as a MuJoCo model; what MJCF cannot say is an error. See `mechanism.export`.
-
-        ``contacts`` "ignore" leaves contacts out, "geoms" writes spheres of ``contact_radius`` [m] on planes.
-        """
-        later("export.mjcf.writer", "write_mjcf")(self, path, contacts, contact_radius)
+    def to_mjcf(self, path: str | Path, **options: Any) -> None:
+        """Write the mechanism as a MuJoCo model; options are those of `sarrus.export.mjcf_file`."""
+        later("export", "mjcf_file")(self, path, **options)
 
     def _no_cycle(self, parent: str, child: str, label: str) -> None:
         ancestor = parent

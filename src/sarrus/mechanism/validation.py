@@ -37,7 +37,7 @@ def check_fields(element: Any) -> None:
 
 def check_description(mechanism: Mechanism) -> None:
     """Raise `ModelError` unless the builders accept the elements of a description; user forces are not looked at."""
-    twin = Mechanism(mechanism.name, mechanism.gravity)
+    duplicate = Mechanism(mechanism.name, mechanism.gravity)
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
     for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
@@ -47,21 +47,21 @@ def check_description(mechanism: Mechanism) -> None:
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
     for body in mechanism._bodies.values():
-        twin.add_body(body.name, body.mass, body.com, body.inertia, physical=body.physical)
+        duplicate.add_body(body.name, body.mass, body.com, body.inertia, physical=body.physical)
         for shape in body.shapes:
             _check_shape(shape, f"body {body.name!r}")
     for body in mechanism._bodies.values():
-        _hang(twin, body)
+        _hang(duplicate, body)
     for driven in mechanism.driven_bodies.values():
-        twin.drive(driven.name, driven.function)
+        duplicate.drive(driven.name, driven.function)
     for c in mechanism.closures.values():
         axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
-        twin.add_closure(
+        duplicate.add_closure(
             c.name, c.kind, c.body1, c.body2, pose1=c.pose1, pose2=c.pose2, axis=axis, axis2=axis2, pitch=c.pitch,
             length=c.length, active=c.active,
         )  # fmt: skip
     for t in mechanism.tendons.values():
-        twin.add_tendon(
+        duplicate.add_tendon(
             t.name, t.path, stiffness=t.stiffness, damping=t.damping, rest_length=t.rest_length, armature=t.armature,
             stiffness_higher=t.stiffness_higher, damping_higher=t.damping_higher, limits=t.limits,
             friction=t.friction, force_limits=t.force_limits,
@@ -69,14 +69,14 @@ def check_description(mechanism: Mechanism) -> None:
     for coupling in mechanism.couplings.values():
         terms = {term.coordinate: term.coefficients for term in coupling.terms}
         references = {term.coordinate: term.reference for term in coupling.terms}
-        twin.add_coupling(coupling.name, terms, references, active=coupling.active)
+        duplicate.add_coupling(coupling.name, terms, references, active=coupling.active)
     for contact in mechanism.contacts.values():
         label = f"contact {contact.name!r}"
         if contact.friction not in CONTACT_ROWS:
             raise ModelError(
                 f"{label}: " + unknown_name("friction", contact.friction, CONTACT_ROWS), element=label
             )
-        twin.add_contact(
+        duplicate.add_contact(
             contact.name, contact.body, contact.point, ground=contact.ground, normal=contact.normal,
             offset=float(contact.normal @ vector(contact.origin, 3, "origin", label)), tangent=contact.tangent1,
             friction=contact.friction, friction_coefficient=contact.friction_coefficient,
@@ -87,17 +87,17 @@ def check_description(mechanism: Mechanism) -> None:
             if name not in mechanism.contacts:
                 raise ModelError(f"contact patch {patch.name!r}: no contact {name!r}", element=patch.name)
     for s in mechanism.springs.values():
-        twin.add_spring_damper(
+        duplicate.add_spring_damper(
             s.name, s.body1, s.body2, point1=s.point1, point2=s.point2, stiffness=s.stiffness, damping=s.damping,
             rest_length=s.rest_length,
         )  # fmt: skip
     for spring in mechanism.coordinate_springs.values():
-        twin.add_coordinate_spring(
+        duplicate.add_coordinate_spring(
             spring.name, dict(spring.terms), stiffness=spring.stiffness, damping=spring.damping,
             rest_length=spring.rest_length,
         )  # fmt: skip
     for a in mechanism.actuators.values():
-        twin.add_actuator(
+        duplicate.add_actuator(
             a.name,
             dict(a.transmission) if isinstance(a.transmission, tuple) else a.transmission,
             gain=a.gain,
@@ -109,30 +109,32 @@ def check_description(mechanism: Mechanism) -> None:
         )
     for sensor in mechanism.sensors.values():
         pose = sensor.pose if sensor.kind in FRAME_KINDS else None
-        twin.add_sensor(
+        duplicate.add_sensor(
             sensor.name, sensor.kind, dict(sensor.terms) or sensor.target, pose=pose, reference=sensor.reference,
             reference_pose=sensor.reference_pose, cutoff=sensor.cutoff, noise=sensor.noise,
         )  # fmt: skip
     vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
     for key in mechanism.keyframes.values():
-        twin.add_keyframe(key.name, key.q, key.v, key.u, key.t)
+        duplicate.add_keyframe(key.name, key.q, key.v, key.u, key.t)
     for name, place in mechanism.frames.items():
         if not _fits(place, tuple[str, Pose]):
             raise ModelError(f"frame {name!r}: needs a body and a pose, got {place!r}", element=name)
-        twin._body_or_world(place[0], f"frame {name!r}")
+        duplicate._body_or_world(place[0], f"frame {name!r}")
     for geom in mechanism.geoms.values():
-        twin._body_or_world(geom.body, f"geom {geom.name!r}")
+        duplicate._body_or_world(geom.body, f"geom {geom.name!r}")
 
 
-def _hang(twin: Mechanism, body: Body) -> None:
-    """Attach a body of the twin as this one is attached."""
+def _hang(duplicate: Mechanism, body: Body) -> None:
+    """Attach a body of the copy as this one is attached."""
     if not body.attached:
         return
     if not body.joints:
-        twin.add_joint(_unused(twin, body.name), "fixed", body.parent, body.name, parent_pose=body.placement)
+        duplicate.add_joint(
+            _unused(duplicate, body.name), "fixed", body.parent, body.name, parent_pose=body.placement
+        )
     for number, joint in enumerate(body.joints):
         child = Pose(joint.anchor)
-        twin.add_joint(
+        duplicate.add_joint(
             joint.name, joint.kind, body.parent, body.name, axis=joint.axis, axis2=joint.axis2, child_pose=child,
             parent_pose=None if number else body.placement @ child, pitch=joint.pitch,
             reference=_own(joint.reference), limits=joint.limits or None, stiffness=joint.stiffness,
@@ -146,8 +148,8 @@ def _own(values: tuple[float, ...]) -> Any:
     return values if values else 0.0
 
 
-def _unused(twin: Mechanism, name: str) -> str:
-    taken = {joint.name for joint in twin.joints()}
+def _unused(duplicate: Mechanism, name: str) -> str:
+    taken = {joint.name for joint in duplicate.joints()}
     while name in taken:
         name += "'"
     return name

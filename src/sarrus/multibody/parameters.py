@@ -2,7 +2,7 @@
 
 A number that parameters drive is value + Σ factor × (p − p0), with the value of the description. p0, where a parameter
 starts, is what gives its first target that value: the first target itself is factor × p. The description stays as it
-is; the trace sees a twin of it that has expressions in place of these numbers.
+is; the trace sees a copy of it that has expressions in place of these numbers.
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ class MechanismParameters:
         return cls(targets, values, tuple(_drive(e, factors, values) for e, factors in found.items()))
 
     def apply(self, mechanism: Mechanism, p: Mapping[str, Any]) -> Mechanism:
-        """Return a twin of the mechanism with the driven numbers at values, or as expressions of symbols."""
+        """Return a copy of the mechanism with the driven numbers at values, or as expressions of symbols."""
         changes: dict[tuple[str, str], dict[str, dict[Place, Any]]] = {}
         for drive in self.drives:
             e, value = drive.entry, drive.at(p)
             places = changes.setdefault((e.kind, e.element), {}).setdefault(e.attribute, {})
             places.update(dict.fromkeys(e.places, value))
-        twin = mechanism.snapshot()
+        duplicate = mechanism.snapshot()
         for (kind, name), attributes in changes.items():
-            _change(twin, kind, name, attributes)
-        return twin
+            _change(duplicate, kind, name, attributes)
+        return duplicate
 
     def check(self, values: Mapping[str, float]) -> None:
         """Raise `ArgumentError` where a number would leave its bounds, naming it."""
@@ -131,25 +131,25 @@ def _drive(entry: Entry, factors: Mapping[str, float], values: Mapping[str, floa
     return Drive(entry, factors, 0.0 if abs(offset) <= _ROUNDING * abs(entry.value) else offset)
 
 
-def _change(twin: Mechanism, kind: str, name: str, attributes: Mapping[str, dict[Place, Any]]) -> None:
+def _change(duplicate: Mechanism, kind: str, name: str, attributes: Mapping[str, dict[Place, Any]]) -> None:
     """Put new numbers into one element of a mechanism whose dictionaries are its own."""
     if kind == "gravity":
-        twin.gravity = _merged(twin.gravity, attributes["gravity"])
+        duplicate.gravity = _merged(duplicate.gravity, attributes["gravity"])
         return
     if kind == "joint":
-        body = next(b for b in twin.bodies.values() if any(j.name == name for j in b.joints))
+        body = next(b for b in duplicate.bodies.values() if any(j.name == name for j in b.joints))
         joints = tuple(_replaced(j, attributes) if j.name == name else j for j in body.joints)
-        twin._bodies[body.name] = replace(body, joints=joints)
+        duplicate._bodies[body.name] = replace(body, joints=joints)
         return
     tables: dict[str, Any] = {
-        "body": twin._bodies,
-        "closure": twin.closures,
-        "coupling": twin.couplings,
-        "contact": twin.contacts,
-        "spring": twin.springs if name in twin.springs else twin.coordinate_springs,
-        "tendon": twin.tendons,
-        "actuator": twin.actuators,
-        "force": twin.forces,
+        "body": duplicate._bodies,
+        "closure": duplicate.closures,
+        "coupling": duplicate.couplings,
+        "contact": duplicate.contacts,
+        "spring": duplicate.springs if name in duplicate.springs else duplicate.coordinate_springs,
+        "tendon": duplicate.tendons,
+        "actuator": duplicate.actuators,
+        "force": duplicate.forces,
     }
     tables[kind][name] = _replaced(tables[kind][name], attributes)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels.c_function import cone_program
 
@@ -38,7 +38,7 @@ _FAULTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class ConeSolution:
+class ConeSolution(Answer):
     """The answer to a cone program, with what proves it.
 
     Attributes

@@ -34,7 +34,7 @@ _MAX_FRAMES = 6000
 _MODE_TICKS = 4  # hundredths of a second per frame of a mode
 
 
-def animate(
+def animation(
     trajectory: Trajectory,
     path: str | Path,
     *,
@@ -43,7 +43,11 @@ def animate(
     fps: float = 25.0,
     speed: float = 1.0,
 ) -> Path:
-    """Write the GIF; see `Trajectory.animate`."""
+    """Write an animated GIF of a trajectory, ``speed`` seconds of motion per second of film.
+
+    ``system`` and ``plane`` as in `stroboscope`. A GIF's clock ticks in 1/100 s: 20, 25 and 50 frames per
+    second are exact.
+    """
     path = checked_path(path, (".gif",), "an animation is saved as GIF")
     system, mechanism = drawn_system(trajectory, system)
     if not 1.0 <= fps <= 50.0:
@@ -69,7 +73,7 @@ def animate(
     return path
 
 
-def animate_mode(
+def vibration_mode(
     model: LinearSystem,
     mode: int,
     path: str | Path,
@@ -78,13 +82,17 @@ def animate_mode(
     seconds: float = 2.0,
     plane: str | None = None,
 ) -> Path:
-    """Write the GIF; see `LinearSystem.animate_mode`."""
+    """Write an animated GIF of a vibration mode, a period of ``seconds`` of film that goes round.
+
+    ``mode`` and ``amplitude``, of the velocity that moves most [rad or m], are those of
+    `LinearSystem.vibration_mode`; ``plane`` as in `stroboscope`.
+    """
     path = checked_path(path, (".gif",), "an animation is saved as GIF")
     system = model.system
     mechanism = drawn_mechanism(system)
     if not 0.2 <= seconds <= 60.0:
         raise ArgumentError(f"seconds must lie between 0.2 and 60, got {seconds}", element="seconds")
-    motion = model.mode_motion(mode, amplitude, frames=round(100.0 * seconds / _MODE_TICKS))
+    motion = model.vibration_mode(mode, amplitude, frames=round(100.0 * seconds / _MODE_TICKS))
     notes = [(f"mode {mode}: {motion}", INK)] * len(motion.q)
     _film(path, system, mechanism, system.name, motion.q, notes, _MODE_TICKS, plane, around=True)
     return path

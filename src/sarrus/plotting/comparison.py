@@ -26,10 +26,14 @@ MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of e
 MARKS = 5  # per line
 
 
-def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
-    """Plot a comparison; see `Comparison.plot`."""
-    runs = comparison.trajectories
-    panels = _quantities(comparison)
+def comparison(compared: Comparison, path: str | Path | None = None) -> Figure:
+    """Plot energy error, constraint residual and condition number of compared runs over time, all logarithmic.
+
+    Drawn is the largest value in each of 200 intervals of time; passages of the first run that has any are
+    dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
+    """
+    runs = compared.trajectories
+    panels = _quantities(compared)
     figure = new_figure(10.0, 2.3 * len(panels) + 0.7)
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     times = np.concatenate([run.t for run in runs.values()])
@@ -55,14 +59,14 @@ def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> F
         axes[-1].set_xlim(*span)
     figure.align_ylabels(axes)
     heading = figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold")
-    literal(heading, f"{title(comparison.name)}: {len(runs)} runs compared")
+    literal(heading, f"{title(compared.name)}: {len(runs)} runs compared")
     return save_figure(figure, path)
 
 
-def _quantities(comparison: Comparison) -> dict[str, dict[str, Array]]:
+def _quantities(compared: Comparison) -> dict[str, dict[str, Array]]:
     """Return label of the panel → run → values over its time."""
-    runs = comparison.trajectories
-    energy = "energy error [J]" if comparison.conservative else "energy change [J]"
+    runs = compared.trajectories
+    energy = "energy error [J]" if compared.conservative else "energy change [J]"
     panels = {energy: {name: np.abs(run.energy - run.energy[:1]) for name, run in runs.items()}}
     system = next(iter(runs.values())).system
     if system is None or system.nc == 0:
@@ -70,7 +74,7 @@ def _quantities(comparison: Comparison) -> dict[str, dict[str, Array]]:
     if system.nh:
         panels["closure residual [m, rad]"] = {name: run.residual for name, run in runs.items()}
     if system.nc > system.nh:
-        panels["velocity residual"] = comparison.velocity_residuals
+        panels["velocity residual"] = compared.velocity_residuals
     panels["condition number"] = {name: run.condition for name, run in runs.items()}
     return panels
 

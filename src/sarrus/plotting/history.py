@@ -22,8 +22,12 @@ MAX_POINTS = 6000
 FEW_POINTS = 1500  # with fewer samples than this, coordinates are drawn through points between them
 
 
-def plot_history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
-    """Plot a trajectory over time; see `Trajectory.plot`."""
+def history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
+    """Plot coordinates, energy change, closure residual and condition number of a trajectory over time.
+
+    Passages are dotted lines; what is behind ``determined_until`` is shaded. Returns the Matplotlib figure;
+    ``path`` also saves it (.png, .pdf, .svg).
+    """
     units = trajectory.coordinate_units or ("",) * len(trajectory.coordinate_names)
     groups = list(dict.fromkeys(units))
     constrained = bool(trajectory.constraint_names)

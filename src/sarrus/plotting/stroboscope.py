@@ -28,7 +28,7 @@ _LONG_SIDE = 7.0  # of the drawing [inch]
 _SLIMMEST = 0.35  # least ratio of its short to its long side
 
 
-def draw_stroboscope(
+def stroboscope(
     trajectory: Trajectory,
     path: str | Path | None = None,
     *,
@@ -36,7 +36,15 @@ def draw_stroboscope(
     plane: str | None = None,
     frames: int | ArrayLike = 12,
 ) -> Figure:
-    """Draw a trajectory; see `Trajectory.draw`."""
+    """Draw a trajectory as a stroboscope does: skeletons of the bodies, earlier poses fainter.
+
+    Parameters
+    ----------
+    path : also saves the figure (.png, .pdf, .svg).
+    system : the system that moved, where neither the trajectory nor its file knows it.
+    plane : "xy", "xz", "yz" or "3d" (orthographic). Default: the plane of the motion, or "3d".
+    frames : number of poses evenly spaced in time, or the times of the poses [s].
+    """
     system, mechanism = drawn_system(trajectory, system)
     times = _pose_times(trajectory, frames)
     skeleton = build_skeleton(mechanism)

@@ -35,7 +35,7 @@ def jam(loop: Integration) -> bool:
     if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
         return False
     q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
-    rows = s.characteristic.even(s.constraint_jacobian(q, loop.time, v))
+    rows = s.characteristic.even(s.constraint_jacobian(q, v, loop.time))
     rank, known = numerical_rank(rows, data_of(s).rank_cut(0.0)), int(loop.table[la.GENERIC_RANK])
     if rank <= known:
         return False

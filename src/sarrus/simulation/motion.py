@@ -114,7 +114,7 @@ class Motion:
         The times ascend; its steps do not depend on them. ``others`` are arguments in which it differs too. NaN from
         where that run fails.
         """
-        control = self.control.twin() if isinstance(self.control, Law) else self.control
+        control = self.control.copy() if isinstance(self.control, Law) else self.control
         again = replace(self, control=control, events=(), **others)
         again = replace(again, scheme=again.scheme.scaled(factor))
         with progress_bar(self.duration, False) as bar:

@@ -149,7 +149,7 @@ def simulate(
                 f"coordinates must be a choice, names or a Relation, got {type(coordinates).__name__}",
                 element="coordinates",
             )
-        system, q, v = extend(system, coordinates, q, v, t0)
+        system, q, v = extend(system, q, v, t0, relation=coordinates)
         coordinates = coordinates.names
     work = system.workspace().copy()
     if isinstance(control, Law):

@@ -229,7 +229,9 @@ class Switcher:
     ) -> tuple[Array, float]:
         """Return the velocity after an impact, with contacts that would leave slowly staying, and the energy lost."""
         s, before = self.system, gap_rates(self.system, q, v, t)
-        result = impact(s, q, v, [*closing, *touching], self._restitution(before, touching), t)
+        result = impact(
+            s, q, v, closing=[*closing, *touching], restitution=self._restitution(before, touching), t=t
+        )
         v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
         slow = _SLOW * max([1e-3, *map(abs, before.values())])
         if any(slow < rates[name] < self.plan.rest_speed for name in touching):
@@ -257,7 +259,7 @@ class Switcher:
         switch_on(s, resting, q, t)
         slip = np.abs(s.velocity_residual(q, v, t))
         problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] < _STANDING).all()))
-        rows, bias = s.constraint_jacobian(q, t, v), s.constraint_bias(q, v, t)
+        rows, bias = s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
         parting = s.copy()
         switch_off(parting, resting)
         free = self._accelerated(loop, parting).a

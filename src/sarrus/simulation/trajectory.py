@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sarrus.base.errors import ArgumentError
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ DIMENSIONS = RECORDED | {"error": ()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Answer):
     """The motion that `sarrus.simulate` found; arrays are read-only, time is their leading axis.
 
     Attributes
@@ -219,48 +219,16 @@ class Trajectory:
     # --- pictures ----------------------------------------------------------------------------------
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot coordinates, energy change, closure residual and condition number over time.
+        """Plot coordinates, energy, closure and condition over time; see `sarrus.plot.history`."""
+        return later("plotting.plot", "history")(self, path)
 
-        Passages are dotted lines; what is behind ``determined_until`` is shaded. Returns the Matplotlib figure;
-        ``path`` also saves it (.png, .pdf, .svg).
-        """
-        return later("plotting.history", "plot_history")(self, path)
+    def draw(self, path: str | Path | None = None, **options: Any) -> Figure:
+        """Draw skeletons of the bodies at several times; options are those of `sarrus.plot.stroboscope`."""
+        return later("plotting.plot", "stroboscope")(self, path, **options)
 
-    def draw(
-        self,
-        path: str | Path | None = None,
-        *,
-        system: System | None = None,
-        plane: str | None = None,
-        frames: int | ArrayLike = 12,
-    ) -> Figure:
-        """Draw the motion as a stroboscope does: skeletons of the bodies, earlier poses fainter.
-
-        Parameters
-        ----------
-        system : the system that moved, where neither the trajectory nor its file knows it.
-        plane : "xy", "xz", "yz" or "3d" (orthographic). Default: the plane of the motion, or "3d".
-        frames : number of poses evenly spaced in time, or the times of the poses [s].
-        """
-        draw_stroboscope = later("plotting.stroboscope", "draw_stroboscope")
-        return draw_stroboscope(self, path, system=system, plane=plane, frames=frames)
-
-    def animate(
-        self,
-        path: str | Path,
-        *,
-        system: System | None = None,
-        plane: str | None = None,
-        fps: float = 25.0,
-        speed: float = 1.0,
-    ) -> Path:
-        """Write an animated GIF of the motion, ``speed`` seconds of motion per second of film.
-
-        ``system`` and ``plane`` as in `draw`. A GIF's clock ticks in 1/100 s: 20, 25 and 50 frames per
-        second are exact.
-        """
-        animate = later("plotting.animation", "animate")
-        return animate(self, path, system=system, plane=plane, fps=fps, speed=speed)
+    def animate(self, path: str | Path, **options: Any) -> Path:
+        """Write an animated GIF of the motion; options are those of `sarrus.plot.animation`."""
+        return later("plotting.plot", "animation")(self, path, **options)
 
     def view(self, **options: Any) -> Any:
         """Show the motion in 3-D in the browser; see `sarrus.view`, also for motions laid over each other."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.later import later
-from sarrus.base.status import Status
+from sarrus.base.status import Answer, Status
 from sarrus.dynamics.system import System
 from sarrus.files.whole import checked_path, write_text
 from sarrus.formulations import METHODS
@@ -47,7 +47,7 @@ Formulations = str | Iterable[str] | Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class ComparisonRow:
+class ComparisonRow(Answer):
     """Figures of one run; NaN where the run has no sample.
 
     Attributes
@@ -70,7 +70,7 @@ class ComparisonRow:
     condition_largest: float
     steps_per_second: float
     status: Status
-    message: str
+    message: str = ""
 
 
 _COLUMNS = [field.name for field in fields(ComparisonRow)]
@@ -121,12 +121,8 @@ class Comparison:
         )
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Plot energy error, constraint residual and condition number over time, all logarithmic.
-
-        Drawn is the largest value in each of 200 intervals of time; passages of the first run that has any are
-        dotted lines. Returns the Matplotlib figure; ``path`` also saves it (.png, .pdf, .svg).
-        """
-        return later("plotting.comparison", "plot_comparison")(self, path)
+        """Plot errors over time; see `sarrus.plot.comparison`."""
+        return later("plotting.plot", "comparison")(self, path)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the table as an `xarray.Dataset` over ``formulation``; statuses are their names.

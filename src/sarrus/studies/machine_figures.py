@@ -14,7 +14,7 @@ from time import perf_counter
 import casadi as ca
 import numpy as np
 
-from sarrus.analysis.default_configuration import usual_configuration
+from sarrus.analysis.default_configuration import default_configuration
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.codegen.machine import host
@@ -113,7 +113,7 @@ def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
             figures.append(Figure(f"compile, {cache}", 1e3 * (perf_counter() - began), "ms", note))
     count = sum(function.n_instructions for function in functions)
     figures.append(Figure("size", float(count), "instructions", "of these functions together"))
-    return system, usual_configuration(system), figures
+    return system, default_configuration(system), figures
 
 
 def _median(run: Callable[[], float]) -> float:

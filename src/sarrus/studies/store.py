@@ -46,7 +46,7 @@ class Store:
     """The folder of one study. ``identity`` describes it; a folder that holds another study is an `ArgumentError`."""
 
     def __init__(
-        self, folder: str | Path, identity: dict[str, Any], chunk: int, runs: int, *, wished: int | None
+        self, folder: str | Path, identity: dict[str, Any], chunk: int, runs: int, *, requested: int | None
     ) -> None:
         self.folder, self.identity, self.runs = Path(folder), identity, runs
         self.chunks, self.result = self.folder / CHUNKS, self.folder / RESULT
@@ -64,7 +64,7 @@ class Store:
                     self._write_manifest(manifest, chunk)
             finally:
                 held.release()
-        self.chunk = self._continue(manifest, wished)
+        self.chunk = self._continue(manifest, requested)
 
     def __enter__(self) -> Store:
         return self
@@ -242,7 +242,7 @@ class Store:
         text = json.dumps({**document, "digest": digest(document)}, indent=1)
         write(manifest, [text.encode()], kept="nothing was run")
 
-    def _continue(self, manifest: Path, wished: int | None) -> int:
+    def _continue(self, manifest: Path, requested: int | None) -> int:
         """Return the chunk size of the study in the folder, which must be this study."""
         try:
             known = json.loads(manifest.read_text(encoding="utf-8"))
@@ -258,8 +258,8 @@ class Store:
         if kind != FORMAT:
             raise ArgumentError(f"store: {manifest} has the format {kind!r}, not {FORMAT!r}", element="store")
         different = differences(self.identity, study)
-        if wished is not None and wished != chunk:
-            different.append(f"chunk ({chunk} there, {wished} here)")
+        if requested is not None and requested != chunk:
+            different.append(f"chunk ({chunk} there, {requested} here)")
         if different:
             raise ArgumentError(
                 f"store: {self.folder} holds another study, which differs in {'; '.join(different)}. Give another "

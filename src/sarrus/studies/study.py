@@ -134,7 +134,7 @@ def study(
             with interrupts.held():
                 parts = _until_interrupted(do(size, range(0, axes.runs, size)), bar)
                 return in_memory(study, axes, attributes, parts)
-        with interrupts.allowed(), Store(store, identity, size, axes.runs, wished=chunk) as kept:
+        with interrupts.allowed(), Store(store, identity, size, axes.runs, requested=chunk) as kept:
             while (result := kept.open()) is None:
                 idle = True
                 for first, columns in do(kept.chunk, kept.claims()):

@@ -84,7 +84,7 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
     sure = np.zeros(0, dtype=bool)
     if system.nc:
         own = as_in_run(system, run, k)
-        jacobian = own.constraint_jacobian(run.q[k], float(run.t[k]), run.v[k])
+        jacobian = own.constraint_jacobian(run.q[k], run.v[k], float(run.t[k]))
         sure = determined_rows(jacobian, min(int(run.rank[k]), numerical_rank(jacobian)))
     poses = drawing.poses(run.q[k] if q is None else q, float(run.t[k]))
     return forces_of(drawing.mechanism, poses, run.multipliers[k], sure)

@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.analysis.equilibrium import equilibrium
 from sarrus.base.errors import SarrusError
 from sarrus.linear.linearize import linearize
-from sarrus.linear.mode_motion import ModeMotion, mode_motion
+from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.readout import small_print
 
@@ -28,7 +28,7 @@ class ModePanel:
         self.viewer = viewer
         self.playing, self.phase = False, 0.0
         self.model: LinearSystem | None = None
-        self.motion: ModeMotion | None = None
+        self.motion: VibrationMode | None = None
         self._showing = False
         with gui.add_folder("Modes", expand_by_default=False):
             self.stable = gui.add_checkbox("a stable one", True)
@@ -82,7 +82,7 @@ class ModePanel:
             return
         mode = int(str(self.choice.value).partition(":")[0])
         try:
-            self.motion = mode_motion(self.model, mode, float(self.amplitude.value), _FRAMES)
+            self.motion = vibration_mode(self.model, mode, float(self.amplitude.value), _FRAMES)
         except SarrusError as error:
             self.text.content = small_print(str(error))
             return

@@ -51,10 +51,10 @@ class Canvas:
 
     def copy(self) -> Canvas:
         """Return a copy, on which to draw what moves."""
-        twin = Canvas.__new__(Canvas)
-        vars(twin).update(vars(self))
-        twin.picture, twin.depth = self.picture.copy(), self.depth.copy()
-        return twin
+        duplicate = Canvas.__new__(Canvas)
+        vars(duplicate).update(vars(self))
+        duplicate.picture, duplicate.depth = self.picture.copy(), self.depth.copy()
+        return duplicate
 
     def draw(self, solids: list[Triangles]) -> None:
         """Draw solids, the opaque ones first, then those of each opacity as one layer."""

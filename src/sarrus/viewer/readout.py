@@ -79,7 +79,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     Redundant and singular configurations are ordinary input. Constraints that do not hold now count for nothing.
     """
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
-    jacobian = system.constraint_jacobian(q, t)
+    jacobian = system.constraint_jacobian(q, t=t)
     parts = split(jacobian, rank_cut(system, q, t, 1e-300))
     generic = generic_rank(system.workspace(), q, t)
     values = parts.values[: max(generic, parts.rank)]

@@ -28,7 +28,7 @@ class LawEntry:
         native = natives.add(
             f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law._outputs())
         )
-        self.constants = {f"{prefix}_roots": law._roots, f"{prefix}_wish": law._wish}
+        self.constants = {f"{prefix}_roots": law._roots, f"{prefix}_preferred": law._preferred}
         contacts = self._contact_table() if isinstance(law, ContactLaw) else None
         self.table = self._law_table(native, contacts)
         self.tables = {self.table.text: self.table}
@@ -49,7 +49,7 @@ class LawEntry:
             ll.SETTINGS: self._view("tolerances"),
             ll.ANSWER: self._view("answer"),
             ll.ROOTS: self._view("roots", constant=True),
-            ll.WISH: self._view("wish", constant=True),
+            ll.WISH: self._view("preferred", constant=True),
             ll.RANK: Term(f"W->{self.prefix}_rank", INT, counts=True),
         }
         if contacts is not None:
@@ -173,7 +173,7 @@ class LawEntry:
         levels = "".join(
             f"    missed |= W->{p}_answer[{at + 1}] > {ACHIEVED!r} * (1.0 + W->{p}_answer[{at + 2}]);\n"
             for level, at in zip(law.levels, range(law.unknowns + 1, 10**9, ll.PER_LEVEL))
-            if not (isinstance(level, ForceDemand) and level.wish)
+            if not (isinstance(level, ForceDemand) and level.soft)
         )
         n = s.nq + s.nv
         run = f"""\

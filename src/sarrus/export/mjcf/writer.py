@@ -35,8 +35,8 @@ _LINE_RADIUS = 0.005
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 
 
-def write_mjcf(
-    mechanism: Mechanism, path: str | PathLike[str], contacts: str = "refuse", contact_radius: float = 0.01
+def mjcf_file(
+    mechanism: Mechanism, path: str | PathLike[str], *, contacts: str = "refuse", contact_radius: float = 0.01
 ) -> None:
     """Write ``mechanism`` as a MuJoCo model to ``path``.
 

@@ -118,7 +118,7 @@ class Plan:
         loop = Integration(s, self.stabilization, 1, self.baumgarte, (), 1 if every is None else every)
         loop.begin(self.reference)
         if self.control is not None:
-            own = self.control.twin() if isinstance(self.control, Law) else self.control
+            own = self.control.copy() if isinstance(self.control, Law) else self.control
             loop.compile_control(own, None, self.duration)
         scheme, longest = self.scheme, self.max_step
         if scheme.adaptive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.base.status import Status
 from sarrus.dynamics.units import labels
 from sarrus.kernels import run_state as rs
 from sarrus.simulation.storage import ARRAY_ATTRIBUTES, LABELS
@@ -91,7 +91,8 @@ class Rollout:
     t : times of the samples (samples,) [s]; without ``every`` the end alone.
     samples : `Quantities` of every run at every sample: (runs, samples, …); NaN after the end of a run that failed.
         ``rollout.q`` is short for ``rollout.samples.q``, and so on.
-    status : how each run ended (runs,), numbers of `Status`. reached : the time that each run reached (runs,) [s].
+    status, success, message : how each run ended (runs,): a `Status`, whether it is ok, and what became of it. reached
+    : the time that each run reached (runs,) [s].
     x : the last state of each run: ``rollout.final_q`` (runs, nq) and ``rollout.final_v`` (runs, nv) at ``reached``.
     steps, rejected : accepted and rejected steps of each run (runs,).
     minimum, maximum, mean, rms : `Quantities` over the samples of each run (runs, …), None unless asked for.
@@ -102,7 +103,7 @@ class Rollout:
     system: System
     t: Array
     samples: Quantities
-    status: NDArray[np.int64]
+    status: NDArray[np.object_]
     reached: Array
     final_q: Array
     final_v: Array
@@ -139,14 +140,20 @@ class Rollout:
     @property
     def failed(self) -> NDArray[np.int64]:
         """Numbers of the runs that failed."""
-        return np.flatnonzero(~np.isin(self.status, [status for status in Status if status.ok]))
+        return np.flatnonzero(~self.success)
 
-    def message(self, run: int) -> str:
-        """Say how a run ended."""
-        status = Status(int(self.status[run]))
-        if status.ok:
-            return status.diagnosis
-        return f"{status.diagnosis} at t = {self.reached[run]:.6g} s. {status.remedy}"
+    @cached_property
+    def success(self) -> NDArray[np.bool_]:
+        """Whether each run came to its end (runs,)."""
+        return np.array([status.ok for status in self.status], dtype=bool)
+
+    @cached_property
+    def message(self) -> tuple[str, ...]:
+        """How each run ended, in words (runs,)."""
+        return tuple(
+            status.diagnosis if status.ok else f"{status.diagnosis} at t = {reached:.6g} s. {status.remedy}"
+            for status, reached in zip(self.status, self.reached)
+        )
 
     def trajectory(self, run: int) -> Trajectory:
         """Return one run as a `Trajectory`, to plot or to save; passages and limit crossings are not looked for."""
@@ -159,8 +166,8 @@ class Rollout:
             name=s.name,
             t=self.samples.records[run, made, 0],
             **arrays,
-            status=Status(int(self.status[run])),
-            message=self.message(run),
+            status=self.status[run],
+            message=self.message[run],
             **labels(s),
             steps=int(self.steps[run]),
             rejected=int(self.rejected[run]),
@@ -180,7 +187,7 @@ class Rollout:
             for name in () if folded is None else QUANTITIES:
                 attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}
                 data[f"{name}_{fold}"] = (("run", *RECORDED[name]), getattr(folded, name), attributes)
-        data["status"] = ("run", np.array([Status(int(code)).name for code in self.status]))
+        data["status"] = ("run", np.array([status.name for status in self.status], dtype=str))
         data["reached"] = ("run", self.reached, {"units": "s", "long_name": "time reached"})
         labels: dict[str, Any] = {"time": ("time", self.t, {"units": "s"}), "run": np.arange(len(self))}
         for dimension in LABELS:

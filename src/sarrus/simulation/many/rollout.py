@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.progress import progress_bar
+from sarrus.base.status import statuses
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
@@ -171,7 +172,7 @@ def _result(
         system=s,
         t=plan.sample_times,
         samples=Quantities(s, todo.samples),
-        status=status,
+        status=statuses(status),
         reached=outcomes[:, bl.REACHED],
         final_q=todo.states[:, s.parts.q],
         final_v=todo.states[:, s.parts.v],

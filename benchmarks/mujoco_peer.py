@@ -12,10 +12,10 @@ import numpy as np
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.export.mjcf.writer import write_mjcf
+from sarrus.export import mjcf_file
 
 
-class MujocoTwin:
+class MujocoPeer:
     """MuJoCo's model of a mechanism, with its soft loops, the fastest solver for it and no contacts.
 
     What MJCF cannot say is replaced by what comes to the same in a planar mechanism: a planar pin by a point in space,
@@ -35,7 +35,7 @@ class MujocoTwin:
                 spatial._bodies[name] = replace(body, inertia=thick)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.xml"
-            write_mjcf(spatial, path)
+            mjcf_file(spatial, path)
             self.model = mujoco.MjModel.from_xml_path(str(path))
         self.model.opt.solver = mujoco.mjtSolver.mjSOL_PGS
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)

@@ -31,7 +31,7 @@ def test_frames_are_closed_and_near_the_linear_motion(mode: int) -> None:
     model = hanging()
     beside = []
     for amplitude in (0.02, 0.04):
-        motion = model.mode_motion(mode, amplitude, frames=16)
+        motion = model.vibration_mode(mode, amplitude, frames=16)
         assert motion.q.shape == (16, 4)
         assert max(np.abs(model.system.constraint_residual(q)).max() for q in motion.q) < 1e-12
         linear = (amplitude * model.mode_shapes[:, mode] * np.exp(1j * motion.phase[:, None])).real
@@ -45,29 +45,29 @@ def test_frames_are_closed_and_near_the_linear_motion(mode: int) -> None:
 def test_frames_are_those_of_the_free_motion(mode: int) -> None:
     """Released from the first frame, the mechanism is at the others after parts of the period."""
     model, amplitude = hanging(), 0.01
-    motion = model.mode_motion(mode, amplitude, frames=8)
+    motion = model.vibration_mode(mode, amplitude, frames=8)
     period = 2 * np.pi / model.natural_frequencies[mode]
     free = sr.simulate(model.system, motion.q[0], duration=period, rtol=1e-10)
     assert_allclose(free.at(period * np.arange(8) / 8), motion.q, atol=5 * amplitude**2)
 
 
 def test_a_mode_says_what_it_is() -> None:
-    assert str(hanging().mode_motion(0)) == "0.537 Hz"
+    assert str(hanging().vibration_mode(0)) == "0.537 Hz"
     cart = load_example("lqr_inverted")
     model = sr.linearize(sr.System(cart.build()), np.zeros(4))
-    assert str(model.mode_motion(0)) == "s = 0: drifts"
-    assert str(model.mode_motion(2)) == "s = -4.52/s: decays, drawn as a swing"
-    assert str(model.mode_motion(3)) == "s = 4.52/s: grows, drawn as a swing"
+    assert str(model.vibration_mode(0)) == "s = 0: drifts"
+    assert str(model.vibration_mode(2)) == "s = -4.52/s: decays, drawn as a swing"
+    assert str(model.vibration_mode(3)) == "s = 4.52/s: grows, drawn as a swing"
     damped = sr.System.from_lagrangian(
         nq=1,
         lagrangian=lambda q, v, t: ca.sumsqr(v) / 2 - 2 * ca.sumsqr(q),
         generalized_force=lambda q, v, t: -0.4 * v,
     )
-    assert str(sr.linearize(damped, [0.0]).mode_motion(0)) == "0.318 Hz, damping ratio 0.1"
+    assert str(sr.linearize(damped, [0.0]).vibration_mode(0)) == "0.318 Hz, damping ratio 0.1"
 
 
 def test_film_goes_round(tmp_path: Path) -> None:
-    path = hanging().animate_mode(2, tmp_path / "mode.gif", amplitude=0.3, seconds=1.0)
+    path = hanging().animate_vibration_mode(2, tmp_path / "mode.gif", amplitude=0.3, seconds=1.0)
     with Image.open(path) as film:
         assert film.n_frames == 25
         assert film.info["duration"] == 40
@@ -80,13 +80,13 @@ def test_film_goes_round(tmp_path: Path) -> None:
 def test_what_cannot_be_shown() -> None:
     model = hanging()
     with pytest.raises(ArgumentError, match="mode must be an index below 4, got 4"):
-        model.mode_motion(4)
+        model.vibration_mode(4)
     with pytest.raises(ArgumentError, match="amplitude must be positive"):
-        model.mode_motion(0, amplitude=0.0)
+        model.vibration_mode(0, amplitude=0.0)
     with pytest.raises(ArgumentError, match="frames must be at least 2"):
-        model.mode_motion(0, frames=1)
+        model.vibration_mode(0, frames=1)
     with pytest.raises(ArgumentError, match="seconds must lie between"):
-        model.animate_mode(0, "mode.gif", seconds=0.0)
+        model.animate_vibration_mode(0, "mode.gif", seconds=0.0)
     bead = sr.System.from_lagrangian(
         nq=2,
         lagrangian=lambda q, v, t: ca.sumsqr(v) / 2,
@@ -95,9 +95,9 @@ def test_what_cannot_be_shown() -> None:
     )
     ring = sr.linearize_at(bead, [1.0, 0.0])
     with pytest.raises(ArgumentError, match="only a system made from a Mechanism has bodies to draw"):
-        ring.animate_mode(0, "mode.gif")
+        ring.animate_vibration_mode(0, "mode.gif")
     system = sr.System(load_example("bricard").build())
     loop = sr.linearize_at(system, system.assemble(system.neutral()).q)
-    loop.mode_motion(0, amplitude=0.3)
+    loop.vibration_mode(0, amplitude=0.3)
     with pytest.raises(SolveError, match=r"at an amplitude of 1.5 mode 0 is no motion near the linear one"):
-        loop.mode_motion(0, amplitude=1.5)
+        loop.vibration_mode(0, amplitude=1.5)

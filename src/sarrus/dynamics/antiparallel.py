@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
 
 
-def flipped(system: Evaluations, q: Array, t: float = 0.0) -> tuple[str, ...]:
+def antiparallel(system: Evaluations, q: Array, t: float = 0.0) -> tuple[str, ...]:
     """Return the names of the closures with rows n1, n2 whose axes point in opposite directions."""
     if system.mechanism is None:
         return ()

@@ -64,7 +64,7 @@ def test_a_body_on_its_head_is_turned_round(kinds: tuple[str, ...]) -> None:
         assert np.abs(system.constraint_residual(guess)).max() < 1e-12
     assert not axes_agree(system, guess)
     result = system.assemble(guess)
-    assert (result.status, result.flipped) == (Status.OK, ())
+    assert (result.status, result.antiparallel) == (Status.OK, ())
     assert result.residual < 1e-12
     assert axes_agree(system, result.q)
 
@@ -95,5 +95,5 @@ def test_an_axis_that_cannot_turn_is_named() -> None:
     with pytest.raises(SolveError, match=text):
         system.assemble([1.0, -0.5, -1.0])
     result = system.assemble([1.0, -0.5, -1.0], throw=False)
-    assert (result.status, result.flipped) == (Status.NOT_CLOSED, ("pin",))
+    assert (result.status, result.antiparallel) == (Status.NOT_CLOSED, ("pin",))
     assert result.residual < 1e-12

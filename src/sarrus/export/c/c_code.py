@@ -1,4 +1,4 @@
-"""`export_c`: a system or a control law as C99 source for controllers."""
+"""`c_code`: a system or a control law as C99 source for controllers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.default_configuration import usual_configuration
+from sarrus.analysis.default_configuration import default_configuration
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.law import Law
@@ -50,7 +50,7 @@ class CExport:
     workspace_bytes: int
 
 
-def export_c(
+def c_code(
     source: System | Law,
     directory: str | Path,
     functions: Sequence[str] | None = None,
@@ -100,7 +100,7 @@ def export_c(
     """
     if not isinstance(source, System | Law):
         raise ArgumentError(
-            f"export_c needs a System or a control law, got {type(source).__name__}", element="source"
+            f"c_code needs a System or a control law, got {type(source).__name__}", element="source"
         )
     law = source if isinstance(source, Law) else None
     system = source.system if isinstance(source, Law) else source
@@ -173,6 +173,6 @@ def _configuration(system: System, q: ArrayLike | None) -> Array:
         given = np.array(system.normalized(q))
         generic_rank(system.workspace(), given, renew=True)
         return given
-    start = usual_configuration(system)
+    start = default_configuration(system)
     generic_rank(system.workspace(), start)
     return start

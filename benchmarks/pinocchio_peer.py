@@ -32,7 +32,7 @@ class _Slot:
     v: slice
 
 
-class PinocchioTwin:
+class PinocchioPeer:
     """Pinocchio's model, data and constraints of a mechanism of rigid bodies, joints and closures.
 
     Joints: revolute, prismatic, planar, spherical, free, each along the axis that Pinocchio handles fastest.

@@ -16,8 +16,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
-from sarrus.dynamics.flips import flipped
 from sarrus.dynamics.manifold import (
     STEP,
     Rows,
@@ -49,7 +49,7 @@ _CURVE = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Mode:
+class AssemblyMode:
     """One way in which the mechanism closes. ``hits``: how many starts of the search ended in it."""
 
     q: Array
@@ -59,22 +59,22 @@ class Mode:
 
 @dataclass(frozen=True, eq=False)
 class AssemblyModes:
-    """The modes that a search found; iterating and indexing give `Mode`.
+    """The modes that a search found; iterating and indexing give `AssemblyMode`.
 
     Attributes
     ----------
     modes : by number of hits, most first. Their ``status`` is OK, SINGULAR where the rank drops, as where two modes
         meet, or RIGID where the mechanism is isolated: no coordinate moves on from there, a driven one neither.
     tried : number of starts. A mode with a single hit suggests that others are missing.
-    freedom : number of motions left in the modes that are not RIGID. Where it is not 0 a mode is a whole family, shown
+    dof : number of motions left in the modes that are not RIGID. Where it is not 0 a mode is a whole family, shown
         by one of its configurations. A family of one motion is followed along its curve; with more, families count as
         different where no straight walk joins them.
     driven, values : the coordinates that were held, and where.
     """
 
-    modes: tuple[Mode, ...]
+    modes: tuple[AssemblyMode, ...]
     tried: int
-    freedom: int
+    dof: int
     driven: tuple[str, ...]
     values: tuple[float, ...]
     system: System = field(repr=False)
@@ -83,7 +83,7 @@ class AssemblyModes:
     def __len__(self) -> int:
         return len(self.modes)
 
-    def __getitem__(self, index: int) -> Mode:
+    def __getitem__(self, index: int) -> AssemblyMode:
         return self.modes[index]
 
     @property
@@ -182,10 +182,10 @@ def assembly_modes(
     modes = []
     for q, n, rigid in zip(found, hits, alone):
         status = Status.OK if search.rank(q) == generic else Status.SINGULAR
-        modes.append(Mode(read_only(q), n, Status.RIGID if rigid else status))
+        modes.append(AssemblyMode(read_only(q), n, Status.RIGID if rigid else status))
     modes.sort(key=lambda mode: -mode.hits)
-    freedom = int(search.free.sum()) - generic
-    return AssemblyModes(tuple(modes), tried, freedom, names, values, system, t)
+    dof = int(search.free.sum()) - generic
+    return AssemblyModes(tuple(modes), tried, dof, names, values, system, t)
 
 
 class _Search:
@@ -211,7 +211,7 @@ class _Search:
             system.nh + len(problem.residual(system.neutral())),
             lambda q: np.concatenate([system.constraint_residual(q, t), problem.residual(q)]),
             lambda q: np.vstack(
-                [system.constraint_jacobian(q, t)[: system.nh], problem.jacobian(q) * columns]
+                [system.constraint_jacobian(q, t=t)[: system.nh], problem.jacobian(q) * columns]
             ),
         )
         self.turns = turning(system)
@@ -247,7 +247,9 @@ class _Search:
         gaps = self.distances(isolated, q)
         if len(isolated) and gaps.min() < _NEAR:
             return np.array(isolated[np.argmin(gaps)])
-        if not np.abs(self.rows.residual(q)).max(initial=0.0) <= DATA_TOLERANCE or flipped(self.system, q):
+        if not np.abs(self.rows.residual(q)).max(initial=0.0) <= DATA_TOLERANCE or antiparallel(
+            self.system, q
+        ):
             return None
         neutral = self.system.neutral()
         for index in set(self.turns.tolist()) - set(self.held):

@@ -1,4 +1,4 @@
-"""Idle motions: a piece of the mechanism moves, every other body rests, and no closure takes notice.
+"""Internal motions: a piece of the mechanism moves, every other body rests, and no closure takes notice.
 
 A rod that spins between two ball joints, a leg that spins between its ends, a wheel that turns freely, an arm
 outside the loops.
@@ -29,7 +29,7 @@ _WRITTEN = 4
 
 
 @dataclass(frozen=True, eq=False)
-class IdleMotion:
+class InternalMotion:
     """A motion of a piece of the mechanism while every other body rests.
 
     ``velocity`` (nv,) with largest entry 1; ``bodies`` that move, all of them as one rigid piece (names of the
@@ -49,8 +49,8 @@ class IdleMotion:
         return f"{names} move together, as one piece that {way}"
 
 
-def idle_motions(system: System, q: Array, t: float, cut: float) -> tuple[IdleMotion, ...]:
-    """Return independent idle motions at q, smallest pieces first; none where there is no constraint.
+def internal_motions(system: System, q: Array, t: float, cut: float) -> tuple[InternalMotion, ...]:
+    """Return independent internal motions at q, smallest pieces first; none where there is no constraint.
 
     Pieces that are looked at: a body with all that hangs on it in the tree, the same without one of its
     descendants, and without all of its children. Each motion is tried by a step of 0.1.
@@ -58,8 +58,8 @@ def idle_motions(system: System, q: Array, t: float, cut: float) -> tuple[IdleMo
     if system.nc == 0:
         return ()
     pieces = _pieces(system.mechanism) if system.mechanism else [((i,), ()) for i in range(system.nv)]
-    jacobian = system.constraint_jacobian(q, t)
-    found: list[IdleMotion] = []
+    jacobian = system.constraint_jacobian(q, t=t)
+    found: list[InternalMotion] = []
     basis = np.zeros((system.nv, 0))
     for columns, resting in pieces:
         select = np.eye(system.nv)[:, list(columns)]
@@ -129,11 +129,11 @@ def _goes_on(system: System, q: Array, t: float, motion: Array, select: Array) -
     return open_by(system, p, t) < 1e-10 + 10 * open_by(system, q, t)
 
 
-def _describe(system: System, q: Array, velocity: Array) -> IdleMotion:
+def _describe(system: System, q: Array, velocity: Array) -> InternalMotion:
     if system.mechanism is None:
         names = tuple(n for n, x in zip(system.velocity_names, velocity) if x != 0.0)
-        return IdleMotion(velocity, names, turns=True)
+        return InternalMotion(velocity, names, turns=True)
     twists = body_twists(system, q, velocity[:, None])
     moving = {name: twist[:, 0] for name, twist in twists.items() if np.abs(twist).max() > 1e-9}
     turns = any(np.abs(twist[:3]).max() > 1e-9 for twist in moving.values())
-    return IdleMotion(velocity, tuple(moving), turns)
+    return InternalMotion(velocity, tuple(moving), turns)

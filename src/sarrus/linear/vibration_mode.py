@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ModeMotion:
+class VibrationMode:
     """One period of a mode: phases (N,) from 0 to below 2π, and closed configurations q (N, nq) at them."""
 
     phase: Array
@@ -35,7 +35,7 @@ class ModeMotion:
         return f"{frequency:.3g} Hz" + (f", damping ratio {damping:.2g}" if abs(damping) > 1e-9 else "")
 
 
-def mode_motion(model: LinearSystem, mode: int, amplitude: float = 0.2, frames: int = 50) -> ModeMotion:
+def vibration_mode(model: LinearSystem, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
     """Return a period of a mode on the constraint manifold: q ⊕ amplitude Re(shape e^{iθ}), loops closed again.
 
     Growth and decay are left out, so that the film can go round; a mode with a real eigenvalue is drawn as a swing
@@ -78,4 +78,6 @@ def mode_motion(model: LinearSystem, mode: int, amplitude: float = 0.2, frames: 
                 f"loops close {aside:.2g} beside it, or not at all. Choose a smaller one"
             )
         q.append(there)
-    return ModeMotion(read_only(phase), read_only(np.array(q)), complex(model.eigenvalues[mode]), amplitude)
+    return VibrationMode(
+        read_only(phase), read_only(np.array(q)), complex(model.eigenvalues[mode]), amplitude
+    )

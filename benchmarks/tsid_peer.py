@@ -9,14 +9,14 @@ import pinocchio as pin
 import tsid
 
 import sarrus as sr
-from benchmarks.pinocchio_twin import PinocchioTwin
+from benchmarks.pinocchio_peer import PinocchioPeer
 from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD
 
 FORCE_LIMIT = 1e5  # N, never reached
 
 
-class TsidTwin:
+class TsidPeer:
     """The quadratic programme that moves a body along a pose, with the point closures to the ground as contacts.
 
     Contacts and the motion of the body are equalities, the forces of the ground have least norm. Where the body's
@@ -26,8 +26,8 @@ class TsidTwin:
     def __init__(
         self, mechanism: sr.Mechanism, body: str, place: Array, stiffness: float, damping: float
     ) -> None:
-        self._twin = PinocchioTwin(mechanism)
-        model = self._twin.model
+        self._peer = PinocchioPeer(mechanism)
+        model = self._peer.model
         for closure in mechanism.closures.values():
             if closure.kind != "point" or closure.body1 != WORLD:
                 raise ValueError(
@@ -55,14 +55,14 @@ class TsidTwin:
         self._owned += [task, goal]
 
     def _frame(self, name: str, body: str, position: Array) -> None:
-        joint, pose = self._twin._location[body]
+        joint, pose = self._peer._location[body]
         placement = pose * pin.SE3(np.eye(3), np.asarray(position))
-        self._twin.model.addFrame(pin.Frame(name, joint, 0, placement, pin.FrameType.OP_FRAME))
+        self._peer.model.addFrame(pin.Frame(name, joint, 0, placement, pin.FrameType.OP_FRAME))
 
     def control(self, q: Array, v: Array) -> Callable[[], Array]:
         """Return a call that makes and solves the programme and returns u, with nothing but that inside."""
         self._state = np.array(q), np.array(v)
-        theirs, rates, problem = self._twin.q(q), self._twin.v(q, v), self._problem
+        theirs, rates, problem = self._peer.q(q), self._peer.v(q, v), self._problem
         problem.computeProblemData(0.0, theirs, rates)
         solver = tsid.SolverHQuadProgFast("fast")
         solver.resize(problem.nVar, problem.nEq, problem.nIn)
@@ -76,4 +76,4 @@ class TsidTwin:
     def acceleration(self) -> Array:
         """Return the accelerations of the last call, in the conventions of sarrus."""
         a = self._problem.getAccelerations(self._answer)
-        return self._twin.acceleration(*self._state, a)
+        return self._peer.acceleration(*self._state, a)
