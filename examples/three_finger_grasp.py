@@ -146,7 +146,7 @@ def main() -> None:
     )
     try:
         heavy.solve(system.neutral(), np.zeros(system.nv))
-    except sr.errors.SolveError as refused:
+    except sr.SolveError as refused:
         print(refused)
         told = refused.result
     assert told.outcome == "relaxed"

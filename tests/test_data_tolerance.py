@@ -129,7 +129,7 @@ def test_the_cranks_jam_where_they_would_flatten_and_the_run_says_so(
     cranks: sr.System, options: dict[str, float]
 ) -> None:
     """The rods would have to stretch by 1e-6 m and more: a head that goes on, or comes off as NaN, is wrong."""
-    with pytest.warns(sr.errors.AccuracyWarning, match="the loops jam"):
+    with pytest.warns(sr.AccuracyWarning, match="the loops jam"):
         motion = sr.simulate(cranks, cranks.neutral(), np.zeros(cranks.nv), duration=5.0, **options)
     assert motion.t[-1] == 5.0
     assert motion.status is sr.Status.INACCURATE

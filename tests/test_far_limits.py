@@ -63,6 +63,6 @@ def test_a_motion_given_up_for_limits_names_them():
     expected = [f"{what}'" for finger in "abc" for what in (f"actuator '{finger}_lift", f"contact '{finger}")]
     assert set(reached.conflict) == set(expected)
     with pytest.raises(
-        sr.errors.SolveError, match=r"relaxed: position, orientation, for the limits of .*'a_bend'"
+        sr.SolveError, match=r"relaxed: position, orientation, for the limits of .*'a_bend'"
     ):
         law.solve(q, v)

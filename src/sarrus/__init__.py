@@ -28,7 +28,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sarrus.base.version import __version__
+from sarrus.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from sarrus import (
@@ -221,7 +221,6 @@ __all__ = [
     "Viewer",
     "ViewerError",
     "WriteError",
-    "__version__",
     "assembly_modes",
     "compare",
     "contact_wrench",
