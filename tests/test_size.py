@@ -32,7 +32,7 @@ def untraced(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("traced")
 
-    monkeypatch.setattr(X, fail)
+    monkeypatch.setattr(sarrus.dynamics.model, "trace", fail)
 
 
 @pytest.mark.usefixtures("untraced")
