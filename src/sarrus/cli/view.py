@@ -49,7 +49,7 @@ def view(
     """Run the command; `HELP` describes it."""
     from sarrus.cli.tables import console
     from sarrus.files.whole import checked_path
-    from sarrus.viewer.film import render
+    from sarrus.viewer.render import render
 
     files = [(html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4")]
     wanted = [checked_path(path, (suffix,), "output file") for path, suffix in files if path is not None]
