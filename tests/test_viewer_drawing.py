@@ -14,15 +14,15 @@ from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.pose import Pose
 from sarrus.viewer import meshes
 from sarrus.viewer.camera import frame
-from sarrus.viewer.desk import Desk
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.film import Studio, arrow_solids
 from sarrus.viewer.force_arrows import forces_of, forces_of_run
 from sarrus.viewer.parts import CLOSURE, HINGE
 from sarrus.viewer.plots import QUANTITIES, svg
 from sarrus.viewer.raster import Canvas, Triangles
 from sarrus.viewer.readout import read
+from sarrus.viewer.render import Renderer, arrow_solids
 from sarrus.viewer.subjects import subjects
+from sarrus.viewer.worker_thread import WorkerThread
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE_BAR = ROOT / "models" / "five_bar.xml"
@@ -224,14 +224,14 @@ def test_a_transparent_solid_shows_one_surface_and_what_is_behind() -> None:
 
 def test_joints_are_at_their_pixels_in_a_picture(five_bar: tuple[sr.System, np.ndarray]) -> None:
     system, q = five_bar
-    studio = Studio(subjects((system,), None, q), (600, 400), samples=2)
-    picture = studio.picture(0.0).astype(int)
+    renderer = Renderer(subjects((system,), None, q), (600, 400), samples=2)
+    picture = renderer.picture(0.0).astype(int)
     positions, rotations = system.body_placements(q)
     for point in positions:
-        x, y = np.rint(studio.camera.pixels(point, 600, 400)[:2]).astype(int)
+        x, y = np.rint(renderer.camera.pixels(point, 600, 400)[:2]).astype(int)
         assert np.abs(picture[y, x] - HINGE).max() < 40
     tip = positions[1] + rotations[1] @ (1.5, 0, 0)
-    x, y = np.rint(studio.camera.pixels(tip, 600, 400)[:2]).astype(int)
+    x, y = np.rint(renderer.camera.pixels(tip, 600, 400)[:2]).astype(int)
     assert np.abs(picture[y, x] - CLOSURE).max() < 60
     assert (picture > 220).all(axis=2).mean() > 0.8
 
@@ -278,17 +278,17 @@ def test_what_cannot_be_shown_is_a_clear_error(
 
 def test_waiting_requests_of_one_kind_replace_each_other_and_errors_come_back() -> None:
     done: list[object] = []
-    desk = Desk(lambda seconds: None, lambda: False)
+    worker = WorkerThread(lambda seconds: None, lambda: False)
 
     def ask() -> None:  # all of it waits while this runs
         for k in range(5):
-            desk.post("slider", lambda k=k: done.append(k))
-        desk.post("other", lambda: done.append("other"))
+            worker.post("slider", lambda k=k: done.append(k))
+        worker.post("other", lambda: done.append("other"))
 
-    desk.do(ask)
-    desk.do(lambda: None)
+    worker.do(ask)
+    worker.do(lambda: None)
     assert done == [4, "other"]
     with pytest.raises(ZeroDivisionError):
-        desk.do(lambda: 1 / 0)
-    assert desk.do(lambda: 7) == 7
-    desk.close()
+        worker.do(lambda: 1 / 0)
+    assert worker.do(lambda: 7) == 7
+    worker.close()

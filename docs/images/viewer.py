@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 import sarrus as sr
-from sarrus.viewer.film import palette_of
+from sarrus.plotting.frames import in_colours, palette_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -45,7 +45,7 @@ def save(image: Image.Image, name: str, size: tuple[int, int]) -> None:
     """Save a picture, made smaller and with few colours."""
     small = image.convert("RGB").resize(size, Image.Resampling.LANCZOS)
     palette = palette_of(np.asarray(small))
-    small.quantize(palette=palette, dither=Image.Dither.NONE).save(HERE / name, optimize=True)
+    in_colours(small, palette).save(HERE / name, optimize=True)
     print(f"{name}: {(HERE / name).stat().st_size / 1024:.0f} kB")
 
 

@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.trajectory import Trajectory
     from sarrus.studies.comparison import Comparison, ComparisonRow, compare
     from sarrus.studies.study import study
-    from sarrus.viewer.film import render
+    from sarrus.viewer.render import render
     from sarrus.viewer.server import Viewer, view
 
 
@@ -147,7 +147,7 @@ _NAMES = {
     # Pictures
     "sarrus.plotting.plot": "plot",
     "sarrus.viewer.server": "view Viewer",
-    "sarrus.viewer.film": "render",
+    "sarrus.viewer.render": "render",
     # Control
     "sarrus.control": "control",
     "sarrus.control.references": "references",

@@ -29,10 +29,10 @@ from sarrus.base.status import Status
 from sarrus.export.c.identifiers import KEYWORDS, LIBM, comment, identifier, macros, note, prefix_of
 from sarrus.plotting import plot
 from sarrus.plotting.text import title
-from sarrus.viewer.film import Studio
 from sarrus.viewer.page import _caption
 from sarrus.viewer.plots import QUANTITIES, cursor, svg
 from sarrus.viewer.readout import Readout, small_print, warning
+from sarrus.viewer.render import Renderer
 from sarrus.viewer.subjects import Subject
 from sarrus.viewer.time_panel import _legend
 
@@ -226,9 +226,9 @@ def scenes(names: tuple[str, ...]) -> list[str]:
     run = a_run()
     system = run.moved_system()
     subject = Subject(system, run.q[0], (run, run), names[:2])
-    studio = Studio(subject, (160, 120))
-    studio.subject = replace(subject, system=SimpleNamespace(name=names[2]))  # type: ignore[arg-type]
-    return [] if studio.picture(0.01).shape == (120, 160, 3) else ["another size"]
+    renderer = Renderer(subject, (160, 120))
+    renderer.subject = replace(subject, system=SimpleNamespace(name=names[2]))  # type: ignore[arg-type]
+    return [] if renderer.picture(0.01).shape == (120, 160, 3) else ["another size"]
 
 
 # --- C ------------------------------------------------------------------------------------------------

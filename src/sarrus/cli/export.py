@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sarrus.cli.options import Floating, Keyframe, Lenient, Loops, Model
+from sarrus.cli.options import Importing, Keyframe, Model, with_groups
+
+# What computes is imported where it is called: help and errors of the command line come at once.
 
 app = typer.Typer(no_args_is_help=True, help="Write a model as C99 source or as a MuJoCo model.")
 
@@ -16,8 +18,10 @@ app = typer.Typer(no_args_is_help=True, help="Write a model as C99 source or as 
     help="Write the model as self-contained C99 source with header, example and Makefile, for controllers: "
     "no allocation, no dependency but libm. Control laws are exported from Python, with sarrus.export.c_code."
 )
+@with_groups
 def c(
     model: Model,
+    reading: Importing,
     function: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,45 +35,35 @@ def c(
         str | None, typer.Option(help="Prefix of all names in C; by default the model's.")
     ] = None,
     keyframe: Keyframe = None,
-    loops: Loops = None,
-    lenient: Lenient = False,
-    floating_base: Floating = False,
 ) -> None:
     """Run the command; its help describes it."""
     from sarrus.cli.state import initial_state
-    from sarrus.cli.tables import console
-    from sarrus.dynamics.system import System
+    from sarrus.cli.tables import console, print_written
     from sarrus.export import c_code
     from sarrus.export.c.identifiers import identifier
-    from sarrus.formats.load import load
 
-    system = System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base))
+    system = reading.system(model)
     q = None if keyframe is None else initial_state(system, keyframe, [], [], False).q
     folder = output or Path(f"{identifier(name or system.name)}_c")
     written = c_code(system, folder, function or None, name, q=q)
-    out = console()
-    out.print(f"{', '.join(written.functions)}: {written.n_instructions} instructions of the model")
-    for path in written.files:
-        out.print(f"written  {path}", markup=False, soft_wrap=True)
+    console().print(f"{', '.join(written.functions)}: {written.n_instructions} instructions of the model")
+    print_written(*written.files)
 
 
 @app.command(help="Write the model as a MuJoCo model; what MJCF cannot say is an error.")
+@with_groups
 def mjcf(
     model: Model,
+    reading: Importing,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write, .xml.")],
     contacts: Annotated[
         str, typer.Option(help="refuse, ignore, or geoms: spheres on planes in place of contacts.")
     ] = "refuse",
-    loops: Loops = None,
-    lenient: Lenient = False,
-    floating_base: Floating = False,
 ) -> None:
     """Run the command; its help describes it."""
-    from sarrus.cli.tables import console
+    from sarrus.cli.tables import print_written
     from sarrus.files.whole import checked_path
-    from sarrus.formats.load import load
 
     path = checked_path(output, (".xml",), "output file")
-    mechanism = load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base)
-    mechanism.to_mjcf(path, contacts=contacts)
-    console().print(f"written  {path}", markup=False, soft_wrap=True)
+    reading.load(model).to_mjcf(path, contacts=contacts)
+    print_written(path)

@@ -15,24 +15,7 @@ from sarrus.cli.bench import bench
 from sarrus.cli.compare import HELP as COMPARE
 from sarrus.cli.compare import compare
 from sarrus.cli.export import app as export
-from sarrus.cli.options import (
-    PICTURES,
-    Absolute,
-    Assemble,
-    Coordinates,
-    Duration,
-    Floating,
-    Keyframe,
-    Lenient,
-    Loops,
-    Method,
-    Model,
-    Relative,
-    Stabilization,
-    Step,
-    Velocities,
-    method_name,
-)
+from sarrus.cli.options import PICTURES, Importing, Model, Run, with_groups
 from sarrus.cli.study import HELP as STUDY
 from sarrus.cli.study import study
 from sarrus.cli.view import HELP as VIEW
@@ -40,6 +23,8 @@ from sarrus.cli.view import view
 
 if TYPE_CHECKING:
     from sarrus.simulation.trajectory import Trajectory
+
+# What computes is imported where it is called: help, the version and errors of the command line come at once.
 
 # Bad command lines raise this class of typer's, wherever the installed version keeps it.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -70,18 +55,12 @@ def _options(
 
 
 @app.command()
-def info(
-    model: Model, loops: Loops = None, lenient: Lenient = False, floating_base: Floating = False
-) -> None:
+@with_groups
+def info(model: Model, reading: Importing) -> None:
     """Show bodies, joints, closures, degrees of freedom, redundant rows and the import report of a model."""
     from sarrus.cli.tables import print_info
-    from sarrus.dynamics.system import System
-    from sarrus.formats.load import load
 
-    print_info(
-        System(load(model, loops=loops, strict=False if lenient else None, floating_base=floating_base)),
-        model,
-    )
+    print_info(reading.system(model), model)
 
 
 @app.command(
@@ -89,18 +68,11 @@ def info(
     "Velocities that are not given follow from the closures. With --assemble, coordinates given with --set "
     "keep their values if the loops can close so."
 )
+@with_groups
 def simulate(
     model: Model,
-    duration: Duration = 5.0,
-    dt: Step = None,
-    method: Method = None,
-    rtol: Relative = None,
-    atol: Absolute = None,
-    stabilization: Stabilization = "projection",
-    keyframe: Keyframe = None,
-    set_: Coordinates = None,
-    velocity: Velocities = None,
-    assemble: Assemble = False,
+    run: Run,
+    reading: Importing,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the trajectory, NetCDF.")
     ] = None,
@@ -108,14 +80,11 @@ def simulate(
     plot: Annotated[Path | None, typer.Option(help="Plot coordinates, energy, closure, condition.")] = None,
     draw: Annotated[Path | None, typer.Option(help="Stroboscopic drawing.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Animated GIF.")] = None,
-    loops: Loops = None,
-    lenient: Lenient = False,
-    floating_base: Floating = False,
 ) -> None:
     import sarrus
     from sarrus.base import interrupts
-    from sarrus.cli.state import initial_state
     from sarrus.cli.tables import print_run
+    from sarrus.files.whole import checked_path
     from sarrus.kernels.c_function import prefetch
 
     outputs: list[tuple[Path, tuple[str, ...], Callable[[Trajectory, Path], Any]]] = [
@@ -129,30 +98,16 @@ def simulate(
         )
         if path is not None
     ]
-    _check_outputs(outputs)
-    mechanism = sarrus.load(
-        model, loops=loops, strict=False if lenient else None, floating_base=floating_base
-    )
+    for path, suffixes, _ in outputs:  # before a long run, not after it
+        checked_path(path, suffixes, "output file")
+    mechanism = reading.load(model)
     prefetch()
     system = sarrus.System(mechanism)
-    start = initial_state(system, keyframe, set_ or [], velocity or [], assemble)
+    start = run.start(system)
     failed = False
     written = []
     with interrupts.held():
-        trajectory = sarrus.simulate(
-            system,
-            start.q,
-            start.v,
-            t0=start.t,
-            control=start.control,
-            duration=duration,
-            dt=dt,
-            method=method_name(method),
-            rtol=rtol,
-            atol=atol,
-            stabilization=stabilization,
-            throw=False,
-        )
+        trajectory = sarrus.simulate(system, start.q, start.v, **run.options(start), throw=False)
         for path, _, write in outputs:
             try:
                 write(trajectory, path)
@@ -174,14 +129,6 @@ app.command(help=BENCH)(bench)
 app.add_typer(export, name="export")
 app.command(help=VIEW)(view)
 app.command(help=STUDY)(study)
-
-
-def _check_outputs(outputs: list[tuple[Path, tuple[str, ...], Any]]) -> None:
-    """Find out before a long run, not after it, that a result could not be written."""
-    from sarrus.files.whole import checked_path
-
-    for path, suffixes, _ in outputs:
-        checked_path(path, suffixes, "output file")
 
 
 def _complain(error: Exception | str) -> None:

@@ -1,43 +1,128 @@
-"""Options that several commands of the command line share, as types for typer."""
+"""Options that several commands of the command line share: types for typer, and groups of them with what they do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+if TYPE_CHECKING:
+    from sarrus.cli.state import Start
+    from sarrus.dynamics.system import System
+    from sarrus.mechanism.mechanism import Mechanism
+
+# What computes is imported where it is called: help, the version and errors of the command line come at once.
+
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 
-# the model
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file: MJCF, URDF or SDF.")]
-Loops = Annotated[Path | None, typer.Option(help="YAML file with loop closures for a URDF.")]
-Lenient = Annotated[bool, typer.Option("--lenient", help="Leave out closures that cannot be kept.")]
-Floating = Annotated[bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")]
-
-# the start
 Keyframe = Annotated[str | None, typer.Option(help="Start from this keyframe of the model.")]
 Coordinates = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Initial coordinate; repeatable.")
 ]
-Velocities = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=VALUE", help="Initial velocity; repeatable.")
-]
 Assemble = Annotated[bool, typer.Option("--assemble", help="Close the loops before the start.")]
 
-# the run
-Duration = Annotated[float, typer.Option(help="Time to simulate, in seconds.")]
-Step = Annotated[
-    float | None, typer.Option("--dt", help="Step in seconds, or output interval of an adaptive method.")
-]
-Method = Annotated[
-    str | None, typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, or adaptive (dop853).")
-]
-Relative = Annotated[float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive method.")]
-Absolute = Annotated[float | None, typer.Option("--atol", help="Absolute tolerance of an adaptive method.")]
-Stabilization = Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")]
+
+@dataclass(frozen=True)
+class Importing:
+    """How a model file is read."""
+
+    loops: Annotated[Path | None, typer.Option(help="YAML file with loop closures for a URDF.")] = None
+    lenient: Annotated[bool, typer.Option("--lenient", help="Leave out closures that cannot be kept.")] = (
+        False
+    )
+    floating_base: Annotated[
+        bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")
+    ] = False
+
+    def load(self, model: Path) -> Mechanism:
+        """Return the mechanism of a file."""
+        from sarrus.formats.load import load
+
+        strict = False if self.lenient else None
+        return load(model, loops=self.loops, strict=strict, floating_base=self.floating_base)
+
+    def system(self, model: Path) -> System:
+        """Return the system of a file."""
+        from sarrus.dynamics.system import System
+
+        return System(self.load(model))
 
 
-def method_name(method: str | None) -> str | None:
-    """Return the method that the command line calls ``method``."""
-    return "dop853" if method == "adaptive" else method
+@dataclass(frozen=True)
+class Run:
+    """Where a run begins and how it is integrated."""
+
+    duration: Annotated[float, typer.Option(help="Time to simulate, in seconds.")] = 5.0
+    dt: Annotated[
+        float | None, typer.Option("--dt", help="Step in seconds, or output interval of an adaptive method.")
+    ] = None
+    method: Annotated[
+        str | None, typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, or adaptive (dop853).")
+    ] = None
+    rtol: Annotated[
+        float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive method.")
+    ] = None
+    atol: Annotated[
+        float | None, typer.Option("--atol", help="Absolute tolerance of an adaptive method.")
+    ] = None
+    stabilization: Annotated[str, typer.Option(help="projection, energy, baumgarte or none.")] = "projection"
+    keyframe: Keyframe = None
+    set_: Coordinates = None
+    velocity: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Initial velocity; repeatable.")
+    ] = None
+    assemble: Assemble = False
+
+    def start(self, system: System) -> Start:
+        """Return the state to begin with."""
+        from sarrus.cli.state import initial_state
+
+        return initial_state(system, self.keyframe, self.set_ or [], self.velocity or [], self.assemble)
+
+    def options(self, start: Start) -> dict[str, Any]:
+        """Return the options of a simulation that begins there."""
+        return {
+            "t0": start.t,
+            "control": start.control,
+            "duration": self.duration,
+            "dt": self.dt,
+            "method": "dop853" if self.method == "adaptive" else self.method,
+            "rtol": self.rtol,
+            "atol": self.atol,
+            "stabilization": self.stabilization,
+        }
+
+
+def with_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command for typer: parameters that are groups, dataclasses as above, become their fields."""
+    groups: dict[str, Any] = {}
+    parameters: list[Parameter] = []
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in signature(function).parameters.items():
+        if is_dataclass(hints[name]):
+            groups[name] = hints[name]
+            own = get_type_hints(hints[name], include_extras=True)
+            parameters += [_parameter(field, own[field.name]) for field in fields(groups[name])]
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        function(**given)
+
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _parameter(field: Field, annotation: Any) -> Parameter:
+    default = Parameter.empty if field.default is MISSING else field.default
+    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from rich.table import Table
+from sarrus.base.errors import ArgumentError
+
+# What computes is imported where it is called: help and errors of the command line come at once.
 
 HELP = (
     "Do the runs of a study, a TOML file (docs/studies.md describes it), and print how they went. Finished chunks are "
@@ -36,8 +35,7 @@ def study(
     """Run the command; `HELP` describes it."""
     import sarrus
     from sarrus.base import interrupts
-    from sarrus.base.errors import ArgumentError
-    from sarrus.cli.tables import console
+    from sarrus.cli.tables import console, print_written, study_table
     from sarrus.files.whole import checked_path
     from sarrus.studies.dataset import save
     from sarrus.studies.study_file import read_study
@@ -61,13 +59,11 @@ def study(
         finally:
             if client is not None:
                 client.close()
-        out = console()
-        out.print(_summary(result, perf_counter() - began))
+        console().print(study_table(result, perf_counter() - began))
         if output is not None:
             save(result, output)
             places.append(output)
-    for place in places:
-        out.print(f"written  {place}", markup=False, soft_wrap=True)
+    print_written(*places)
     if not (result.status == "OK").any():
         raise typer.Exit(1)
 
@@ -75,8 +71,6 @@ def study(
 def _client(address: str | None) -> Any:
     if address is None:
         return None
-    from sarrus.base.errors import ArgumentError
-
     try:
         from distributed import Client
     except ImportError as error:
@@ -84,26 +78,3 @@ def _client(address: str | None) -> Any:
             "--scheduler needs dask: pip install sarrus[study]", element="scheduler"
         ) from error
     return Client(address)
-
-
-def _summary(result: xr.Dataset, seconds: float) -> Table:
-    """Return axes, runs by status, time and throughput as a two-column table."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2))
-    table.add_row("[bold]system[/]", f"[bold]{escape(result.attrs['name'])}[/]")
-    names, counts = np.unique(result.status.values, return_counts=True)
-    runs = int(counts.sum())
-    shape = result.status.dims
-    if shape == ("run",):
-        axes = [str(name) for name in result.coords if result[name].dims == ("run",) and name != "run"]
-        table.add_row("samples of", escape(", ".join(axes)))
-    else:
-        table.add_row("grid", escape(" × ".join(f"{name} ({result.sizes[name]})" for name in shape)))
-    table.add_row("runs", f"{runs}")
-    for name, count in zip(names, counts):
-        colour = "green" if name == "OK" else "red"
-        table.add_row(f"  [{colour}]{name}[/]", f"{count}")
-    table.add_row("time", f"{seconds:.3g} s, {runs / seconds:,.0f} runs per second")
-    return table

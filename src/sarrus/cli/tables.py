@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,11 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.report import Outcome
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from sarrus.dynamics.system import System
     from sarrus.simulation.trajectory import Trajectory
+    from sarrus.studies.machine_figures import Figure
 
 _PIPE_WIDTH = 120  # columns where stdout is no terminal
 
@@ -34,20 +37,61 @@ def print_run(trajectory: Trajectory, remarks: Sequence[str], written: Sequence[
     """Print the short table of a run: steps, speed, energy, closure, passages, status, files."""
     out = console()
     out.print(run_table(trajectory))
-    for line in remarks:
-        out.print(f"[dim]note[/]     {escape(line)}")
+    print_remarks(remarks)
     for crossing in trajectory.limit_crossings:
         out.print(f"[yellow]limit[/]    {escape(str(crossing))}")
-    for path in written:
-        out.print(f"[dim]written[/]  {escape(str(path))}", soft_wrap=True)
+    print_written(*written)
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """Print remarks on a start."""
+    for line in remarks:
+        console().print(f"[dim]note[/]     {escape(line)}")
+
+
+def print_written(*paths: str | Path) -> None:
+    """Print the names of files that were written."""
+    for path in paths:
+        console().print(f"[dim]written[/]  {escape(str(path))}", soft_wrap=True)
+
+
+def print_figures(about: Mapping[str, str], figures: Sequence[Figure]) -> None:
+    """Print what was measured, on which machine."""
+    out = console()
+    out.print("  ".join(f"[dim]{key}[/] {escape(value)}" for key, value in about.items()))
+    table = Table(box=None, padding=(0, 2))
+    for title in ("figure", "", "unit", "of what"):
+        table.add_column(title, justify="right" if not title else "left")
+    for figure in figures:
+        value = "none" if np.isnan(figure.value) else f"{figure.value:,.4g}"
+        table.add_row(escape(figure.what), value, figure.unit, escape(figure.note))
+    out.print(table)
+
+
+def study_table(result: xr.Dataset, seconds: float) -> Table:
+    """Return axes, runs by status, time and throughput of a study as a two-column table."""
+    table = _facts("system", result.attrs["name"])
+    shape = result.status.dims
+    if shape == ("run",):
+        axes = [str(name) for name in result.coords if result[name].dims == ("run",) and name != "run"]
+        table.add_row("samples of", escape(", ".join(axes)))
+    else:
+        table.add_row("grid", escape(" × ".join(f"{name} ({result.sizes[name]})" for name in shape)))
+    names, counts = np.unique(result.status.values, return_counts=True)
+    runs = int(counts.sum())
+    table.add_row("runs", f"{runs}")
+    for name, count in zip(names, counts):
+        colour = "green" if name == "OK" else "red"
+        table.add_row(f"  [{colour}]{name}[/]", f"{count}")
+    table.add_row("time", f"{seconds:.3g} s, {runs / seconds:,.0f} runs per second")
+    return table
 
 
 def run_table(trajectory: Trajectory) -> Table:
     """Return the figures of a run as a two-column table."""
-    table = Table.grid(padding=(0, 2))
+    table = _facts("system", trajectory.name)
     steps = f"{trajectory.steps}" + (f" ({trajectory.rejected} rejected)" if trajectory.rejected else "")
     rate = trajectory.steps / trajectory.wall_seconds if trajectory.wall_seconds > 0 else float("nan")
-    table.add_row("[bold]system[/]", f"[bold]{escape(trajectory.name)}[/]")
     table.add_row("time", f"{trajectory.duration:.6g} s in {trajectory.wall_seconds:.3g} s")
     table.add_row("steps", f"{steps}, {rate:,.0f} per second")
     conserved = trajectory.system is None or trajectory.system.equations.conservative
@@ -103,6 +147,13 @@ def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(escape(column))
+    return table
+
+
+def _facts(what: str, name: str) -> Table:
+    """Return a two-column table for facts, headed by what they are about."""
+    table = Table.grid(padding=(0, 2))
+    table.add_row(f"[bold]{what}[/]", f"[bold]{escape(name)}[/]")
     return table
 
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sarrus.cli.options import Assemble, Coordinates, Floating, Keyframe, Lenient, Loops
+from sarrus.base.errors import ArgumentError
+from sarrus.cli.options import Assemble, Coordinates, Importing, Keyframe, with_groups
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
     from sarrus.simulation.trajectory import Trajectory
+
+# What computes is imported where it is called: help and errors of the command line come at once.
 
 HELP = (
     "Show a model, or runs that were saved with --output, in the browser. With --html, --png, --gif or --mp4 write "
@@ -19,11 +22,13 @@ HELP = (
 )
 
 
+@with_groups
 def view(
     what: Annotated[
         list[Path],
         typer.Argument(metavar="MODEL|RUN.nc...", help="Model file, or saved runs to lay over each other."),
     ],
+    reading: Importing,
     keyframe: Keyframe = None,
     set_: Coordinates = None,
     assemble: Assemble = False,
@@ -42,33 +47,22 @@ def view(
     forces: Annotated[
         bool, typer.Option("--forces", help="Draw closure and contact forces in files.")
     ] = False,
-    loops: Loops = None,
-    lenient: Lenient = False,
-    floating_base: Floating = False,
 ) -> None:
     """Run the command; `HELP` describes it."""
-    from sarrus.cli.tables import console
+    from sarrus.cli.tables import console, print_written
     from sarrus.files.whole import checked_path
-    from sarrus.viewer.film import render
+    from sarrus.viewer.render import render
+    from sarrus.viewer.server import view as open_viewer
 
     files = [(html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4")]
     wanted = [checked_path(path, (suffix,), "output file") for path, suffix in files if path is not None]
-    shown, start = _shown(what, keyframe, set_ or [], assemble, loops, lenient, floating_base)
+    shown, start = _shown(what, keyframe, set_ or [], assemble, reading)
     for path in wanted:
-        render(
-            shown,
-            path,
-            t=time if path.suffix == ".png" else None,
-            fps=fps,
-            speed=speed,
-            forces=forces,
-            **start,
-        )
-        console().print(f"written  {path}", markup=False, soft_wrap=True)
+        when = time if path.suffix == ".png" else None
+        render(shown, path, t=when, fps=fps, speed=speed, forces=forces, **start)
+        print_written(path)
     if wanted:
         return
-    from sarrus.viewer.server import view as open_viewer
-
     viewer = open_viewer(shown, host=host, port=port, open_browser=not no_browser, **start)
     console().print(f"viewer   {viewer.url}  (Ctrl-C ends it)", markup=False, soft_wrap=True)
     viewer.wait()
@@ -79,17 +73,14 @@ def _shown(
     keyframe: str | None,
     coordinates: list[str],
     assemble: bool,
-    loops: Path | None,
-    lenient: bool,
-    floating_base: bool,
+    reading: Importing,
 ) -> tuple[System | dict[str, Trajectory], dict[str, Any]]:
     """Return what to show, and the keyword of where it begins."""
-    import sarrus
-    from sarrus.base.errors import ArgumentError
     from sarrus.cli.state import initial_state
+    from sarrus.simulation.trajectory import Trajectory
 
     if all(path.suffix.lower() == ".nc" for path in what):
-        runs = {path.stem if len(what) > 1 else "run": sarrus.Trajectory.load(path) for path in what}
+        runs = {path.stem if len(what) > 1 else "run": Trajectory.load(path) for path in what}
         if len(runs) < len(what):
             raise ArgumentError(
                 "runs that are laid over each other need files of different names", element="what"
@@ -97,10 +88,7 @@ def _shown(
         return runs, {}
     if len(what) > 1:
         raise ArgumentError("give one model file, or several .nc files of runs", element=str(what[1]))
-    mechanism = sarrus.load(
-        what[0], loops=loops, strict=False if lenient else None, floating_base=floating_base
-    )
-    system = sarrus.System(mechanism)
+    system = reading.system(what[0])
     if keyframe is None and not coordinates and not assemble:
         return system, {}
     return system, {"q": initial_state(system, keyframe, coordinates, [], assemble).q}

@@ -1,17 +1,18 @@
 """NetCDF-4 files, sealed: variables by name in, variables by name out.
 
-Straight through h5netcdf, which starts ten times faster than xarray.
+Straight through h5netcdf, which starts ten times faster than xarray. Both are imported where files are touched:
+`import sarrus` does without.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -20,6 +21,9 @@ from sarrus.base.errors import ArgumentError
 from sarrus.files.seals import add_seal, content_of, seal, unsealed
 from sarrus.files.steady import SteadyFile
 from sarrus.files.whole import beside, write
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _IN_MEMORY = 64e6  # bytes
 # What the name of a variable or a dimension in a file, or a list of such names, cannot have: there %2F and so on.
@@ -50,35 +54,66 @@ def own_name(name: str) -> str:
     return unquote(name, errors="strict")
 
 
-def save(
-    path: Path,
-    sizes: Mapping[str, int],
-    variables: Mapping[str, Variable],
-    attributes: Mapping[str, Any],
-    *,
-    kept: str,
-) -> None:
-    """Write a sealed file of some variables; a small one is made in memory, with one flush.
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Variables by name, labels along their dimensions, and attributes: what a file and an `xarray.Dataset` hold."""
 
-    ``kept`` as in `sarrus.files.whole.beside`.
-    """
-    import h5netcdf
+    variables: Mapping[str, Variable]
+    labels: Mapping[str, Variable] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
-    needed = sum(variable.values.nbytes for variable in variables.values())
-    if needed > _IN_MEMORY:
-        with large(path, kept=kept, needed=needed) as (file, disk):
-            declare(file, sizes, variables, attributes)
-            for name, variable in variables.items():
-                put(file, name, ..., variable.values)
-                disk.check()
-        return
-    image = io.BytesIO()
-    with h5netcdf.File(image, "w") as file:
-        declare(file, sizes, variables, attributes)
-        for name, variable in variables.items():
+    @classmethod
+    def of(cls, data: xr.Dataset) -> Dataset:
+        """Return the dataset that xarray holds."""
+        parts = {
+            str(k): Variable(tuple(map(str, v.dims)), v.values, v.attrs) for k, v in data.variables.items()
+        }
+        labels = {str(name): parts.pop(str(name)) for name in data.coords}
+        return cls(parts, labels, data.attrs)
+
+    @property
+    def all(self) -> dict[str, Variable]:
+        """Labels and variables."""
+        return {**self.labels, **self.variables}
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Length of each dimension."""
+        parts = self.all.values()
+        return {name: size for part in parts for name, size in zip(part.dimensions, part.values.shape)}
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return it as xarray has it."""
+        import xarray as xr
+
+        variables, labels = (
+            {name: (v.dimensions, v.values, dict(v.attributes)) for name, v in part.items()}
+            for part in (self.variables, self.labels)
+        )
+        return xr.Dataset(variables, coords=labels, attrs=dict(self.attributes))
+
+    def save(self, path: Path, *, kept: str) -> None:
+        """Write a sealed file; a small one is made in memory, with one flush. ``kept`` as in `beside`."""
+        import h5netcdf
+
+        needed = sum(variable.values.nbytes for variable in self.all.values())
+        if needed > _IN_MEMORY:
+            with large(path, kept=kept, needed=needed) as (file, disk):
+                self._fill(file, disk.check)
+            return
+        image = io.BytesIO()
+        with h5netcdf.File(image, "w") as file:
+            self._fill(file, lambda: None)
+        content = (
+            image.getvalue()
+        )  # no copy; a view of it crashed the garbage collector of early Pythons 3.12
+        write(path, [content, seal(content)], kept=kept, needed=len(content))
+
+    def _fill(self, file: Any, check: Callable[[], None]) -> None:
+        declare(file, self, self.sizes)
+        for name, variable in self.all.items():
             put(file, name, ..., variable.values)
-    content = image.getvalue()  # no copy; a view of it crashed the garbage collector of early Pythons 3.12
-    write(path, [content, seal(content)], kept=kept, needed=len(content))
+            check()
 
 
 @contextmanager
@@ -97,15 +132,16 @@ def large(path: Path, *, kept: str, needed: int) -> Iterator[tuple[Any, SteadyFi
         add_seal(partial)
 
 
-def declare(
-    file: Any, sizes: Mapping[str, int], variables: Mapping[str, Variable], attributes: Mapping[str, Any]
-) -> None:
-    """Give a new file its dimensions, room for variables (of which only type and shape matter), and attributes."""
+def declare(file: Any, data: Dataset, sizes: Mapping[str, int]) -> None:
+    """Give a new file dimensions of these sizes, attributes, and room for variables, of which only the type matters."""
     import h5py
 
-    file.attrs.update(attributes)
+    file.attrs.update(data.attributes)
+    others = [file_name(name) for name, label in data.labels.items() if label.dimensions != (name,)]
+    if others:  # labels that are no axis of their own, by the conventions of CF
+        file.attrs["coordinates"] = " ".join(others)
     file.dimensions = {file_name(name): size for name, size in sizes.items()}
-    for name, variable in variables.items():
+    for name, variable in data.all.items():
         kind = h5py.string_dtype() if variable.is_text else variable.values.dtype
         places = tuple(map(file_name, variable.dimensions))
         file.create_variable(file_name(name), places, dtype=kind).attrs.update(variable.attributes)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PIL import Image
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.files.whole import beside, checked_path
+from sarrus.files.whole import checked_path
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.plotting.contact_drawing import contact_marks, draw_contacts, move_contacts
+from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
-from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
-from sarrus.plotting.style import FAINT, INK
+from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, equal_axes, move_pose
+from sarrus.plotting.style import FAINT, INK, WARNING
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 _DPI = 90
 _TAIL_SECONDS = 0.5  # of film
-_PASSAGE_SECONDS = 0.12  # of film for which a passage is announced, before and after
-_COLOURS = 96
-_WARNING = "#b3261e"
-_MAX_FRAMES = 6000
 _MODE_TICKS = 4  # hundredths of a second per frame of a mode
 
 
@@ -50,26 +46,13 @@ def animation(
     """
     path = checked_path(path, (".gif",), "an animation is saved as GIF")
     system, mechanism = drawn_system(trajectory, system)
-    if not 1.0 <= fps <= 50.0:
-        raise ArgumentError(f"fps must lie between 1 and 50, got {fps}", element="fps")
-    if not (np.isfinite(speed) and speed > 0.0):
-        raise ArgumentError(f"speed must be positive, got {speed}", element="speed")
-    ticks = max(2, round(100.0 / fps))  # hundredths of a second per frame
-    interval = speed * ticks / 100.0
-    count = int(trajectory.duration / interval * (1 + 1e-12)) + 1
-    if count > _MAX_FRAMES:
-        raise ArgumentError(
-            f"the animation would have {count} frames, more than {_MAX_FRAMES}: raise speed or lower fps",
-            element="speed",
-        )
-    times = trajectory.t[:1] + interval * np.arange(count)
-    announced = np.array([passage.time for passage in trajectory.passages])
-    near = np.any(np.abs(announced - times[:, None]) < _PASSAGE_SECONDS * speed, axis=1)
-    notes = [
-        (f"t = {time:.2f} s   singular", _WARNING) if close else (f"t = {time:.2f} s", INK)
-        for time, close in zip(times, near)
-    ]
-    _film(path, system, mechanism, trajectory.name, trajectory.at(times), notes, ticks, plane, t=times)
+    check_rate(fps, speed, most=50.0)
+    ticks = gif_ticks(fps)
+    if not len(trajectory.t):
+        raise ArgumentError(f"trajectory {trajectory.name!r} is empty", element="trajectory")
+    times = frame_times(trajectory.t[0], trajectory.t[-1], speed * ticks / 100.0)
+    notes = [time_note(time, trajectory.passages, speed) for time in times]
+    _save(path, system, mechanism, trajectory.name, trajectory.at(times), notes, ticks, plane, t=times)
     return path
 
 
@@ -94,11 +77,11 @@ def vibration_mode(
         raise ArgumentError(f"seconds must lie between 0.2 and 60, got {seconds}", element="seconds")
     motion = model.vibration_mode(mode, amplitude, frames=round(100.0 * seconds / _MODE_TICKS))
     notes = [(f"mode {mode}: {motion}", INK)] * len(motion.q)
-    _film(path, system, mechanism, system.name, motion.q, notes, _MODE_TICKS, plane, around=True)
+    _save(path, system, mechanism, system.name, motion.q, notes, _MODE_TICKS, plane, around=True)
     return path
 
 
-def _film(
+def _save(
     path: Path,
     system: System,
     mechanism: Mechanism,
@@ -122,7 +105,7 @@ def _film(
     paper = view.project(placed)
     marks = contact_marks(mechanism, system, q, view, t)
 
-    figure, axes = stage(marks.with_planes(paper), view)
+    figure, axes = equal_axes(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)
     clock = caption(axes, name, notes[-1][0])
     moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > 1e-9]
@@ -140,7 +123,7 @@ def _film(
     background = canvas.copy_from_bbox(figure.bbox)
     length = max(1, round(_TAIL_SECONDS * 100.0 / ticks))
 
-    def picture(frame: int) -> Image.Image:
+    def picture(frame: int) -> Picture:
         canvas.restore_region(background)
         first = frame - length if around else max(0, frame - length)
         tail = np.arange(first, frame + 1)  # negative ones count from the end
@@ -152,27 +135,8 @@ def _film(
         clock.set(text=text, color=shade)
         for artist in artists:
             axes.draw_artist(artist)
-        return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+        return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
     # The frame with most colours in it: the warning, then cones.
-    rich = [(shade == _WARNING, touching) for (_, shade), touching in zip(notes, marks.touching.sum(axis=1))]
-    palette = _palette(picture(max(range(len(rich)), key=rich.__getitem__)))
-    images = [picture(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in range(len(q))]
-    save_animation(images, path, ticks)
-
-
-def save_animation(images: Sequence[Image.Image], path: Path, ticks: int) -> None:
-    """Write pictures as a GIF, each shown for so many hundredths of a second."""
-    with beside(path, kept="the motion is still in memory") as partial:
-        images[0].save(
-            partial, save_all=True, append_images=images[1:], duration=10 * ticks, loop=0, optimize=False
-        )
-
-
-def _palette(picture: Image.Image) -> Image.Image:
-    """Return a palette image of a few colours, its lightest one pure white."""
-    colours = np.array(picture.quantize(_COLOURS).getpalette(), dtype=int).reshape(-1, 3)
-    colours[colours.min(axis=1) > 240] = 255
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(colours.ravel().tolist())
-    return palette
+    rich = [(shade == WARNING, touching) for (_, shade), touching in zip(notes, marks.touching.sum(axis=1))]
+    save_gif(path, picture, len(q), ticks, typical=max(range(len(rich)), key=rich.__getitem__))

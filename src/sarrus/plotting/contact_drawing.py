@@ -80,11 +80,10 @@ def contact_marks(
     for place, k in enumerate(rough):
         turned = rotations[:, index[contacts[k].ground]] @ _cone(contacts[k], _SLANT * size).T
         cones[:, place] = points[:, k, None] + turned.swapaxes(1, 2)
-    towards = np.cross(view.right, view.up)
     lines = [np.empty((len(q), 0, 2, 3))]
     for group in _by_plane(contacts):
         ground = index[contacts[group[0]].ground]
-        edge = rotations[0, ground].T @ towards
+        edge = rotations[0, ground].T @ view.towards
         piece = _piece(contacts[group[0]], seen[:, group], gaps[:, group], edge, size)
         lines.append(
             positions[:, ground, None, None] + np.einsum("fij,skj->fski", rotations[:, ground], piece)

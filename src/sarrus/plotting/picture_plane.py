@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.mechanism.pose import perpendicular_to
 
 PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 _FLAT = 1e-6  # depth of a motion, relative to its extent, below which it counts as planar
@@ -21,6 +22,11 @@ class View:
     up: Array
     labels: tuple[str, str]
     spatial: bool = False
+
+    @property
+    def towards(self) -> Array:
+        """Direction towards the reader."""
+        return np.cross(self.right, self.up)
 
     def project(self, points: Array) -> Array:
         """Return the paper coordinates (..., 2) of world points (..., 3)."""
@@ -38,7 +44,7 @@ def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
         return _coordinate_plane(plane)
     normal = None if plane == "3d" else _normal(points)
     if normal is None:
-        return _orthographic()
+        return view_from_above(np.eye(3)[2], height=2.0)
     axis = int(np.argmax(np.abs(normal)))
     if abs(normal[axis]) > 1 - 1e-9:
         return _coordinate_plane(("yz", "xz", "xy")[axis])
@@ -73,10 +79,14 @@ def _coordinate_plane(name: str) -> View:
     return View(np.eye(3)[first], np.eye(3)[second], (f"{name[0]} [m]", f"{name[1]} [m]"))
 
 
-def _orthographic() -> View:
-    """View along (-3, 4, -2): x to the right and towards the reader, y away, z up."""
-    towards = np.array([3.0, -4.0, 2.0])
+def view_from_above(up: Array, height: float) -> View:
+    """Return the view of spatial mechanisms, from aside and above: x to the right where up is z.
+
+    The reader stands ``height`` high where he is 3 to the right and 4 in front.
+    """
+    right = perpendicular_to(up)
+    towards = 3.0 * right - 4.0 * np.cross(up, right) + height * up
     towards /= np.linalg.norm(towards)
-    right = np.cross([0.0, 0.0, 1.0], towards)
+    right = np.cross(up, towards)
     right /= np.linalg.norm(right)
     return View(right, np.cross(towards, right), ("", ""), spatial=True)

@@ -16,6 +16,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4
 INK = "#26323c"
 FAINT = "#9aa5ad"
 GRID = "#e6eaed"
+WARNING = "#b3261e"
 
 SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
 

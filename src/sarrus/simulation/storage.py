@@ -9,6 +9,7 @@ in JSON. The mechanism that moved, where there is one, is the text variable ``me
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -19,8 +20,9 @@ import numpy as np
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.files import netcdf
-from sarrus.files.netcdf import Variable
+from sarrus.files.netcdf import Dataset, Variable
 from sarrus.files.whole import checked_path, write_table
+from sarrus.mechanism.document import from_json, to_json
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 from sarrus.simulation.trajectory import DIMENSIONS, Trajectory
 
@@ -75,8 +77,6 @@ def attributes(trajectory: Trajectory) -> dict[str, Any]:
 
 def mechanism_text(trajectory: Trajectory) -> str | None:
     """Return the mechanism that moved, as text; None where none is known."""
-    from sarrus.mechanism.document import to_json
-
     system, mechanism = trajectory.system, trajectory.mechanism
     if mechanism is None and system is not None and system.mechanism is not None:
         values = {**system.parameters, **trajectory.parameters}
@@ -84,24 +84,32 @@ def mechanism_text(trajectory: Trajectory) -> str | None:
     return None if mechanism is None else to_json(mechanism)
 
 
-def contents(trajectory: Trajectory) -> dict[str, Variable]:
+def contents(trajectory: Trajectory) -> Dataset:
     """Return all arrays and labels of a trajectory, by the names that files and datasets give them."""
     found = {
         key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
         for key, dimensions in DIMENSIONS.items()
     }
-    found["time"] = Variable(("time",), trajectory.t, {"units": "s"})
-    for dimension in LABELS:
-        found[dimension] = Variable((dimension,), _text(trajectory.names(dimension)))
-    for dimension in UNITS:
-        if units := getattr(trajectory, f"{dimension}_units"):
-            found[f"{dimension}_unit"] = Variable((dimension,), _text(units))
+    known = {dimension: trajectory.names(dimension) for dimension in LABELS}
+    units = {dimension: getattr(trajectory, f"{dimension}_units") for dimension in UNITS}
+    labels = {"time": Variable(("time",), trajectory.t, {"units": "s"}), **axis_labels(known, units)}
     if readings := _readings(trajectory):
         found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
-        found["sensor"] = Variable(("sensor",), _text(readings.labels))
-        found["sensor_unit"] = Variable(("sensor",), _text(readings.units))
+        labels |= axis_labels({"sensor": readings.labels}, {"sensor": readings.units})
     if (text := mechanism_text(trajectory)) is not None:
         found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
+    return Dataset(found, labels, attributes(trajectory))
+
+
+def axis_labels(
+    names: Mapping[str, Sequence[str]], units: Mapping[str, Sequence[str]]
+) -> dict[str, Variable]:
+    """Return the labels along dimensions: names by dimension, and units of those that have some."""
+    found = {}
+    for dimension, own in names.items():
+        found[dimension] = Variable((dimension,), np.array(own, dtype=str))
+        if units.get(dimension):
+            found[f"{dimension}_unit"] = Variable((dimension,), np.array(units[dimension], dtype=str))
     return found
 
 
@@ -114,25 +122,13 @@ def _readings(trajectory: Trajectory) -> Readings | None:
 
 def to_xarray(trajectory: Trajectory) -> xr.Dataset:
     """Return the labelled dataset of a trajectory."""
-    import xarray as xr
-
-    parts = {name: (v.dimensions, v.values, dict(v.attributes)) for name, v in contents(trajectory).items()}
-    labels = {
-        name: parts.pop(name) for name in list(parts) if name not in (*DIMENSIONS, "sensors", "mechanism")
-    }
-    return xr.Dataset(parts, coords=labels, attrs=attributes(trajectory))
+    return contents(trajectory).to_xarray()
 
 
 def save(trajectory: Trajectory, path: str | Path) -> Path:
     """Write a trajectory to a NetCDF file; see `Trajectory.save`."""
     path = checked_path(path, (".nc",), "a trajectory is saved as NetCDF")
-    variables = contents(trajectory)
-    sizes = {"time": len(trajectory.t), **{d: len(trajectory.names(d)) for d in LABELS}}
-    if "sensor" in variables:
-        sizes["sensor"] = len(variables["sensor"].values)
-    labels = " ".join(name for name in variables if name.endswith("_unit"))
-    facts = {"coordinates": labels, **attributes(trajectory)}
-    netcdf.save(path, sizes, variables, facts, kept=_KEPT)
+    contents(trajectory).save(path, kept=_KEPT)
     return path
 
 
@@ -169,13 +165,7 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
 def _mechanism(variables: dict[str, Variable]) -> Mechanism | None:
     if "mechanism" not in variables:
         return None
-    from sarrus.mechanism.document import from_json
-
     return from_json(variables["mechanism"].values.item())
-
-
-def _text(values: tuple[str, ...]) -> np.ndarray:
-    return np.array(values, dtype=str)
 
 
 def _tuple(value: Any) -> Any:

@@ -88,8 +88,8 @@ def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[s
     values = tuple(_values(name, column, what) for name, column in given.items())
     lengths = {name: len(column) for name, column in zip(given, values)}
     if samples is not None and len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
-        raise ArgumentError(f"samples: all axes must have one length: {told}", element="samples")
+        different = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
+        raise ArgumentError(f"samples: all axes must have one length: {different}", element="samples")
     return Axes(axes, values, grid is not None)
 
 

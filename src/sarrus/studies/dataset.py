@@ -10,42 +10,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.base.status import Status
-from sarrus.dynamics.units import constraint_units, coordinate_units, velocity_units
+from sarrus.dynamics.units import labels as names_and_units
 from sarrus.files import netcdf
-from sarrus.files.netcdf import Variable
-from sarrus.simulation.storage import LABELS
+from sarrus.files.netcdf import Dataset, Variable
+from sarrus.simulation.storage import LABELS, UNITS, axis_labels
 from sarrus.studies.axes import Axes
 from sarrus.studies.specification import Study
 
 if TYPE_CHECKING:
     import xarray as xr
 
-UNITS = {"coordinate": coordinate_units, "velocity": velocity_units, "constraint": constraint_units}
 _STATUS_BYTES = 40  # of a run, as text
 STATUS = {"long_name": "how the run ended, a name of sarrus.Status"}
 
-# Labels along a dimension: the dimension, the values, attributes.
-Labels = dict[str, tuple[str, np.ndarray, dict[str, Any]]]
 
-
-def labels(study: Study, axes: Axes, used: Iterable[str]) -> Labels:
+def labels(study: Study, axes: Axes, used: Iterable[str]) -> dict[str, Variable]:
     """Return the coordinates of the dataset: axes, the time of samples, names and units along the dimensions used."""
-    s = study.system
-    found: Labels = {}
+    s, used = study.system, set(used)
+    found: dict[str, Variable] = {}
     if not axes.is_grid:
-        found["run"] = ("run", np.arange(axes.runs), {})
+        found["run"] = Variable(("run",), np.arange(axes.runs))
     for axis, values in zip(axes.axes, axes.values):
         attributes = {"units": axis.unit} if axis.unit else {}
-        found[axis.name] = (axis.name if axes.is_grid else "run", values, attributes)
-    used = set(used)
+        found[axis.name] = Variable((axis.name if axes.is_grid else "run",), values, attributes)
     if "time" in used:
-        found["time"] = ("time", study.sample_times, {"units": "s"})
-    for name in LABELS:
-        if name in used:
-            found[name] = (name, np.array(getattr(s, f"{name}_names"), dtype=str), {})
-            if name in UNITS and s.mechanism is not None:
-                found[f"{name}_unit"] = (name, np.array(UNITS[name](s), dtype=str), {})
-    return found
+        found["time"] = Variable(("time",), study.sample_times, {"units": "s"})
+    own = names_and_units(s)
+    names = {name: own[f"{name}_names"] for name in LABELS if name in used}
+    units = {name: own[f"{name}_units"] for name in UNITS} if s.mechanism is not None else {}
+    return found | axis_labels(names, units)
 
 
 def in_memory(
@@ -55,23 +48,17 @@ def in_memory(
 
     Runs that no part has are INTERRUPTED.
     """
-    import xarray as xr
-
     whole: dict[str, Variable] = {}
     for first, columns in parts:
         whole = whole or {name: _room(column, axes.runs) for name, column in columns.items()}
         for name, column in columns.items():
             whole[name].values[first : first + len(column.values)] = column.values
-    shape, dimensions = axes.shape, axes.dimensions
-    data = {}
-    for name, column in whole.items():
-        values = column.values.reshape(*shape, *column.values.shape[1:])
-        if name == "status":
-            data[name] = (dimensions, status_names(values), STATUS)
-        else:
-            data[name] = ((*dimensions, *column.dimensions), values, dict(column.attributes))
+    data = {
+        name: _over_axes(axes, name, column, column.values.reshape(*axes.shape, *column.values.shape[1:]))
+        for name, column in whole.items()
+    }
     used = [dimension for column in whole.values() for dimension in column.dimensions]
-    return xr.Dataset(data, coords=labels(study, axes, used), attrs=dict(attributes))
+    return Dataset(data, labels(study, axes, used), attributes).to_xarray()
 
 
 def merge(
@@ -100,14 +87,7 @@ def merge(
 
 def save(dataset: xr.Dataset, path: Path) -> None:
     """Write a dataset that is in memory to a sealed NetCDF file."""
-    variables = {
-        str(name): Variable(tuple(map(str, v.dims)), v.values, v.attrs)
-        for name, v in dataset.variables.items()
-    }
-    others = [netcdf.file_name(str(name)) for name in dataset.coords if name not in dataset.dims]
-    facts = {**dataset.attrs, **({"coordinates": " ".join(others)} if others else {})}
-    sizes = {str(name): size for name, size in dataset.sizes.items()}
-    netcdf.save(path, sizes, variables, facts, kept="the result is still in memory")
+    Dataset.of(dataset).save(path, kept="the result is still in memory")
 
 
 def open_result(path: Path) -> xr.Dataset:
@@ -150,6 +130,13 @@ def _room(column: Variable, runs: int) -> Variable:
     return Variable(column.dimensions, values, column.attributes)
 
 
+def _over_axes(axes: Axes, name: str, column: Variable, values: np.ndarray) -> Variable:
+    """Return values of a column as a variable over the axes; statuses by their names."""
+    if name == "status":
+        return Variable(axes.dimensions, status_names(values), STATUS)
+    return Variable((*axes.dimensions, *column.dimensions), values, column.attributes)
+
+
 def _declare(
     file: Any, study: Study, axes: Axes, attributes: Mapping[str, Any], columns: dict[str, Variable]
 ) -> None:
@@ -157,20 +144,8 @@ def _declare(
     sizes = dict(zip(axes.dimensions, axes.shape))
     for column in columns.values():
         sizes |= dict(zip(column.dimensions, column.values.shape[1:]))
-    own = {
-        name: Variable((dimension,), values, facts)
-        for name, (dimension, values, facts) in labels(study, axes, sizes).items()
-    }
-    others = [netcdf.file_name(name) for name, label in own.items() if label.dimensions != (name,)]
-    facts = {**attributes, **({"coordinates": " ".join(others)} if others else {})}
-    room = {
-        name: Variable(
-            (*axes.dimensions, *column.dimensions),
-            status_names(column.values[:0]) if name == "status" else column.values,
-            STATUS if name == "status" else column.attributes,
-        )
-        for name, column in columns.items()
-    }
-    netcdf.declare(file, sizes, own | room, facts)
-    for name, label in own.items():
+    room = {name: _over_axes(axes, name, column, column.values[:0]) for name, column in columns.items()}
+    data = Dataset(room, labels(study, axes, sizes), attributes)
+    netcdf.declare(file, data, sizes)
+    for name, label in data.labels.items():
         netcdf.put(file, name, ..., label.values)

@@ -100,10 +100,10 @@ class Closer:
         for _ in range(4):  # one step for ψ linear in v
             shape = (len(active), self.system.nv, self.system.nc)
             times = np.full((1, len(active)), t)
-            slip, flat, metric = (
+            residual, flat, metric = (
                 _rows(x) for x in self._velocity(q[active].T, v[active].T, times, p[active].T)
             )
-            size[active] = np.abs(slip).max(axis=1, initial=0.0)
+            size[active] = np.abs(residual).max(axis=1, initial=0.0)
             moving = size[active] > _CLOSED * (
                 1.0 + np.abs(self.size.columns * v[active]).max(axis=1, initial=0.0)
             )
@@ -111,7 +111,7 @@ class Closer:
             if not active.size:
                 break
             rows, metric = flat.reshape(shape).transpose(0, 2, 1)[moving], self._square(metric)[moving]
-            v[active] += self._damped(rows, slip[moving], np.zeros(len(active)), metric, self.free_v)
+            v[active] += self._damped(rows, residual[moving], np.zeros(len(active)), metric, self.free_v)
         return v, size <= DATA_TOLERANCE * (1.0 + np.abs(self.size.columns * v).max(axis=1, initial=0.0))
 
     def _at(self, q: Array, t: float, p: Array) -> tuple[Array, Array, Array]:

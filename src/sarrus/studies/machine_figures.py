@@ -89,14 +89,14 @@ def measure(mechanism: Mechanism, progress: Callable[[str], None] = lambda what:
 @contextmanager
 def _other_cache(directory: str) -> Iterator[None]:
     """Have compiled code kept elsewhere for a while."""
-    usual = os.environ.get("SARRUS_CACHE_DIR")
+    before = os.environ.get("SARRUS_CACHE_DIR")
     os.environ["SARRUS_CACHE_DIR"] = directory
     try:
         yield
     finally:
         del os.environ["SARRUS_CACHE_DIR"]
-        if usual is not None:
-            os.environ["SARRUS_CACHE_DIR"] = usual
+        if before is not None:
+            os.environ["SARRUS_CACHE_DIR"] = before
 
 
 def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sarrus.base.errors import ArgumentError, StoreWarning
-from sarrus.files import netcdf
-from sarrus.files.netcdf import Variable
+from sarrus.files.netcdf import Dataset, Variable, opened
 from sarrus.files.seals import check_seal
 from sarrus.files.whole import PART, write
 from sarrus.studies.axes import Axes
@@ -98,15 +97,12 @@ class Store:
     def keep(self, index: int, columns: dict[str, Variable]) -> None:
         """Write a chunk, and release the claim on it."""
         self.chunks.mkdir(exist_ok=True)
-        sizes = {"run": len(columns["status"].values)}
-        for column in columns.values():
-            sizes |= dict(zip(column.dimensions, column.values.shape[1:]))
         variables = {
             name: Variable(("run", *column.dimensions), column.values, column.attributes)
             for name, column in columns.items()
         }
         kept = f"its runs will be done again, {len(self._sound)} chunks or more are in the store"
-        netcdf.save(self._path(index), sizes, variables, self._facts(index), kept=kept)
+        Dataset(variables, attributes=self._facts(index)).save(self._path(index), kept=kept)
         self._sound.add(index)
         self._waited = 0.0
         if index in self._claims:
@@ -128,9 +124,9 @@ class Store:
         """Return the columns of a chunk."""
         path = self._path(index)
         try:
-            with netcdf.opened(path, "a chunk that sarrus stored") as (variables, facts):
-                told = {key: facts.get(key) for key in self._facts(index)}
-                if told != self._facts(index) or len(variables["status"].values) != told["runs"]:
+            with opened(path, "a chunk that sarrus stored") as (variables, facts):
+                found = {key: facts.get(key) for key in self._facts(index)}
+                if found != self._facts(index) or len(variables["status"].values) != found["runs"]:
                     raise ArgumentError("a chunk of another place or another study", element=str(path))
         except ArgumentError as error:
             self._sound.discard(index)
@@ -155,7 +151,7 @@ class Store:
         try:
             check_seal(self.result, "a result that sarrus stored")
             result = open_result(self.result)
-            told = differences(self.identity, json.loads(result.attrs["study"]))
+            different = differences(self.identity, json.loads(result.attrs["study"]))
         except (ArgumentError, OSError, ValueError, KeyError) as error:
             aside = self.result.with_name(f"damaged-{RESULT}")
             warnings.warn(
@@ -167,10 +163,10 @@ class Store:
             with suppress(FileNotFoundError):  # another process was faster
                 self.result.rename(aside)
             return None
-        if told:
+        if different:
             result.close()
             raise ArgumentError(
-                f"store: {self.result} is of another study, which differs in {'; '.join(told)}: remove it",
+                f"store: {self.result} is of another study, which differs in {'; '.join(different)}: remove it",
                 element="store",
             )
         return result
@@ -211,8 +207,8 @@ class Store:
         if self._waited < _SAY_AFTER <= self._waited + pause:
             names = [what] if what is not None else [*range(self.count), _WHOLE]
             owners = {who for name in names if (who := owner(self._lock(name))) is not None}
-            told = "; ".join(map(str, owners)) or "another process"
-            logging.getLogger("sarrus.study").warning("store: %s: waiting for %s", self.folder, told)
+            others = "; ".join(map(str, owners)) or "another process"
+            logging.getLogger("sarrus.study").warning("store: %s: waiting for %s", self.folder, others)
         self._waited += pause
         time.sleep(pause)
 
@@ -246,9 +242,9 @@ class Store:
         """Return the chunk size of the study in the folder, which must be this study."""
         try:
             known = json.loads(manifest.read_text(encoding="utf-8"))
-            told = known.pop("digest")
+            checksum = known.pop("digest")
             kind, chunk, study = known["format"], int(known["chunk"]), known["study"]
-            if told != digest(known) or chunk < 1:
+            if checksum != digest(known) or chunk < 1:
                 raise ValueError("its digest is not that of its content")
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ArgumentError(

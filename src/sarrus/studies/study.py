@@ -136,12 +136,12 @@ def study(
                 return in_memory(study, axes, attributes, parts)
         with interrupts.allowed(), Store(store, identity, size, axes.runs, requested=chunk) as kept:
             while (result := kept.open()) is None:
-                idle = True
+                waiting = True
                 for first, columns in do(kept.chunk, kept.claims()):
                     kept.keep(first // kept.chunk, columns)
                     bar.update(kept.done)
-                    idle = False
-                if idle and not kept.merge(study, axes, attributes):
+                    waiting = False
+                if waiting and not kept.merge(study, axes, attributes):
                     kept.wait()
             kept.tidy()
             return result

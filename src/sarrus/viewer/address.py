@@ -10,7 +10,7 @@ import socket
 from dataclasses import dataclass
 
 from sarrus.base.errors import ArgumentError, ViewerError
-from sarrus.viewer.patience import within
+from sarrus.viewer.timeouts import within
 
 LOOPBACK = "127.0.0.1"
 _EVERYWHERE = {

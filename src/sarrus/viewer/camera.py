@@ -16,40 +16,29 @@ _MARGIN = 1.12
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A perspective camera: where it stands, what is in the middle of the picture, what is up; ``field`` [rad]."""
+    """A perspective camera: it looks along a view at the middle of the picture, from a distance [m]."""
 
-    position: Array
+    view: View
     look_at: Array
-    up: Array
-    field: float = FIELD
+    distance: float
 
     @property
-    def axes(self) -> Array:
-        """Directions to the right, up, and towards the reader, by rows."""
-        towards = self.position - self.look_at
-        towards = towards / np.linalg.norm(towards)
-        right = np.cross(self.up, towards)
-        right = right / np.linalg.norm(right)
-        return np.array([right, np.cross(towards, right), towards])
+    def position(self) -> Array:
+        """Where it stands [m]."""
+        return self.look_at + self.distance * self.view.towards
 
     @property
-    def distance(self) -> float:
-        """Distance to what is in the middle [m]."""
-        return float(np.linalg.norm(self.position - self.look_at))
+    def light(self) -> Array:
+        """Direction to the main light: from the reader's side, a little to the right and from above."""
+        return 0.35 * self.view.right + 0.45 * self.view.up + self.view.towards
 
     def pixels(self, points: Array, width: int, height: int) -> Array:
         """Return x to the right and y downwards in a picture [pixels], and the depth [m], of points (…, 3)."""
-        seen = (np.asarray(points, dtype=float) - self.position) @ self.axes.T
-        depth = -seen[..., 2]
-        zoom = 0.5 * height / np.tan(0.5 * self.field)
-        return np.stack(
-            [
-                0.5 * width + zoom * seen[..., 0] / depth,
-                0.5 * height - zoom * seen[..., 1] / depth,
-                depth,
-            ],
-            axis=-1,
-        )
+        offset = np.asarray(points, dtype=float) - self.look_at
+        depth = self.distance - offset @ self.view.towards
+        zoom = 0.5 * height / np.tan(0.5 * FIELD) / depth
+        x, y = np.moveaxis(self.view.project(offset), -1, 0)
+        return np.stack([0.5 * width + zoom * x, 0.5 * height - zoom * y, depth], axis=-1)
 
 
 def frame(low: Array, high: Array, view: View, aspect: float) -> Camera:
@@ -57,10 +46,9 @@ def frame(low: Array, high: Array, view: View, aspect: float) -> Camera:
 
     ``aspect`` is width over height of the picture.
     """
-    axes = np.array([view.right, view.up, np.cross(view.right, view.up)])
     centre = 0.5 * (low + high)
     corners = np.array(list(product(*zip(low, high)))) - centre
-    x, y, z = (corners @ axes.T).T
+    x, y = view.project(corners).T
     slope = np.tan(0.5 * FIELD) / _MARGIN
-    distance = float((z + np.maximum(np.abs(x) / aspect, np.abs(y)) / slope).max())
-    return Camera(centre + max(distance, 1e-3) * axes[2], centre, view.up)
+    distance = float((corners @ view.towards + np.maximum(np.abs(x) / aspect, np.abs(y)) / slope).max())
+    return Camera(view, centre, max(distance, 1e-3))

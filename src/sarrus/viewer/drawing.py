@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -12,9 +13,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.dynamics.manifold import close, holonomic_jacobian, rank_cut, split
 from sarrus.dynamics.system import System
-from sarrus.mechanism.pose import perpendicular_to, quaternion_of_rotation
-from sarrus.plotting.picture_plane import View, choose_view
+from sarrus.mechanism.pose import quaternion_of_rotation
+from sarrus.plotting.picture_plane import View, choose_view, view_from_above
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
+from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.meshes import along, join
 from sarrus.viewer.parts import Part, Parts, parts_of
 
@@ -66,8 +68,15 @@ class Drawing:
         self.size = max(float(reach), 1e-3)
         self.view: View = choose_view(self.motion, None, self.mechanism.gravity)
         if self.view.spatial:
-            self.view = _view_from_above(self.upwards)
+            self.view = view_from_above(self.upwards, height=2.2)
         self.parts: Parts = parts_of(self.mechanism, self.skeleton, self.size)
+
+    def of_run(self, run: Trajectory, given: System) -> Drawing:
+        """Return the drawing of another run: this one for the same system, or for ``given``, which this one copies."""
+        own = run.moved_system()
+        if own is None or own is self.system or own is given:
+            return self
+        return Drawing(copy(own), run.q)
 
     @property
     def upwards(self) -> Array:
@@ -115,16 +124,6 @@ class Drawing:
         """Return points (n, 3) of bodies (n,) in world axes at the frames of the motion (frames, n, 3)."""
         positions, rotations = self._frames
         return positions[:, bodies] + np.einsum("fnij,nj->fni", rotations[:, bodies], points)
-
-
-def _view_from_above(up: Array) -> View:
-    """Return the view of spatial mechanisms: from above and aside, x to the right where up is z."""
-    right = perpendicular_to(up)
-    towards = 3.0 * right - 4.0 * np.cross(up, right) + 2.2 * up
-    towards /= np.linalg.norm(towards)
-    right = np.cross(up, towards)
-    right /= np.linalg.norm(right)
-    return View(right, np.cross(towards, right), ("", ""), spatial=True)
 
 
 def trial_motion(system: System, q: Array) -> Array:

@@ -4,50 +4,43 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from sarrus.files.whole import write_text
-from sarrus.plotting.style import colour
+from sarrus.plotting.frames import frame_times
+from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
 from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_arrows import forces_of_run, metres_per_newton
 from sarrus.viewer.markup import Html, element, html, lines
-from sarrus.viewer.parts import rgb
-from sarrus.viewer.puppet import Arrows, Puppet
-from sarrus.viewer.scene import furnish
+from sarrus.viewer.parts import OVERLAY, tints
+from sarrus.viewer.scene import set_up_scene
+from sarrus.viewer.scene_nodes import ArrowNodes, SceneNodes
 from sarrus.viewer.serving import start_server, stop_server
-from sarrus.viewer.subjects import Subject
-from sarrus.viewer.time_panel import at, sample
-
-_GHOST = 0.45
+from sarrus.viewer.subjects import Subject, at, sample
 
 
 def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces: bool) -> Path:
     """Write the page; see `sarrus.render`."""
-    from sarrus.viewer.film import film_times
-
-    motion = np.concatenate([run.q for run in subject.runs]) if subject.runs else subject.q[None]
-    drawing = Drawing(subject.system, motion)
+    drawing = Drawing(subject.system, subject.motion)
     low, high = drawing.bounds()
     server = start_server(address_of(LOOPBACK, 0), title(subject.system.name)).viser
     try:
-        furnish(server, drawing, frame(low, high, drawing.view, 1.4))
-        tint = rgb(colour(0)) if len(subject.runs) > 1 else None
-        puppets = [Puppet(server.scene, "/mechanism", drawing, tint)]
-        puppets += [
-            Puppet(server.scene, f"/run{k}", drawing, rgb(colour(k)), _GHOST)
-            for k in range(1, len(subject.runs))
+        set_up_scene(server, drawing, frame(low, high, drawing.view, 1.4))
+        shades = tints(len(subject.runs))
+        nodes = [SceneNodes(server.scene, "/mechanism", drawing, shades[0])]
+        nodes += [
+            SceneNodes(server.scene, f"/run{k}", drawing.of_run(run, subject.system), shades[k], OVERLAY)
+            for k, run in enumerate(subject.runs[1:], start=1)
         ]
-        puppets[0].move(drawing.poses(subject.q))
+        nodes[0].move(drawing.poses(subject.q))
         recording = server.get_scene_serializer()
         if subject.runs:
             scale = metres_per_newton(drawing, subject.runs[0]) if forces else 0.0
-            shown = Arrows(server.scene, drawing.parts.radius)
-            for time in film_times(subject, speed / fps):
-                for puppet, run in zip(puppets, subject.runs):
-                    puppet.move(drawing.poses(at(run, time), time))
+            shown = ArrowNodes(server.scene, drawing.parts.radius)
+            for time in frame_times(*subject.span, speed / fps):
+                for node, run in zip(nodes, subject.runs):
+                    node.move(node.drawing.poses(at(run, time), time))
                 if scale:
                     first = subject.runs[0]
                     shown.show(forces_of_run(drawing, first, sample(first, time), at(first, time)), scale)
@@ -75,7 +68,6 @@ def _caption(subject: Subject) -> Html:
             html(element("span", "■", style=f"color:{colour(k)}"), " ", label)
             for k, label in enumerate(subject.labels)
         ]
-    style = (
-        "position:fixed;left:1em;top:1em;z-index:5;font:13px/1.5 sans-serif;color:#26323c;pointer-events:none"
-    )
+    place = "position:fixed;left:1em;top:1em;z-index:5;pointer-events:none"
+    style = f"{place};font:13px/1.5 sans-serif;color:{INK}"
     return element("div", lines(said), style=style, data_sarrus="caption")

@@ -30,6 +30,7 @@ Rgb = tuple[int, int, int]
 # Relative to the size of the mechanism: rods; relative to them: pins, blocks, closures, springs.
 _ROD, _PIN, _PIN_HALF, _BLOCK, _RING, _THIN = 0.012, 1.7, 2.2, 2.6, 1.72, 0.45
 _LARGE = 2.0
+OVERLAY = 0.45  # opacity of motions laid over the first
 _TURNING = ("revolute", "screw", "cylindrical", "universal")
 _SLIDING = ("prismatic", "cylindrical", "planar")
 
@@ -37,6 +38,11 @@ _SLIDING = ("prismatic", "cylindrical", "planar")
 def rgb(text: str) -> Rgb:
     """Return red, green, blue (0 to 255) of a colour such as "#0072b2"."""
     return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)
+
+
+def tints(count: int) -> list[Rgb | None]:
+    """Return the colour of each of so many motions; None for a single one, which keeps the colours of its parts."""
+    return [rgb(colour(k)) for k in range(count)] if count > 1 else [None]
 
 
 HINGE, CLOSURE, GROUND = rgb(INK), rgb(colour(1)), rgb(FAINT)

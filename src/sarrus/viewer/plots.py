@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.plotting.style import FAINT, GRID, INK, colour
+from sarrus.plotting.style import FAINT, GRID, INK, WARNING, colour
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.markup import Html, element
 
@@ -16,7 +16,6 @@ WIDTH, HEIGHT = 420, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 20, 18
 _POINTS, _LINES = 400, 7  # of a line, and of a panel
 _FLOOR = 1e-17
-_PASSAGE = "#b3261e"
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tup
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         lines.append(element("polyline", points=path, fill="none", stroke=colour(k), stroke_width=1.4))
     marks = [
-        _upright(p.time, span, _PASSAGE, stroke_width=1, stroke_dasharray="2 3")
+        _upright(p.time, span, WARNING, stroke_width=1, stroke_dasharray="2 3")
         for run in runs
         for p in run.passages
     ]

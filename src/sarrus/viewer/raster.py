@@ -6,6 +6,7 @@ show the surface that is nearest and what is behind them. Why no library: ``docs
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,9 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.kernels.dispatched import kept
+from sarrus.plotting.frames import Picture
 from sarrus.viewer.camera import Camera
 from sarrus.viewer.meshes import Faces
-
-Picture = NDArray[np.uint8]
 
 # Parts of the light: everywhere, from the side of the reader, from above; highlight and its sharpness.
 _AMBIENT, _KEY, _SKY, _GLOSS, _SHARP = 0.42, 0.50, 0.18, 0.16, 24.0
@@ -51,10 +51,9 @@ class Canvas:
 
     def copy(self) -> Canvas:
         """Return a copy, on which to draw what moves."""
-        duplicate = Canvas.__new__(Canvas)
-        vars(duplicate).update(vars(self))
-        duplicate.picture, duplicate.depth = self.picture.copy(), self.depth.copy()
-        return duplicate
+        other = copy(self)
+        other.picture, other.depth = self.picture.copy(), self.depth.copy()
+        return other
 
     def draw(self, solids: list[Triangles]) -> None:
         """Draw solids, the opaque ones first, then those of each opacity as one layer."""
@@ -106,9 +105,8 @@ def _light(solid: Triangles, camera: Camera) -> Array:
     for k in range(3):
         np.add.at(normals, solid.faces[:, k], across)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    right, up, towards = camera.axes
-    key = 0.35 * right + 0.45 * up + towards
-    key /= np.linalg.norm(key)
+    up, towards = camera.view.up, camera.view.towards
+    key = camera.light / np.linalg.norm(camera.light)
     half = key + towards
     half /= np.linalg.norm(half)
     facing = np.sign(normals @ towards)[:, None] * normals

@@ -13,6 +13,7 @@ from sarrus.dynamics.manifold import open_by, rank_cut, split
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import constraint_units
+from sarrus.plotting.style import INK, WARNING
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.force_arrows import as_in_run
 from sarrus.viewer.markup import Html, element
@@ -69,8 +70,8 @@ class Readout:
             parts.append(element("div", head, style="margin:0.6em 0 0.2em;font-weight:600"))
             parts.append(element("table", *forces, style=_TABLE, data_sarrus="forces"))
         if note:
-            parts.append(element("div", note, style="margin-top:0.5em;color:#b3261e", data_sarrus="note"))
-        return element("div", *parts, style="font-size:0.85em;padding:0 0.7em 0.5em;color:#26323c")
+            parts.append(element("div", note, style=f"margin-top:0.5em;color:{WARNING}", data_sarrus="note"))
+        return element("div", *parts, style=f"font-size:0.85em;padding:0 0.7em 0.5em;color:{INK}")
 
 
 def read(system: System, q: Array, t: float = 0.0) -> Readout:
@@ -133,7 +134,7 @@ def small_print(text: str) -> Html:
 
 def warning(text: str) -> Html:
     """Return a warning as the panels show it."""
-    return element("div", text, style="font-size:0.85em;padding:0.3em 0.7em;color:#b3261e")
+    return element("div", text, style=f"font-size:0.85em;padding:0.3em 0.7em;color:{WARNING}")
 
 
 def _row(name: str, value: str) -> Html:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from sarrus.mechanism.pose import quaternion_of_rotation
-from sarrus.viewer.camera import Camera
+from sarrus.viewer.camera import FIELD, Camera
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.stage import LINE, STRONG, Ground, ground_of
+from sarrus.viewer.ground import LINE, STRONG, Ground, ground_of
 
 
-def furnish(server: Any, drawing: Drawing, camera: Camera) -> None:
+def set_up_scene(server: Any, drawing: Drawing, camera: Camera) -> None:
     """Put light, camera and grid into a server's scene."""
     scene = server.scene
-    scene.set_up_direction(tuple(camera.up))
+    scene.set_up_direction(tuple(camera.view.up))
     scene.world_axes.visible = False
     scene.configure_environment_map(None)
     scene.configure_default_lights(True, cast_shadow=False)
@@ -24,18 +24,16 @@ def furnish(server: Any, drawing: Drawing, camera: Camera) -> None:
 
 def _add_lights(scene: Any, camera: Camera) -> None:
     """Add light from the reader's side and from above."""
-    right, up, towards = camera.axes
-    key = 0.35 * right + 0.45 * up + towards
     scene.add_light_ambient("/lights/ambient", intensity=0.9)
     scene.add_light_directional(
-        "/lights/key", intensity=1.3, position=camera.look_at + 10.0 * camera.distance * key
+        "/lights/key", intensity=1.3, position=camera.look_at + 10.0 * camera.distance * camera.light
     )
 
 
 def _set_camera(handle: Any, camera: Camera) -> None:
     """Set viser's camera for pages that open."""
-    handle.position, handle.look_at, handle.up = camera.position, camera.look_at, camera.up
-    handle.fov = camera.field
+    handle.position, handle.look_at, handle.up = camera.position, camera.look_at, camera.view.up
+    handle.fov = FIELD
     handle.near, handle.far = 0.01 * camera.distance, 100.0 * camera.distance
 
 

@@ -1,4 +1,4 @@
-"""The web server of a page: viser's, behind a gate, started and stopped in a limited time."""
+"""The web server of a page: viser's, behind access control, started and stopped in a limited time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from io import StringIO
 from typing import Any
 
 from sarrus.base.errors import ArgumentError, ViewerError
+from sarrus.viewer.access import AccessControl
 from sarrus.viewer.address import Address
-from sarrus.viewer.gate import Gate
-from sarrus.viewer.patience import within
+from sarrus.viewer.timeouts import within
 
 _START_SECONDS, _STOP_SECONDS = 30.0, 15.0
 _STARTING = threading.Lock()
@@ -21,21 +21,21 @@ _STARTING = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """A running server of viser's and the gate before it."""
+    """A running server of viser's and the access control before it."""
 
     viser: Any
-    gate: Gate
+    access: AccessControl
 
     @property
     def url(self) -> str:
         """The address of its page."""
-        return self.gate.url(self.viser.get_port())
+        return self.access.url(self.viser.get_port())
 
 
-class _GatedHost(str):
-    """The host that viser is given, with the gate for the server that it opens there."""
+class _GuardedHost(str):
+    """The host that viser is given, with the access control for the server that it opens there."""
 
-    gate: Gate
+    access: AccessControl
 
 
 def start_server(address: Address, label: str) -> Served:
@@ -44,22 +44,22 @@ def start_server(address: Address, label: str) -> Served:
         import viser
     except ImportError as error:
         raise ArgumentError("the viewer needs viser: pip install 'sarrus[view]'", element="viser") from error
-    gate = Gate(address)
-    host = _GatedHost(address.ip)
-    host.gate = gate
+    access = AccessControl(address)
+    host = _GuardedHost(address.ip)
+    host.access = access
 
     def start() -> Any:
-        with _gated_serving():
+        with _guarded_serving():
             return viser.ViserServer(host=host, port=address.port, verbose=False, label=label)
 
     with _silence():
         server = within(_START_SECONDS, start, f"no server came up at {host}:{address.port}", _stop)
-    if not gate.stands:
+    if not access.installed:
         stop_server(server)
         raise ViewerError(
             f"viser {viser.__version__} opens its port in a way that cannot be guarded: pip install 'viser==1.1.1'"
         )
-    return Served(server, gate)
+    return Served(server, access)
 
 
 def stop_server(server: Any) -> None:
@@ -73,25 +73,25 @@ def _stop(server: Any) -> None:
 
 
 @contextmanager
-def _gated_serving() -> Iterator[None]:
-    """Have websockets put the gate of a gated host before what it serves there, while viser starts.
+def _guarded_serving() -> Iterator[None]:
+    """Have websockets put the access control of a guarded host before what it serves there, while viser starts.
 
     viser hands its own ``process_request`` to websockets and takes none from us. Other hosts are served as ever.
     """
     server: Any = import_module("websockets.asyncio.server")
     with _STARTING:
-        usual = server.serve
+        unguarded = server.serve
 
         def serve(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
-            if isinstance(host, _GatedHost):
-                options["process_request"] = host.gate.before(options.get("process_request"))
-            return usual(handler, host, port, **options)
+            if isinstance(host, _GuardedHost):
+                options["process_request"] = host.access.guard(options.get("process_request"))
+            return unguarded(handler, host, port, **options)
 
         server.serve = serve
         try:
             yield
         finally:
-            server.serve = usual
+            server.serve = unguarded
 
 
 @contextmanager

@@ -29,6 +29,16 @@ class Subject:
     runs: tuple[Trajectory, ...]
     labels: tuple[str, ...]
 
+    @property
+    def motion(self) -> Array:
+        """All configurations (frames, nq)."""
+        return np.concatenate([run.q for run in self.runs]) if self.runs else self.q[None]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """When the runs begin and end [s]."""
+        return min(run.t[0] for run in self.runs), max(run.t[-1] for run in self.runs)
+
 
 def subjects(
     what: tuple[Viewable | Mapping[str, Trajectory], ...], system: System | None, q: ArrayLike | None
@@ -83,3 +93,13 @@ def _start(system: System, q: ArrayLike | None) -> Array:
 def _distinct(names: list[str]) -> tuple[str, ...]:
     """Return the names, numbered where they repeat."""
     return tuple(f"{name} {k + 1}" if names.count(name) > 1 else name for k, name in enumerate(names))
+
+
+def at(run: Trajectory, time: float) -> Array:
+    """Return q of a run, which stays where it begins and ends."""
+    return run.at(np.clip(time, run.t[0], run.t[-1]))
+
+
+def sample(run: Trajectory, time: float) -> int:
+    """Return the sample at or before a time."""
+    return int(np.clip(np.searchsorted(run.t, time, side="right") - 1, 0, len(run.t) - 1))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.markup import Html, Pane, element, html, lines
 
 if TYPE_CHECKING:
@@ -52,8 +51,8 @@ class TimePanel:
             self.next = gui.add_button("Next singular passage", visible=bool(self.passages))
             self.legend = Pane(gui, _legend(self.viewer))
         self.slider.on_update(self._scrubbed)
-        self.button.on_click(lambda event: self.viewer.desk.post("play", self.toggle))
-        self.next.on_click(lambda event: self.viewer.desk.post("next", self.next_passage))
+        self.button.on_click(lambda event: self.viewer.worker.post("play", self.toggle))
+        self.next.on_click(lambda event: self.viewer.worker.post("next", self.next_passage))
         self._elements = [self.slider, self.button, self.speed, self.loop, self.next, self.legend]
 
     def rebuild(self) -> None:
@@ -106,17 +105,7 @@ class TimePanel:
                 self.set_playing(False)
                 self.go(time, scrubbing=True)
 
-            self.viewer.desk.post("scrub", scrub)
-
-
-def at(run: Trajectory, time: float) -> np.ndarray:
-    """Return q of a run, which stays where it begins and ends."""
-    return run.at(np.clip(time, run.t[0], run.t[-1]))
-
-
-def sample(run: Trajectory, time: float) -> int:
-    """Return the sample at or before a time."""
-    return int(np.clip(np.searchsorted(run.t, time, side="right") - 1, 0, len(run.t) - 1))
+            self.viewer.worker.post("scrub", scrub)
 
 
 def _legend(viewer: Viewer) -> Html:

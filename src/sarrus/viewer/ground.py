@@ -40,7 +40,7 @@ def ground_of(drawing: Drawing) -> Ground:
         normal, below = drawing.upwards, 1e-3 * drawing.size
         along = perpendicular_to(normal)
     else:
-        along, normal = drawing.view.right, np.cross(drawing.view.right, drawing.view.up)
+        along, normal = drawing.view.right, drawing.view.towards
         below = _BEHIND * drawing.parts.radius
     axes = np.column_stack([along, np.cross(normal, along), normal])
     lowest = float((np.array(list(product(*zip(low, high)))) @ normal).min())

@@ -15,17 +15,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 from sarrus.base.errors import ViewerError
-from sarrus.viewer.patience import answer_with
+from sarrus.viewer.timeouts import answer_with
 
 TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself
-PATIENCE = 120.0  # seconds that a program waits for its turn and its answer
+TIMEOUT = 120.0  # seconds that a program waits for its turn and its answer
 _CLOSING = 10.0  # seconds that the request at hand is waited for
 _LOOK = 0.1  # seconds between two looks at whether the thread still lives
 
 T = TypeVar("T")
 
 
-class Desk:
+class WorkerThread:
     """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so.
 
     Errors call it ``whose``.
@@ -47,10 +47,10 @@ class Desk:
             self._waiting[kind] = request
             self._change.notify_all()
 
-    def do(self, request: Callable[[], T], patience: float = PATIENCE) -> T:
+    def do(self, request: Callable[[], T], timeout: float = TIMEOUT) -> T:
         """Have a request done and return its result; what it raises is raised here.
 
-        `ViewerError` where the desk is closed or its thread has ended, and where there is no answer after ``patience``
+        `ViewerError` where the thread has been closed or has ended, and where there is no answer after ``timeout``
         seconds.
         """
         if threading.current_thread() is self._thread:
@@ -58,14 +58,14 @@ class Desk:
         answer: Future[T] = Future()
         self._raise_if_closed()
         self.post(answer, lambda: answer_with(answer, request))
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while not wait((answer,), _LOOK).done:
             self._raise_if_closed()
             if time.monotonic() > end:
                 with self._change:
                     self._waiting.pop(answer, None)
                 raise ViewerError(
-                    f"{self._whose} has not answered for {patience:g} s: it is busy with what it was "
+                    f"{self._whose} has not answered for {timeout:g} s: it is busy with what it was "
                     "asked before; wait for that, or stop()"
                 )
         return answer.result()

@@ -14,10 +14,10 @@ from sarrus.viewer.force_arrows import Forces, arrows
 from sarrus.viewer.meshes import capsule
 from sarrus.viewer.parts import Rgb, rgb
 
-SURE, UNSURE = rgb(colour(2)), rgb(FAINT)
+DETERMINED, UNDETERMINED = rgb(colour(2)), rgb(FAINT)
 
 
-class Puppet:
+class SceneNodes:
     """The nodes of one drawing; ``tint`` and ``opacity`` take the place of the parts' own, for motions laid over."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Puppet:
             node.scale = (1.0, 1.0, max(length, 1e-9))
 
 
-class Arrows:
+class ArrowNodes:
     """The arrows of forces: those that are determined in one colour, shares of redundant rows in grey."""
 
     def __init__(self, scene: Any, radius: float) -> None:
@@ -79,8 +79,8 @@ class Arrows:
     def show(self, forces: Forces, scale: float) -> None:
         """Draw forces at ``scale`` metres per newton; zero hides them."""
         for name, part, shade in (
-            ("determined", forces.determined, SURE),
-            ("undetermined", forces.undetermined, UNSURE),
+            ("determined", forces.determined, DETERMINED),
+            ("undetermined", forces.undetermined, UNDETERMINED),
         ):
             ends = arrows(forces.points, part, scale, forces.largest).astype(np.float32)
             node = self.nodes.get(name)

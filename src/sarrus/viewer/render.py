@@ -1,8 +1,8 @@
-"""`render`: stand-alone pages, pictures and films of mechanisms and motions, without a display."""
+"""`render`: stand-alone pages, pictures and animations of mechanisms and motions, without a display."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,32 +10,26 @@ from matplotlib import get_data_path
 from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
-from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
 from sarrus.dynamics.system import System
 from sarrus.files.whole import beside, checked_path
-from sarrus.plotting.animation import save_animation
+from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.drawing import Drawing, Poses
 from sarrus.viewer.force_arrows import Forces, arrows, forces_of_run, metres_per_newton
+from sarrus.viewer.ground import BACKGROUND, LINE, STRONG, grid_lines, ground_of
 from sarrus.viewer.meshes import Mesh, along, capsule, cone, join, rod
-from sarrus.viewer.parts import Rgb, rgb
-from sarrus.viewer.puppet import SURE, UNSURE
-from sarrus.viewer.raster import Canvas, Picture, Triangles
-from sarrus.viewer.stage import BACKGROUND, LINE, STRONG, grid_lines, ground_of
-from sarrus.viewer.subjects import Subject, Viewable, subjects
-from sarrus.viewer.time_panel import at, sample
+from sarrus.viewer.page import save_page
+from sarrus.viewer.parts import OVERLAY, Rgb, tints
+from sarrus.viewer.raster import Canvas, Triangles
+from sarrus.viewer.scene_nodes import DETERMINED, UNDETERMINED
+from sarrus.viewer.subjects import Subject, Viewable, at, sample, subjects
 
 SUFFIXES = (".html", ".png", ".gif", ".mp4")
-_GHOST = 0.4
-_MOST_FRAMES = 6000
-_WARNING, _PASSAGE_SECONDS = "#b3261e", 0.12
-_COLOURS = 200
-_VIVID = 60  # difference of the channels of a pixel that has a colour
 
 
 def render(
@@ -68,15 +62,15 @@ def render(
     """
     path = checked_path(path, SUFFIXES, "a scene is saved as a page, a picture or a film")
     subject = subjects((what,), system, q)
-    _check(fps, speed, size)
+    check_rate(fps, speed, most=60.0)
+    if len(size) != 2 or not all(isinstance(n, int) and 16 <= n <= 8192 and n % 2 == 0 for n in size):
+        raise ArgumentError(f"size must be two even numbers from 16 to 8192, got {size!r}", element="size")
     suffix = path.suffix.lower()
     if suffix == ".html":
-        from sarrus.viewer.page import save_page
-
         return save_page(subject, path, fps=fps, speed=speed, forces=forces)
-    studio = Studio(subject, size, forces, samples=3 if suffix == ".png" else 2)
+    renderer = Renderer(subject, size, forces, samples=3 if suffix == ".png" else 2)
     if suffix == ".png":
-        picture = Image.fromarray(studio.picture(_time(subject, t)))
+        picture = Image.fromarray(renderer.picture(_time(subject, t)))
         with beside(path, kept="it can be drawn again") as partial:
             picture.save(partial, optimize=True)
         return path
@@ -84,42 +78,29 @@ def render(
         raise ArgumentError(
             f"{path}: a film needs a trajectory; a model can be .png or .html", element=str(path)
         )
-    ticks = max(2, round(100.0 / fps))  # a GIF's clock has hundredths of a second
-    interval = speed * (ticks / 100.0 if suffix == ".gif" else 1.0 / fps)
-    times = film_times(subject, interval)
-    pictures = (studio.picture(float(time)) for time in times)
-    (_save_gif if suffix == ".gif" else _save_mp4)(path, pictures, ticks if suffix == ".gif" else fps)
+    ticks = gif_ticks(fps)
+    interval = ticks / 100.0 if suffix == ".gif" else 1.0 / fps
+    times = frame_times(*subject.span, speed * interval)
+    if suffix == ".gif":
+        save_gif(path, lambda k: renderer.picture(times[k]), len(times), ticks, typical=len(times) // 2)
+    else:
+        _save_mp4(path, map(renderer.picture, times), fps)
     return path
 
 
-def film_times(subject: Subject, interval: float) -> Array:
-    """Return the times of the frames of a film [s]."""
-    start, end = min(run.t[0] for run in subject.runs), max(run.t[-1] for run in subject.runs)
-    count = int((end - start) / interval * (1 + 1e-12)) + 1
-    if count > _MOST_FRAMES:
-        raise ArgumentError(
-            f"the film would have {count} frames, more than {_MOST_FRAMES}: raise speed or lower fps",
-            element="speed",
-        )
-    return start + interval * np.arange(count)
-
-
-class Studio:
+class Renderer:
     """Draws the pictures of a subject, all from one place."""
 
     def __init__(
         self, subject: Subject, size: tuple[int, int], forces: bool = False, samples: int = 2
     ) -> None:
         self.subject = subject
-        motion = np.concatenate([run.q for run in subject.runs]) if subject.runs else subject.q[None]
-        self.drawing = Drawing(subject.system, motion)
+        self.drawing = Drawing(subject.system, subject.motion)
         low, high = self.drawing.bounds()
         self.camera: Camera = frame(low, high, self.drawing.view, size[0] / size[1])
         self.scale = metres_per_newton(self.drawing, subject.runs[0]) if forces and subject.runs else 0.0
-        self.ghosts = []
-        for run in subject.runs[1:]:
-            own = run.moved_system() or subject.system
-            self.ghosts.append(self.drawing if own is subject.system else Drawing(own, run.q))
+        others = (self.drawing.of_run(run, subject.system) for run in subject.runs[1:])
+        self._drawings = [self.drawing, *others]
         ground = ground_of(self.drawing)
         self._still = Canvas(self.camera, *size, BACKGROUND, samples)
         lines = [(grid_lines(ground, strong), STRONG if strong else LINE) for strong in (False, True)]
@@ -127,15 +108,15 @@ class Studio:
 
     def picture(self, time: float) -> Picture:
         """Return the picture of a time [s], of the configuration where there are no runs."""
-        subject, canvas = self.subject, self._still.copy()
-        q = at(subject.runs[0], time) if subject.runs else subject.q
-        tint = rgb(colour(0)) if len(subject.runs) > 1 else None
-        poses = self.drawing.poses(q, time if subject.runs else 0.0)
-        solids = solids_of(self.drawing, poses, tint)
-        for k, (run, drawing) in enumerate(zip(subject.runs[1:], self.ghosts), start=1):
-            solids += solids_of(drawing, drawing.poses(at(run, time), time), rgb(colour(k)), _GHOST)
+        subject, canvas, solids = self.subject, self._still.copy(), []
+        for k, (drawing, tint) in enumerate(zip(self._drawings, tints(len(self._drawings)))):
+            poses = (
+                drawing.poses(at(subject.runs[k], time), time) if subject.runs else drawing.poses(subject.q)
+            )
+            solids += solids_of(drawing, poses, tint, OVERLAY if k else 1.0)
         if self.scale:
-            shown = forces_of_run(self.drawing, subject.runs[0], sample(subject.runs[0], time), q)
+            run = subject.runs[0]
+            shown = forces_of_run(self.drawing, run, sample(run, time), at(run, time))
             solids += arrow_solids(shown, self.scale, self.drawing.parts.radius)
         canvas.draw(solids)
         return self._captioned(canvas.pixels(), time)
@@ -149,11 +130,8 @@ class Studio:
         plain = ImageFont.truetype(fonts / "DejaVuSans.ttf", 0.9 * text)
         draw.text((text, 0.8 * text), title(self.subject.system.name), INK, bold)
         if self.subject.runs:
-            near = any(
-                abs(p.time - time) < _PASSAGE_SECONDS for run in self.subject.runs for p in run.passages
-            )
-            note = f"t = {time:.2f} s" + ("   singular" if near else "")
-            draw.text((text, 2.3 * text), note, _WARNING if near else INK, plain)
+            passages = [passage for run in self.subject.runs for passage in run.passages]
+            draw.text((text, 2.3 * text), *time_note(time, passages, speed=1.0), plain)
         if len(self.subject.runs) > 1:
             for k, label in enumerate(self.subject.labels):
                 draw.text((text, (3.9 + 1.3 * k) * text), f"■ {printable(label)}", colour(k), plain)
@@ -182,7 +160,7 @@ def solids_of(
 def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]:
     """Return forces as arrows."""
     found = []
-    for part, shade in ((forces.determined, SURE), (forces.undetermined, UNSURE)):
+    for part, shade in ((forces.determined, DETERMINED), (forces.undetermined, UNDETERMINED)):
         for start, end in arrows(forces.points, part, scale, forces.largest):
             _, half, rotation = along(start, end)
             head = min(3.0 * radius, 2.0 * half)
@@ -194,28 +172,6 @@ def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]
             mesh = join(pieces)
             found.append(Triangles(mesh.vertices, mesh.faces, shade))
     return found
-
-
-def _save_gif(path: Path, pictures: Iterable[Picture], ticks: float) -> None:
-    frames = list(pictures)
-    palette = palette_of(frames[len(frames) // 2])
-    images = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    save_animation(images, path, int(ticks))
-
-
-def palette_of(picture: Picture) -> Image.Image:
-    """Return a palette with pure white, in which what is coloured counts as much as the large light ground."""
-    pixels = picture.reshape(-1, 3)
-    vivid = pixels[np.ptp(pixels.astype(int), axis=1) > _VIVID]
-    if len(vivid):
-        pixels = np.concatenate([pixels, np.resize(vivid, pixels.shape)])
-    colours = np.array(
-        Image.fromarray(pixels[None]).quantize(_COLOURS, kmeans=2).getpalette(), dtype=int
-    ).reshape(-1, 3)
-    colours[colours.min(axis=1) > 248] = 255
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(colours.ravel().tolist())
-    return palette
 
 
 def _save_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
@@ -256,12 +212,3 @@ def _time(subject: Subject, t: float | None) -> float:
             f"t = {time:g} s lies outside the run, {run.t[0]:g} to {run.t[-1]:g} s", element="t"
         )
     return time
-
-
-def _check(fps: float, speed: float, size: tuple[int, int]) -> None:
-    if not 1.0 <= fps <= 60.0:
-        raise ArgumentError(f"fps must lie between 1 and 60, got {fps}", element="fps")
-    if not (np.isfinite(speed) and speed > 0.0):
-        raise ArgumentError(f"speed must be positive, got {speed}", element="speed")
-    if len(size) != 2 or not all(isinstance(n, int) and 16 <= n <= 8192 and n % 2 == 0 for n in size):
-        raise ArgumentError(f"size must be two even numbers from 16 to 8192, got {size!r}", element="size")

@@ -31,21 +31,21 @@ Answering = Callable[
 ]  # (connection, request) → response, or None for a WebSocket that may open
 
 
-class Gate:
+class AccessControl:
     """Lets requests through to what answers them, as a `process_request` of websockets, or refuses them in a line."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self.token = secrets.token_urlsafe(_BITS)
-        self.stands = False
+        self.installed = False
 
     def url(self, port: int) -> str:
         """Return the address of the page, token and all."""
         return f"http://{self.address.shown}:{port}/{self.token}/"
 
-    def before(self, answer: Answering | None) -> Answering:
-        """Return what answers requests, behind this gate."""
-        self.stands = True
+    def guard(self, answer: Answering | None) -> Answering:
+        """Return what answers requests, behind this access control."""
+        self.installed = True
 
         def guarded(connection: Any, request: Any) -> Any:
             refusal = self.refusal(request, connection.local_address[1])
