@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import sarrus.dynamics.model
 from sarrus.base.errors import ModelError
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
