@@ -14,7 +14,6 @@ from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.pose import Pose
 from sarrus.viewer import meshes
 from sarrus.viewer.camera import frame
-from sarrus.viewer.desk import Desk
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.film import Studio, arrow_solids
 from sarrus.viewer.force_arrows import forces_of, forces_of_run
@@ -23,6 +22,7 @@ from sarrus.viewer.plots import QUANTITIES, svg
 from sarrus.viewer.raster import Canvas, Triangles
 from sarrus.viewer.readout import read
 from sarrus.viewer.subjects import subjects
+from sarrus.viewer.worker import Worker
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE_BAR = ROOT / "models" / "five_bar.xml"
@@ -278,17 +278,17 @@ def test_what_cannot_be_shown_is_a_clear_error(
 
 def test_waiting_requests_of_one_kind_replace_each_other_and_errors_come_back() -> None:
     done: list[object] = []
-    desk = Desk(lambda seconds: None, lambda: False)
+    worker = Worker(lambda seconds: None, lambda: False)
 
     def ask() -> None:  # all of it waits while this runs
         for k in range(5):
-            desk.post("slider", lambda k=k: done.append(k))
-        desk.post("other", lambda: done.append("other"))
+            worker.post("slider", lambda k=k: done.append(k))
+        worker.post("other", lambda: done.append("other"))
 
-    desk.do(ask)
-    desk.do(lambda: None)
+    worker.do(ask)
+    worker.do(lambda: None)
     assert done == [4, "other"]
     with pytest.raises(ZeroDivisionError):
-        desk.do(lambda: 1 / 0)
-    assert desk.do(lambda: 7) == 7
-    desk.close()
+        worker.do(lambda: 1 / 0)
+    assert worker.do(lambda: 7) == 7
+    worker.close()

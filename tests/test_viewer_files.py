@@ -160,7 +160,7 @@ def test_dragging_stays_on_the_manifold_and_says_where_it_ends(tmp_path: Path) -
         assert picture.size == (160, 120)
         viewer.joints.held["right"].value = True
         viewer.joints.held["left"].value = True
-        viewer.desk.do(viewer.joints._hold)
+        viewer.worker.do(viewer.joints._hold)
         before = viewer.q.copy()
         viewer.drag("left_elbow", float(before[1] + 1.0))
         assert "goes no further" in viewer._note
@@ -178,7 +178,7 @@ def test_sliders_end_where_the_mechanism_does(tmp_path: Path) -> None:
     mechanism.add_closure("pin", "point", "coupler", "rocker", pose1=(2, 0, 0), pose2=(2, 0, 0))
     with sr.view(mechanism, q=[1.0, -0.5, 1.5], open_browser=False, port=8450) as viewer:
         while viewer.joints.pending:
-            viewer.desk.do(lambda: None)
+            viewer.worker.do(lambda: None)
         rocker, crank = viewer.joints.sliders["rocker"], viewer.joints.sliders["crank"]
         dead = [np.pi - np.arccos((2.5**2 + 4.0 - reach**2) / 10.0) for reach in (1.0, 3.0)]
         assert sorted((rocker.min, rocker.max)) == pytest.approx(sorted(dead), abs=1e-8)
@@ -210,27 +210,27 @@ def test_time_is_shown_played_and_paused(run: sr.Trajectory) -> None:
         viewer.show_time(0.25)
         np.testing.assert_allclose(viewer.q, run.at(0.25))
         assert float(viewer.timeline.slider.value) == pytest.approx(0.25)
-        viewer.desk.do(lambda: viewer.timeline.tick(0.1))
+        viewer.worker.do(lambda: viewer.timeline.tick(0.1))
         assert viewer.timeline.time == pytest.approx(0.35)
-        viewer.desk.do(lambda: viewer.timeline.tick(10.0))
+        viewer.worker.do(lambda: viewer.timeline.tick(10.0))
         assert viewer.timeline.time == 0.0  # round again
-        for puppet in viewer.puppets:
-            np.testing.assert_allclose(puppet.nodes[0].position, run.system.body_placements(run.q[0])[0][0])  # type: ignore[union-attr]
+        for nodes in viewer.bodies:
+            np.testing.assert_allclose(nodes.nodes[0].position, run.system.body_placements(run.q[0])[0][0])  # type: ignore[union-attr]
 
 
 def test_modes_swing_at_rest_and_are_refused_elsewhere() -> None:
     with sr.view(sr.load(FIVE_BAR), open_browser=False, port=8430) as viewer:
-        viewer.desk.do(viewer.modes.find_modes)
+        viewer.worker.do(viewer.modes.find_modes)
         assert viewer.modes.model is None
         assert "no modes here" in viewer.modes.text.content
-        viewer.desk.do(viewer.modes.go_to_rest)
+        viewer.worker.do(viewer.modes.go_to_rest)
         assert viewer.modes.model is not None
         viewer.modes.choice.value = viewer.modes.choice.options[1]
-        viewer.desk.do(viewer.modes.start)
+        viewer.worker.do(viewer.modes.start)
         rest = viewer.modes.model.q
         away = []
         for _ in range(10):
-            viewer.desk.do(lambda: viewer.modes.tick(0.1))
+            viewer.worker.do(lambda: viewer.modes.tick(0.1))
             away.append(np.abs(viewer.q - rest).max())
             assert viewer.readout.residual < 1e-12
         assert max(away) > 0.1
@@ -245,7 +245,7 @@ def test_simulating_from_here_starts_where_it_was() -> None:
         viewer.drag("left", 1.9)
         here = viewer.q.copy()
         viewer.run.duration.value = 0.2
-        viewer.desk.do(viewer.run.run)
+        viewer.worker.do(viewer.run.run)
         viewer.pause()
         assert viewer.labels == ["simulated from here"]
         np.testing.assert_allclose(viewer.runs[0].q[0], here, atol=1e-12)

@@ -24,9 +24,9 @@ from chromium import open_browser, open_page
 from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.elements import Shape
 from sarrus.viewer.address import address_of
-from sarrus.viewer.desk import Desk
 from sarrus.viewer.patience import ViewerError, within
 from sarrus.viewer.server import Viewer
+from sarrus.viewer.worker import Worker
 
 NOISE = 200
 
@@ -172,19 +172,19 @@ def test_a_stopped_viewer_answers_with_an_error() -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_viewer_whose_thread_has_died_answers_with_an_error() -> None:
     with served() as (viewer, _):
-        viewer.desk.post("end", sys.exit)
+        viewer.worker.post("end", sys.exit)
         with pytest.raises(ViewerError, match="has been stopped"):
             viewer.drag("left", 1.0)
 
 
 def test_work_that_takes_too_long_is_an_error() -> None:
-    go_on, desk = threading.Event(), Desk(lambda seconds: None, lambda: False, "the slow one")
-    desk.post("long", go_on.wait)
+    go_on, worker = threading.Event(), Worker(lambda seconds: None, lambda: False, "the slow one")
+    worker.post("long", go_on.wait)
     with pytest.raises(ViewerError, match=r"the slow one has not answered for 0\.3 s"):
-        desk.do(lambda: 1, patience=0.3)
+        worker.do(lambda: 1, patience=0.3)
     go_on.set()
-    assert desk.do(lambda: 2) == 2
-    desk.close()
+    assert worker.do(lambda: 2) == 2
+    worker.close()
     undone: list[str] = []
     with pytest.raises(ViewerError, match=r"nothing came within 0\.1 s"):
         within(0.1, lambda: time.sleep(0.3) or "late", "nothing came", undone.append)

@@ -17,7 +17,7 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.plotting.contact_drawing import contact_marks, draw_contacts, move_contacts
 from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
-from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, stage
+from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, picture_axes
 from sarrus.plotting.style import FAINT, INK
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _film(
     paper = view.project(placed)
     marks = contact_marks(mechanism, system, q, view, t)
 
-    figure, axes = stage(marks.with_planes(paper), view)
+    figure, axes = picture_axes(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)
     clock = caption(axes, name, notes[-1][0])
     moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > 1e-9]

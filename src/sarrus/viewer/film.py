@@ -22,11 +22,11 @@ from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.drawing import Drawing, Poses
 from sarrus.viewer.force_arrows import Forces, arrows, forces_of_run, metres_per_newton
+from sarrus.viewer.ground import BACKGROUND, LINE, STRONG, grid_lines, ground_of
 from sarrus.viewer.meshes import Mesh, along, capsule, cone, join, rod
+from sarrus.viewer.nodes import SURE, UNSURE
 from sarrus.viewer.parts import Rgb, rgb
-from sarrus.viewer.puppet import SURE, UNSURE
 from sarrus.viewer.raster import Canvas, Picture, Triangles
-from sarrus.viewer.stage import BACKGROUND, LINE, STRONG, grid_lines, ground_of
 from sarrus.viewer.subjects import Subject, Viewable, subjects
 from sarrus.viewer.time_panel import at, sample
 

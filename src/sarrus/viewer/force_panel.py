@@ -10,7 +10,7 @@ from sarrus.base.arrays import Array
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.force_arrows import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
 from sarrus.viewer.markup import Pane
-from sarrus.viewer.puppet import Arrows
+from sarrus.viewer.nodes import Arrows
 from sarrus.viewer.readout import small_print
 from sarrus.viewer.time_panel import sample
 
@@ -31,8 +31,8 @@ class ForcePanel:
             self.wanted = gui.add_checkbox("show closure and contact forces", constrained)
             self.scale = gui.add_slider("arrow scale", min=0.1, max=5.0, step=0.1, initial_value=1.0)
             self.text = Pane(gui)
-        self.wanted.on_update(lambda event: viewer.desk.post("forces", self.draw))
-        self.scale.on_update(lambda event: viewer.desk.post("forces", self.draw))
+        self.wanted.on_update(lambda event: viewer.worker.post("forces", self.draw))
+        self.scale.on_update(lambda event: viewer.worker.post("forces", self.draw))
         self.rescale()
 
     def rescale(self) -> None:

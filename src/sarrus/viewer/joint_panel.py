@@ -53,12 +53,12 @@ class JointPanel:
             with gui.add_folder("Hold while dragging", expand_by_default=False):
                 self.held = {name: gui.add_checkbox(printable(name), False) for name in self.sliders}
                 for box in self.held.values():
-                    box.on_update(lambda event: self.viewer.desk.post("hold", self._hold))
+                    box.on_update(lambda event: self.viewer.worker.post("hold", self._hold))
         else:
             self.held = {}
         self.pending = len(self.sliders) if self.system.nh else 0
         if self.pending:
-            viewer.desk.post("range", lambda: self._measure(0))
+            viewer.worker.post("range", lambda: self._measure(0))
 
     def _measure(self, number: int) -> None:
         """Find the range of a slider, and have that of the next one found after what else there is to do."""
@@ -73,7 +73,7 @@ class JointPanel:
         self.pending -= 1
         self.follow(self.viewer.q)
         if self.pending:
-            self.viewer.desk.post("range", lambda: self._measure(number + 1))
+            self.viewer.worker.post("range", lambda: self._measure(number + 1))
 
     def _widest(self, name: str) -> tuple[float, float]:
         """Return the range of a coordinate that nothing bounds: a full turn, or twice the size to both sides."""
@@ -94,7 +94,7 @@ class JointPanel:
         return float(q[self.follower.indices[name][0]])
 
     def drag(self, name: str, value: float) -> None:
-        """Take a coordinate as far towards a value as it goes, and show it; on the desk's thread."""
+        """Take a coordinate as far towards a value as it goes, and show it; on the worker's thread."""
         try:
             found = self.follower.drag(self.viewer.q, name, value)
         except SarrusError as error:
@@ -118,7 +118,7 @@ class JointPanel:
         def moved(event: Any) -> None:
             if event.client_id is not None:  # moved in the browser, not from here
                 value = float(event.target.value)
-                self.viewer.desk.post(("joint", name), lambda: self._dragged(name, value))
+                self.viewer.worker.post(("joint", name), lambda: self._dragged(name, value))
 
         return moved
 

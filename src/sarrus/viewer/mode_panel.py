@@ -39,7 +39,7 @@ class ModePanel:
                 "amplitude [rad, m]", min=0.01, max=1.0, step=0.01, initial_value=0.2, visible=False
             )
             self.text = Pane(gui)
-        post = viewer.desk.post
+        post = viewer.worker.post
         self.rest.on_click(lambda event: post("rest", self.go_to_rest))
         self.find.on_click(lambda event: post("modes", self.find_modes))
         for element in (self.choice, self.amplitude):

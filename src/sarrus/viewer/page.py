@@ -14,8 +14,8 @@ from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_arrows import forces_of_run, metres_per_newton
 from sarrus.viewer.markup import Html, element, html, lines
+from sarrus.viewer.nodes import Arrows, BodyNodes
 from sarrus.viewer.parts import rgb
-from sarrus.viewer.puppet import Arrows, Puppet
 from sarrus.viewer.scene import furnish
 from sarrus.viewer.serving import start_server, stop_server
 from sarrus.viewer.subjects import Subject
@@ -35,19 +35,19 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
     try:
         furnish(server, drawing, frame(low, high, drawing.view, 1.4))
         tint = rgb(colour(0)) if len(subject.runs) > 1 else None
-        puppets = [Puppet(server.scene, "/mechanism", drawing, tint)]
-        puppets += [
-            Puppet(server.scene, f"/run{k}", drawing, rgb(colour(k)), _GHOST)
+        bodies = [BodyNodes(server.scene, "/mechanism", drawing, tint)]
+        bodies += [
+            BodyNodes(server.scene, f"/run{k}", drawing, rgb(colour(k)), _GHOST)
             for k in range(1, len(subject.runs))
         ]
-        puppets[0].move(drawing.poses(subject.q))
+        bodies[0].move(drawing.poses(subject.q))
         recording = server.get_scene_serializer()
         if subject.runs:
             scale = metres_per_newton(drawing, subject.runs[0]) if forces else 0.0
             shown = Arrows(server.scene, drawing.parts.radius)
             for time in film_times(subject, speed / fps):
-                for puppet, run in zip(puppets, subject.runs):
-                    puppet.move(drawing.poses(at(run, time), time))
+                for nodes, run in zip(bodies, subject.runs):
+                    nodes.move(drawing.poses(at(run, time), time))
                 if scale:
                     first = subject.runs[0]
                     shown.show(forces_of_run(drawing, first, sample(first, time), at(first, time)), scale)

@@ -28,7 +28,7 @@ class PlotPanel:
         with self.panel.add_tab("Choose"):
             for side, field in zip(("left", "right"), _FIRST):
                 choice = gui.add_dropdown(side, titles, initial_value=self._quantity(field).title)
-                choice.on_update(lambda event: viewer.desk.post("plots", self.rebuild))
+                choice.on_update(lambda event: viewer.worker.post("plots", self.rebuild))
                 self.choices.append(choice)
         self._still: list[Html] = []
         self.rebuild()

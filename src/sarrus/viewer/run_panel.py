@@ -27,7 +27,7 @@ class RunPanel:
             self.method = gui.add_dropdown("method", _METHODS, initial_value="rk4")
             self.button = gui.add_button("Simulate from here")
             self.text = Pane(gui)
-        self.button.on_click(lambda event: viewer.desk.post("simulate", self.run))
+        self.button.on_click(lambda event: viewer.worker.post("simulate", self.run))
 
     def run(self) -> None:
         """Simulate from rest, without control, and play what comes out."""

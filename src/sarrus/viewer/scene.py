@@ -7,7 +7,7 @@ from typing import Any
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.viewer.camera import Camera
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.stage import LINE, STRONG, Ground, ground_of
+from sarrus.viewer.ground import LINE, STRONG, Ground, ground_of
 
 
 def furnish(server: Any, drawing: Drawing, camera: Camera) -> None:

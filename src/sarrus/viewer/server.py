@@ -20,21 +20,21 @@ from sarrus.plotting.text import title
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import Camera, frame
-from sarrus.viewer.desk import Desk
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_panel import ForcePanel
 from sarrus.viewer.joint_panel import JointPanel
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.mode_panel import ModePanel
+from sarrus.viewer.nodes import BodyNodes
 from sarrus.viewer.parts import Rgb, rgb
 from sarrus.viewer.plot_panel import PlotPanel
-from sarrus.viewer.puppet import Puppet
 from sarrus.viewer.readout import Readout, read, read_run, warning
 from sarrus.viewer.run_panel import RunPanel
 from sarrus.viewer.scene import furnish
 from sarrus.viewer.serving import start_server, stop_server
 from sarrus.viewer.subjects import Viewable, subjects
 from sarrus.viewer.time_panel import TimePanel, at, sample
+from sarrus.viewer.worker import Worker
 
 _ASPECT = 1.15  # width over height of the part of a window that the panels leave
 _ROOM = 0.36  # height of the plots, in heights of the motion
@@ -126,9 +126,9 @@ class Viewer:
         served = start_server(where, title(self.system.name))
         self.server, self.url = served.viser, served.url
         self._stopped = threading.Event()
-        self.desk = Desk(self._tick, lambda: self._moving, f"the viewer of {self.system.name!r}")
+        self.worker = Worker(self._tick, lambda: self._moving, f"the viewer of {self.system.name!r}")
         try:
-            self.desk.do(self._build, math.inf)
+            self.worker.do(self._build, math.inf)
         except BaseException:
             self.stop()
             raise
@@ -143,25 +143,25 @@ class Viewer:
             self.q = q
             self.readout = read(self.system, q)
             self._note = note
-            self.puppets[0].move(self.drawing.poses(q))
+            self.bodies[0].move(self.drawing.poses(q))
             self.joints.follow(q, keep)
             self.forces.show(q, self.readout.multipliers, self.readout.determined)
             self.modes.moved()
             self._write()
 
-        self.desk.do(show)
+        self.worker.do(show)
 
     def drag(self, name: str, value: float) -> None:
         """Take a coordinate to a value as the slider does; the mechanism follows as far as it can."""
-        self.desk.do(lambda: self.joints.drag(name, value))
+        self.worker.do(lambda: self.joints.drag(name, value))
 
     def show_time(self, t: float) -> None:
         """Show the runs at a time [s]."""
-        self.desk.do(lambda: self.timeline.go(t))
+        self.worker.do(lambda: self.timeline.go(t))
 
     def play(self) -> None:
         """Play the runs."""
-        self.desk.do(lambda: self.timeline.set_playing(True))
+        self.worker.do(lambda: self.timeline.set_playing(True))
 
     def pause(self) -> None:
         """Stop all that moves by itself."""
@@ -170,7 +170,7 @@ class Viewer:
             self.timeline.set_playing(False)
             self.modes.stop()
 
-        self.desk.do(pause)
+        self.worker.do(pause)
 
     def save(self, path: str | Path, **options: Any) -> Path:
         """Write the runs, or without any the configuration shown, as `sarrus.render` does."""
@@ -178,19 +178,19 @@ class Viewer:
 
         runs: Any = dict(zip(self.labels, self.runs))
         here = {"system": self.system} if runs else {"q": self.q}
-        return self.desk.do(lambda: render(runs or self.system, path, **here, **options), math.inf)
+        return self.worker.do(lambda: render(runs or self.system, path, **here, **options), math.inf)
 
     def stop(self) -> None:
         """Close the page; once is enough. All else that is asked of the viewer afterwards is a `ViewerError`."""
         if not self._stopped.is_set():
             self._stopped.set()
-            self.desk.close()
+            self.worker.close()
             stop_server(self.server)
 
     def wait(self) -> None:
         """Stay until interrupted (Ctrl-C) or stopped, then close the page."""
         try:
-            self.desk.do(lambda: None)
+            self.worker.do(lambda: None)
             while not self._stopped.wait(_NAP):
                 pass
         except KeyboardInterrupt:
@@ -205,7 +205,7 @@ class Viewer:
     def __repr__(self) -> str:
         return f"Viewer({self.system.name!r} at {self.url}, {len(self.runs)} runs)"
 
-    # --- what the panels use, on the desk's thread ---------------------------------------------------
+    # --- what the panels use, on the worker's thread ---------------------------------------------------
 
     @property
     def shades(self) -> list[Rgb]:
@@ -219,9 +219,9 @@ class Viewer:
         q = at(self.runs[0], time)
         self.q = q
         with self.server.atomic():
-            self.puppets[0].move(self.drawing.poses(q, time))
-            for puppet, run in zip(self.puppets[1:], self.runs[1:]):
-                puppet.move(puppet.drawing.poses(at(run, time), time))
+            self.bodies[0].move(self.drawing.poses(q, time))
+            for nodes, run in zip(self.bodies[1:], self.runs[1:]):
+                nodes.move(nodes.drawing.poses(at(run, time), time))
             self.forces.show_run(self.runs[0], time, q)
         self._since += 0.025
         if not self.timeline.playing or self._since > _RARELY:
@@ -239,9 +239,9 @@ class Viewer:
     def set_runs(self, runs: list[Trajectory], labels: list[str]) -> None:
         """Show other runs, from their start."""
         self.runs, self.labels = runs, labels
-        for number in range(1, len(self.puppets)):
+        for number in range(1, len(self.bodies)):
             self.server.scene.remove_by_name(f"/run{number}")
-        self.puppets[1:] = self._ghosts()
+        self.bodies[1:] = self._ghosts()
         self.timeline.rebuild()
         self.timeline.folder.visible = bool(runs)
         self.plots.rebuild()
@@ -268,7 +268,7 @@ class Viewer:
         scene = server.scene
         furnish(server, self.drawing, self.camera)
         tint = self.shades[0] if len(self.runs) > 1 else None
-        self.puppets = [Puppet(scene, "/mechanism", self.drawing, tint), *self._ghosts()]
+        self.bodies = [BodyNodes(scene, "/mechanism", self.drawing, tint), *self._ghosts()]
         self.timeline = TimePanel(self, gui)
         self.timeline.folder.visible = bool(self.runs)
         self.joints = JointPanel(self, gui, self.q)
@@ -285,15 +285,15 @@ class Viewer:
         else:
             self.show(self.q)
 
-    def _ghosts(self) -> list[Puppet]:
+    def _ghosts(self) -> list[BodyNodes]:
         found = []
         for number, run in enumerate(self.runs[1:], start=1):
             own = run.moved_system() or self.system
             alike = own is self.system or own is self._given
             drawing = self.drawing if alike else Drawing(copy(own), run.q)
-            puppet = Puppet(self.server.scene, f"/run{number}", drawing, self.shades[number], _GHOST)
-            puppet.move(drawing.poses(run.q[0]))
-            found.append(puppet)
+            nodes = BodyNodes(self.server.scene, f"/run{number}", drawing, self.shades[number], _GHOST)
+            nodes.move(drawing.poses(run.q[0]))
+            found.append(nodes)
         return found
 
     def _write(self) -> None:

@@ -52,8 +52,8 @@ class TimePanel:
             self.next = gui.add_button("Next singular passage", visible=bool(self.passages))
             self.legend = Pane(gui, _legend(self.viewer))
         self.slider.on_update(self._scrubbed)
-        self.button.on_click(lambda event: self.viewer.desk.post("play", self.toggle))
-        self.next.on_click(lambda event: self.viewer.desk.post("next", self.next_passage))
+        self.button.on_click(lambda event: self.viewer.worker.post("play", self.toggle))
+        self.next.on_click(lambda event: self.viewer.worker.post("next", self.next_passage))
         self._elements = [self.slider, self.button, self.speed, self.loop, self.next, self.legend]
 
     def rebuild(self) -> None:
@@ -106,7 +106,7 @@ class TimePanel:
                 self.set_playing(False)
                 self.go(time, scrubbing=True)
 
-            self.viewer.desk.post("scrub", scrub)
+            self.viewer.worker.post("scrub", scrub)
 
 
 def at(run: Trajectory, time: float) -> np.ndarray:

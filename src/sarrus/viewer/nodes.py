@@ -17,7 +17,7 @@ from sarrus.viewer.parts import Rgb, rgb
 SURE, UNSURE = rgb(colour(2)), rgb(FAINT)
 
 
-class Puppet:
+class BodyNodes:
     """The nodes of one drawing; ``tint`` and ``opacity`` take the place of the parts' own, for motions laid over."""
 
     def __init__(

@@ -25,7 +25,7 @@ _LOOK = 0.1  # seconds between two looks at whether the thread still lives
 T = TypeVar("T")
 
 
-class Desk:
+class Worker:
     """Runs requests one at a time, and ``tick`` (seconds since the last one) while ``ticking`` says so.
 
     Errors call it ``whose``.
@@ -50,8 +50,8 @@ class Desk:
     def do(self, request: Callable[[], T], patience: float = PATIENCE) -> T:
         """Have a request done and return its result; what it raises is raised here.
 
-        `ViewerError` where the desk is closed or its thread has ended, and where there is no answer after ``patience``
-        seconds.
+        `ViewerError` where the worker is closed or its thread has ended, and where there is no answer after
+        ``patience`` seconds.
         """
         if threading.current_thread() is self._thread:
             return request()
