@@ -17,7 +17,7 @@ from sarrus.plotting.contact_drawing import contact_marks, draw_contacts, move_c
 from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.plotting.picture_plane import choose_view
 from sarrus.plotting.skeleton import build_skeleton, drawn_mechanism, drawn_system
-from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, equal_axes, move_pose
+from sarrus.plotting.stroboscope import caption, draw_ground, draw_pose, move_pose, picture_axes
 from sarrus.plotting.style import FAINT, INK, WARNING
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _save(
     paper = view.project(placed)
     marks = contact_marks(mechanism, system, q, view, t)
 
-    figure, axes = equal_axes(marks.with_planes(paper), view)
+    figure, axes = picture_axes(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)
     clock = caption(axes, name, notes[-1][0])
     moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > 1e-9]

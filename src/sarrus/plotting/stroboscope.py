@@ -55,7 +55,7 @@ def stroboscope(
     traces, poses = view.project(traced), view.project(posed)
     marks = contact_marks(mechanism, system, trajectory.at(dense), view, dense)
 
-    figure, axes = equal_axes(marks.with_planes(traces), view)
+    figure, axes = picture_axes(marks.with_planes(traces), view)
     moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]
     axes.add_collection(
         LineCollection(
@@ -77,7 +77,7 @@ def stroboscope(
     return save_figure(figure, path)
 
 
-def equal_axes(traces: Array, view: View) -> tuple[Figure, Axes]:
+def picture_axes(traces: Array, view: View) -> tuple[Figure, Axes]:
     """Return a figure whose axes, of equal aspect, hold all points (frames, n, 2) with a margin."""
     used = traces.reshape(-1, 2)
     low, high = used.min(axis=0), used.max(axis=0)
