@@ -15,7 +15,8 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_fi
 from sarrus.plotting.text import legend, literal, title
 
 if TYPE_CHECKING:
-    from sarrus.simulation.trajectory import Array, Trajectory
+    from sarrus.base.arrays import Array
+    from sarrus.simulation.trajectory import Trajectory
     from sarrus.studies.comparison import Comparison
 
 INTERVALS = 200  # of time, of which each shows its largest value: lines instead of bands

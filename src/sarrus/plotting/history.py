@@ -14,7 +14,8 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_fi
 from sarrus.plotting.text import legend, literal, title
 
 if TYPE_CHECKING:
-    from sarrus.simulation.trajectory import Array, Trajectory
+    from sarrus.base.arrays import Array
+    from sarrus.simulation.trajectory import Trajectory
 
 QUANTITIES = {"rad": "angle [rad]", "m": "displacement [m]", "1": "quaternion", "": "coordinate"}
 MAX_LEGEND = 14

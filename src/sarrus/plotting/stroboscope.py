@@ -20,8 +20,9 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_fi
 from sarrus.plotting.text import literal, title
 
 if TYPE_CHECKING:
+    from sarrus.base.arrays import Array
     from sarrus.dynamics.system import System
-    from sarrus.simulation.trajectory import Array, Trajectory
+    from sarrus.simulation.trajectory import Trajectory
 
 _TRACE_SAMPLES = 1200
 _LONG_SIDE = 7.0  # of the drawing [inch]

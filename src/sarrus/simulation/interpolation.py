@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from sarrus.simulation.trajectory import Trajectory
-
-Array = NDArray[np.float64]
+    from sarrus.simulation.recorded_motion import RecordedMotion
 
 
-def interpolate(trajectory: Trajectory, t: Array) -> Array:
+def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
     """Return q at times t, shape t.shape + (nq,); see `Trajectory.at`."""
     times, q, v = trajectory.t, trajectory.q, trajectory.v
     if not len(times):

@@ -10,11 +10,18 @@ from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.sensing import Readings, native_readings
 
 if TYPE_CHECKING:
-    from sarrus.simulation.trajectory import Trajectory
+    from sarrus.simulation.recorded_motion import RecordedMotion
 
 
-def read_run(trajectory: Trajectory) -> Readings:
-    """Return the readings along a run; see `Trajectory.sensors`."""
+def read_run(trajectory: RecordedMotion) -> Readings:
+    """Return the readings along a run, evaluated once; see `Trajectory.sensors`."""
+    found: Readings | None = vars(trajectory).get("_sensors")
+    if found is None:
+        found = vars(trajectory)["_sensors"] = _read(trajectory)
+    return found
+
+
+def _read(trajectory: RecordedMotion) -> Readings:
     if trajectory.readings is not None and trajectory.mechanism is not None:
         return Readings(trajectory.mechanism.sensors, np.array(trajectory.readings))
     system = trajectory.moved_system()

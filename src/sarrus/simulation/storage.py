@@ -23,8 +23,8 @@ from sarrus.files import netcdf
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.files.whole import checked_path, write_table
 from sarrus.mechanism.document import from_json, to_json
+from sarrus.simulation.recorded_motion import DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
-from sarrus.simulation.trajectory import DIMENSIONS, Trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,14 +68,14 @@ SCALARS: dict[str, type] = {
 }
 
 
-def attributes(trajectory: Trajectory) -> dict[str, Any]:
+def attributes(trajectory: RecordedMotion) -> dict[str, Any]:
     """Return everything that is no array: format, name, status, figures, records as JSON."""
     plain = {key: kind(getattr(trajectory, key)) for key, kind in SCALARS.items()}
     records = {key: json.dumps([asdict(r) for r in getattr(trajectory, key)]) for key in RECORDS}
     return {"format": FORMAT, "status": trajectory.status.name, **plain, **records}
 
 
-def mechanism_text(trajectory: Trajectory) -> str | None:
+def mechanism_text(trajectory: RecordedMotion) -> str | None:
     """Return the mechanism that moved, as text; None where none is known."""
     system, mechanism = trajectory.system, trajectory.mechanism
     if mechanism is None and system is not None and system.mechanism is not None:
@@ -84,7 +84,7 @@ def mechanism_text(trajectory: Trajectory) -> str | None:
     return None if mechanism is None else to_json(mechanism)
 
 
-def contents(trajectory: Trajectory) -> Dataset:
+def contents(trajectory: RecordedMotion) -> Dataset:
     """Return all arrays and labels of a trajectory, by the names that files and datasets give them."""
     found = {
         key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
@@ -113,27 +113,33 @@ def axis_labels(
     return found
 
 
-def _readings(trajectory: Trajectory) -> Readings | None:
+def _readings(trajectory: RecordedMotion) -> Readings | None:
     """Return what the sensors read; None where no mechanism is known."""
     known = trajectory.mechanism is not None
     known = known or (trajectory.system is not None and trajectory.system.mechanism is not None)
-    return trajectory.sensors if known else None
+    if not known:
+        return None
+    from sarrus.simulation.readings import (
+        read_run,  # here: it brings CasADi, which reading a file does not need
+    )
+
+    return read_run(trajectory)
 
 
-def to_xarray(trajectory: Trajectory) -> xr.Dataset:
+def to_xarray(trajectory: RecordedMotion) -> xr.Dataset:
     """Return the labelled dataset of a trajectory."""
     return contents(trajectory).to_xarray()
 
 
-def save(trajectory: Trajectory, path: str | Path) -> Path:
+def save(trajectory: RecordedMotion, path: str | Path) -> Path:
     """Write a trajectory to a NetCDF file; see `Trajectory.save`."""
     path = checked_path(path, (".nc",), "a trajectory is saved as NetCDF")
     contents(trajectory).save(path, kept=_KEPT)
     return path
 
 
-def load(path: str | Path, verify: bool = True) -> Trajectory:
-    """Read a trajectory from a NetCDF file; see `Trajectory.load`."""
+def load(path: str | Path, verify: bool = True) -> dict[str, Any]:
+    """Return what a NetCDF file says of a trajectory, by attribute; see `Trajectory.load`."""
     what = "a trajectory that sarrus saved"
     with netcdf.opened(Path(path), what, verify=verify) as (variables, facts):
         if facts.get("format") != FORMAT:
@@ -141,7 +147,7 @@ def load(path: str | Path, verify: bool = True) -> Trajectory:
         return _read(variables, facts)
 
 
-def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
+def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "t": variables["time"].values,
         **{key: variables[key].values for key in DIMENSIONS if key in variables},
@@ -159,7 +165,7 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> Trajectory:
     for key, kind in RECORDS.items():
         items = json.loads(facts.get(key, "[]"))
         fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
-    return Trajectory(status=Status[facts["status"]], mechanism=_mechanism(variables), **fields)
+    return {"status": Status[facts["status"]], "mechanism": _mechanism(variables), **fields}
 
 
 def _mechanism(variables: dict[str, Variable]) -> Mechanism | None:
@@ -172,7 +178,7 @@ def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def save_csv(trajectory: Trajectory, path: str | Path) -> Path:
+def save_csv(trajectory: RecordedMotion, path: str | Path) -> Path:
     """Write a trajectory as a table; see `Trajectory.to_csv`."""
     path = checked_path(path, (".csv",), "a table is saved as CSV")
     headers, columns = ["t [s]"], [trajectory.t]

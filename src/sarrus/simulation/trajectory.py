@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError
+from sarrus.base.arrays import Array
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Answer, Status
-from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
+from sarrus.simulation import storage
+from sarrus.simulation.interpolation import interpolate
+from sarrus.simulation.recorded_motion import RecordedMotion
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
     from sarrus.dynamics.sensing import Readings
-    from sarrus.dynamics.system import System
-    from sarrus.mechanism.mechanism import Mechanism
-
-Array = NDArray[np.float64]
-
-# Dimensions of the arrays after time; each is the dimension of a tuple of names. First what a run records.
-RECORDED: dict[str, tuple[str, ...]] = {
-    "q": ("coordinate",),
-    "v": ("velocity",),
-    "a": ("velocity",),
-    "u": ("actuator",),
-    "multipliers": ("constraint",),
-    "energy": (),
-    "rank": (),
-    "condition": (),
-    "residual": (),
-}
-DIMENSIONS = RECORDED | {"error": ()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Answer):
+class Trajectory(RecordedMotion):
     """The motion that `sarrus.simulate` found; arrays are read-only, time is their leading axis.
 
     Attributes
@@ -78,78 +60,6 @@ class Trajectory(Answer):
         was written; None where the file holds none (equations of one's own, files older than that).
     """
 
-    name: str
-    t: Array
-    q: Array
-    v: Array
-    a: Array
-    u: Array
-    multipliers: Array
-    energy: Array
-    rank: NDArray[np.int64]
-    condition: Array
-    residual: Array
-    error: Array = None  # type: ignore[assignment]  # NaN without one
-    status: Status = Status.OK
-    message: str = ""
-    passages: tuple[Passage, ...] = ()
-    limit_crossings: tuple[LimitCrossing, ...] = ()
-    events: tuple[EventRecord, ...] = ()
-    switches: tuple[SwitchRecord, ...] = ()
-    coordinate_names: tuple[str, ...] = ()
-    velocity_names: tuple[str, ...] = ()
-    actuator_names: tuple[str, ...] = ()
-    constraint_names: tuple[str, ...] = ()
-    coordinate_units: tuple[str, ...] = ()
-    velocity_units: tuple[str, ...] = ()
-    constraint_units: tuple[str, ...] = ()
-    steps: int = 0
-    rejected: int = 0
-    wall_seconds: float = 0.0
-    determined_until: float = np.inf
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    readings: Array | None = None
-    system: System | None = field(default=None, compare=False)
-    mechanism: Mechanism | None = field(default=None, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.error is None:
-            object.__setattr__(self, "error", np.full(np.size(self.t), np.nan))
-        shapes: dict[str, tuple[int, ...]] = {"t": (np.size(self.t),)}
-        for array, dimension in DIMENSIONS.items():
-            shapes[array] = (np.size(self.t), *(len(self.names(d)) for d in dimension))
-        for array, shape in shapes.items():
-            value = np.asarray(getattr(self, array), dtype=np.int64 if array == "rank" else np.float64).view()
-            if value.shape != shape:
-                raise ArgumentError(
-                    f"trajectory {self.name!r}: {array} has shape {value.shape}, "
-                    f"expected {shape} from the times and names",
-                    element=array,
-                )
-            value.flags.writeable = False
-            object.__setattr__(self, array, value)
-
-    # --- figures -----------------------------------------------------------------------------------
-
-    def names(self, dimension: str) -> tuple[str, ...]:
-        """Return the labels of a dimension: coordinate, velocity, actuator or constraint."""
-        return tuple(getattr(self, f"{dimension}_names"))
-
-    @property
-    def duration(self) -> float:
-        """Time from the first to the last sample [s]."""
-        return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
-
-    @property
-    def energy_drift(self) -> float:
-        """Largest deviation of the energy from its first value [J]; an error where energy is conserved."""
-        return float(np.abs(self.energy - self.energy[0]).max()) if len(self.t) else 0.0
-
-    @property
-    def dof(self) -> NDArray[np.int64]:
-        """Degrees of freedom nv − rank at every sample (T,)."""
-        return len(self.velocity_names) - self.rank
-
     def at(self, t: ArrayLike) -> Array:
         """Return the coordinates at times t: shape of t plus (nq,). Times outside the run are an error.
 
@@ -157,17 +67,7 @@ class Trajectory(Answer):
         five through q, v and a (sixth order in the sample distance); the others are linear, quaternions then
         scaled to unit length. Good for pictures; the samples themselves are as exact as the run.
         """
-        from sarrus.simulation.interpolation import interpolate
-
         return interpolate(self, real_array(t))
-
-    def moved_system(self) -> System | None:
-        """Return ``system``; for a trajectory from a file, made from its ``mechanism`` on the first call."""
-        if self.system is None and self.mechanism is not None:
-            from sarrus.dynamics.system import System
-
-            object.__setattr__(self, "system", System(self.mechanism, largest=None))
-        return self.system
 
     @property
     def sensors(self) -> Readings:
@@ -175,20 +75,17 @@ class Trajectory(Answer):
 
         Forces and accelerations are those of the run, from the recorded ``a`` and ``multipliers``.
         """
-        found = self.__dict__.get("_sensors")
-        if found is None:
-            from sarrus.simulation.readings import read_run
+        from sarrus.simulation.readings import (
+            read_run,  # here: it brings CasADi, which reading a file does not need
+        )
 
-            found = self.__dict__["_sensors"] = read_run(self)
-        return found
+        return read_run(self)
 
     # --- files -------------------------------------------------------------------------------------
 
     def to_xarray(self) -> xr.Dataset:
         """Return an `xarray.Dataset`: labelled dimensions, units, status and records as attributes."""
-        from sarrus.simulation.storage import to_xarray
-
-        return to_xarray(self)
+        return storage.to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
         """Write a NetCDF file (.nc), every number bit for bit; `load` and `xarray.open_dataset` read it.
@@ -196,9 +93,7 @@ class Trajectory(Answer):
         The file is there whole or not at all: on a full disk (`WriteError`, with the room that is missing) or after a
         kill an old file is as it was. Its last line is a checksum of all before it.
         """
-        from sarrus.simulation.storage import save
-
-        return save(self, path)
+        return storage.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Trajectory:
@@ -206,15 +101,11 @@ class Trajectory(Answer):
 
         ``verify`` off: read it even if its checksum is missing or wrong, as in a file that another program changed.
         """
-        from sarrus.simulation.storage import load
-
-        return load(path, verify)
+        return cls(**storage.load(path, verify))
 
     def to_csv(self, path: str | Path) -> Path:
         """Write a .csv file, a row per sample, in 17 digits; the header names each column with its unit."""
-        from sarrus.simulation.storage import save_csv
-
-        return save_csv(self, path)
+        return storage.save_csv(self, path)
 
     # --- pictures ----------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.status import Status
 from sarrus.files.netcdf import Variable
 from sarrus.simulation.many.result import QUANTITIES, Rollout
+from sarrus.simulation.recorded_motion import RECORDED
 from sarrus.simulation.storage import ARRAY_ATTRIBUTES
-from sarrus.simulation.trajectory import RECORDED
 
 OutputFunction = Callable[[Rollout], Mapping[str, Any]]
 

@@ -13,8 +13,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.units import labels
 from sarrus.kernels import run_state as rs
+from sarrus.simulation.recorded_motion import RECORDED
 from sarrus.simulation.storage import ARRAY_ATTRIBUTES, LABELS
-from sarrus.simulation.trajectory import RECORDED, Trajectory
+from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray as xr

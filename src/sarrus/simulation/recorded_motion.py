@@ -1,0 +1,116 @@
+"""`RecordedMotion`: the data of a trajectory, samples with their names, checked and read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.base.status import Answer, Status
+from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
+    from sarrus.mechanism.mechanism import Mechanism
+
+# Dimensions of the arrays after time; each is the dimension of a tuple of names. First what a run records.
+RECORDED: dict[str, tuple[str, ...]] = {
+    "q": ("coordinate",),
+    "v": ("velocity",),
+    "a": ("velocity",),
+    "u": ("actuator",),
+    "multipliers": ("constraint",),
+    "energy": (),
+    "rank": (),
+    "condition": (),
+    "residual": (),
+}
+DIMENSIONS = RECORDED | {"error": ()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordedMotion(Answer):
+    """What one run recorded; `sarrus.Trajectory` documents the attributes."""
+
+    name: str
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    u: Array
+    multipliers: Array
+    energy: Array
+    rank: NDArray[np.int64]
+    condition: Array
+    residual: Array
+    error: Array = None  # type: ignore[assignment]  # NaN without one
+    status: Status = Status.OK
+    message: str = ""
+    passages: tuple[Passage, ...] = ()
+    limit_crossings: tuple[LimitCrossing, ...] = ()
+    events: tuple[EventRecord, ...] = ()
+    switches: tuple[SwitchRecord, ...] = ()
+    coordinate_names: tuple[str, ...] = ()
+    velocity_names: tuple[str, ...] = ()
+    actuator_names: tuple[str, ...] = ()
+    constraint_names: tuple[str, ...] = ()
+    coordinate_units: tuple[str, ...] = ()
+    velocity_units: tuple[str, ...] = ()
+    constraint_units: tuple[str, ...] = ()
+    steps: int = 0
+    rejected: int = 0
+    wall_seconds: float = 0.0
+    determined_until: float = np.inf
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    readings: Array | None = None
+    system: System | None = field(default=None, compare=False)
+    mechanism: Mechanism | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.error is None:
+            object.__setattr__(self, "error", np.full(np.size(self.t), np.nan))
+        shapes: dict[str, tuple[int, ...]] = {"t": (np.size(self.t),)}
+        for array, dimension in DIMENSIONS.items():
+            shapes[array] = (np.size(self.t), *(len(self.names(d)) for d in dimension))
+        for array, shape in shapes.items():
+            value = np.asarray(getattr(self, array), dtype=np.int64 if array == "rank" else np.float64).view()
+            if value.shape != shape:
+                raise ArgumentError(
+                    f"trajectory {self.name!r}: {array} has shape {value.shape}, "
+                    f"expected {shape} from the times and names",
+                    element=array,
+                )
+            value.flags.writeable = False
+            object.__setattr__(self, array, value)
+
+    def names(self, dimension: str) -> tuple[str, ...]:
+        """Return the labels of a dimension: coordinate, velocity, actuator or constraint."""
+        return tuple(getattr(self, f"{dimension}_names"))
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last sample [s]."""
+        return float(self.t[-1] - self.t[0]) if len(self.t) else 0.0
+
+    @property
+    def energy_drift(self) -> float:
+        """Largest deviation of the energy from its first value [J]; an error where energy is conserved."""
+        return float(np.abs(self.energy - self.energy[0]).max()) if len(self.t) else 0.0
+
+    @property
+    def dof(self) -> NDArray[np.int64]:
+        """Degrees of freedom nv − rank at every sample (T,)."""
+        return len(self.velocity_names) - self.rank
+
+    def moved_system(self) -> System | None:
+        """Return ``system``; for a trajectory from a file, made from its ``mechanism`` on the first call."""
+        if self.system is None and self.mechanism is not None:
+            from sarrus.dynamics.system import System  # here: it brings CasADi, which a file does not need
+
+            object.__setattr__(self, "system", System(self.mechanism, largest=None))
+        return self.system
