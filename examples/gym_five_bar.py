@@ -17,7 +17,7 @@ import sarrus as sr
 
 MODEL = Path(__file__).resolve().parent.parent / "models" / "five_bar.xml"
 COPIES, GENERATIONS, ELITE = 64, 12, 8
-EPISODE, CONTROL_DT, TORQUE = 6.0, 0.05, 8.0  # [s, s, N m]
+EPISODE, SAMPLE_TIME, TORQUE = 6.0, 0.05, 8.0  # [s, s, N m]
 
 
 def height(q: np.ndarray) -> np.ndarray:
@@ -31,8 +31,8 @@ class SwingUp:
     def __init__(self, system: sr.System, rest: np.ndarray) -> None:
         self.rest, self.bottom = rest, float(height(rest[None])[0])
         self.environments = sr.gym.make(
-            system, q=rest, num_envs=COPIES, control_dt=CONTROL_DT, dt=2e-3, duration=EPISODE, limits=TORQUE,
-            observation=self.observation, reward=lambda q, v, u, t: height(q) - self.bottom,
+            system, q=rest, num_envs=COPIES, sample_time=SAMPLE_TIME, dt=2e-3, duration=EPISODE, limits=(-TORQUE,
+            TORQUE), observation=self.observation, reward=lambda q, v, u, t: height(q) - self.bottom,
         )  # fmt: skip
 
     def observation(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, t: np.ndarray) -> np.ndarray:

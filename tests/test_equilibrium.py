@@ -252,13 +252,13 @@ def test_holding_within_limits():
     system = sr.System(mechanism)
     found = equilibrium(system, [0.0], hold=True)
     assert np.allclose(found.u, [MASS * G * ARM - 5.0, 5.0], rtol=0, atol=1e-9)
-    free = equilibrium(system, [0.0], hold=True, limits=False)
+    free = equilibrium(system, [0.0], hold=True, within_limits=False)
     assert np.allclose(free.u, 2 * [MASS * G * ARM / 2], rtol=0, atol=1e-12)
     weak = sr.System(pendulum())
     held = equilibrium(weak, [0.0], hold=True, throw=False)
     assert (held.u, held.status) == ([10.0], sr.Status.NOT_ACHIEVABLE)
     assert held.residual == pytest.approx(MASS * G * ARM - 10.0, rel=1e-9)
-    assert equilibrium(weak, [0.0], hold=True, limits=False).status is sr.Status.OK
+    assert equilibrium(weak, [0.0], hold=True, within_limits=False).status is sr.Status.OK
 
 
 def test_a_held_robot_stays(example):

@@ -130,7 +130,7 @@ def test_limits_choose_the_elbow():
     tip = [np.cos(found.q[0]) + np.cos(found.q.sum()), np.sin(found.q[0]) + np.sin(found.q.sum())]
     assert np.hypot(tip[0] - 1, tip[1] - 1) == pytest.approx(2 * np.cos(0.25) - np.sqrt(2), abs=1e-9)
     free = inverse_kinematics(
-        arm((-0.1, 0.5)), {("lower", (1, 0, 0)): (1.0, 1.0, None)}, [0.1, 0.2], limits=False
+        arm((-0.1, 0.5)), {("lower", (1, 0, 0)): (1.0, 1.0, None)}, [0.1, 0.2], within_limits=False
     )
     assert abs(free.q[1]) == pytest.approx(np.pi / 2, abs=1e-10)
 

@@ -93,7 +93,7 @@ def test_elimination_is_exact() -> None:
 def test_eigenvalues_agree_in_every_valid_choice_of_coordinates(name: str) -> None:
     """Every set of names is refused where [A; W] loses rank and else gives the eigenvalues of all others."""
     system, q, *_ = drawn(name)
-    rest = equilibrium(system, q, hold=True, limits=False) if system.nu else equilibrium(system, q)
+    rest = equilibrium(system, q, hold=True, within_limits=False) if system.nu else equilibrium(system, q)
     first = linearize(system, rest.q, rest.u)
     n = 2 * first.dof
     assert first.A.shape == (n, n)

@@ -326,7 +326,7 @@ def sorted_eigenvalues(matrix: Array, count: int) -> np.ndarray:
 @pytest.mark.parametrize("name", ["front_loader", "five_bar", "quadruped"])
 def test_eigenvalues_do_not_depend_on_the_coordinates(name: str) -> None:
     system, q, _, _, _ = shipped(name)
-    rest = equilibrium(system, q, hold=True, limits=False)
+    rest = equilibrium(system, q, hold=True, within_limits=False)
     models = [
         linearize(system, rest.q, rest.u, coordinates=c) for c in ("partition", "tangent-space", "null-space")
     ]
@@ -344,7 +344,7 @@ def test_eigenvalues_do_not_depend_on_the_coordinates(name: str) -> None:
 def test_models_in_two_charts_are_one_up_to_the_change_of_coordinates() -> None:
     """x₂ = T x₁ at rest: A₂ T = T A₁, B₂ = T B₁, also for rows C of the same outputs."""
     system, q, _, _, _ = shipped("three_leg_platform")
-    rest = equilibrium(system, q, hold=True, limits=False)
+    rest = equilibrium(system, q, hold=True, within_limits=False)
     outputs = [system.coordinate_names[0], f"{system.velocity_names[-1]}.rate"]
     one = linearize(system, rest.q, rest.u, outputs=outputs)
     two = linearize(system, rest.q, rest.u, coordinates="tangent-space", outputs=outputs)

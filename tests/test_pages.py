@@ -134,7 +134,7 @@ def test_every_result_and_error_is_public() -> None:
     }
     assert raised - set(sr.__all__) == {"unknown_name"}
     modules = (sr, sr.control, sr.formulations, sr.optimize)
-    public = {getattr(module, name) for module in modules for name in module.__all__ if name[0].isupper()}
+    public = [getattr(module, name) for module in modules for name in module.__all__]
     answers = status.Answer.__subclasses__()
     for answer in answers:
         answers += answer.__subclasses__()

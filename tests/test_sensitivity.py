@@ -184,7 +184,7 @@ def test_only_the_parameters_that_are_asked_for() -> None:
 def test_systems_without_parameters_or_motions() -> None:
     system = System(load_example("front_loader").build())
     q = system.assemble(system.neutral()).q
-    u = sr.equilibrium(system, q, hold=True, limits=False).u
+    u = sr.equilibrium(system, q, hold=True, within_limits=False).u
     found = sr.sensitivity.eigenvalue_derivatives(system, q, u)
     assert found.ds.shape == (len(found.eigenvalues), 0)
     assert found.equilibrium.dq.shape == (system.nq, 0)

@@ -91,7 +91,7 @@ def equilibrium(
     stable: bool = False,
     t: float = 0.0,
     tau: ArrayLike | None = None,
-    limits: bool = True,
+    within_limits: bool = True,
     throw: bool = True,
 ) -> Equilibrium:
     """Find a place of rest near q for given inputs, or (``hold``) the inputs that keep q at rest.
@@ -103,7 +103,7 @@ def equilibrium(
       followed by closing the loops. It finds the place of rest that is near, stable or not; where it gets
       stuck, and from the start with ``stable``, a descent goes where the forces push, in steps in which they do
       work, and leaves saddles along their unstable direction, until the stiffness is positive.
-    - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``limits`` is False.
+    - ``hold``: q stays, u is of minimum norm, within the actuators' limits unless ``within_limits`` is False.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def equilibrium(
     iterations = 0
     if hold:
         rest.limited = False  # the search for u is linear in it
-        rest.u = _holding(rest, place, limits)
-        rest.limited = limits
+        rest.u = _holding(rest, place, within_limits)
+        rest.limited = within_limits
     elif not rest.is_isolated:
         place, iterations = rest.find(place, stable)
     result = rest.describe(place, iterations)
@@ -395,14 +395,14 @@ def _verdict(values: np.ndarray, zero: float) -> bool | None:
     return None if np.any(np.abs(values) <= zero) else True
 
 
-def _holding(rest: _Rest, q: Array, limits: bool) -> Array:
+def _holding(rest: _Rest, q: Array, within_limits: bool) -> Array:
     """Return inputs of minimum norm that leave the least force along the motions, within limits."""
     here = rest.balance(q)
     reach = here.motions.T @ rest.system.actuation_matrix(q)
     u = np.linalg.pinv(reach, rcond=1e-9) @ -here.left
     bounds = (
         control_bounds(rest.system)
-        if limits
+        if within_limits
         else np.array([np.full(len(u), -np.inf), np.full(len(u), np.inf)])
     )
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):

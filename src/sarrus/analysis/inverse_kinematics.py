@@ -83,7 +83,7 @@ def inverse_kinematics(
     q: ArrayLike | None = None,
     *,
     locked: Sequence[str] = (),
-    limits: bool = True,
+    within_limits: bool = True,
     t: float = 0.0,
     throw: bool = True,
 ) -> InverseKinematics:
@@ -108,7 +108,7 @@ def inverse_kinematics(
         A name that is a body and a coordinate means the coordinate where the value is a number.
     q : (nq,) start, default the neutral configuration. Its loops may be open.
     locked : joints or coordinates that keep their values of q.
-    limits : keep scalar coordinates within the limits of their joints; starts beyond are moved to the limit.
+    within_limits : keep scalar coordinates within the limits of their joints; starts beyond are moved to the limit.
     t : time [s] for constraints that depend on it.
     throw : raise `SolveError` unless the status is OK; its ``result`` is the best answer.
 
@@ -118,7 +118,7 @@ def inverse_kinematics(
     convergence is slower where a target lies at the edge of what can be reached. NOT_CLOSED: the loops cannot
     be closed with what is locked and limited.
     """
-    problem = Problem(system, targets, locked, limits, t)
+    problem = Problem(system, targets, locked, within_limits, t)
     start = system.neutral() if q is None else system.normalized(q)
     start = problem.within(start)
     best, iterations = problem.solve(start)
@@ -141,12 +141,12 @@ class Problem:
     """The targets as equations on q, with bounds; errors and motions are in radians and characteristic lengths."""
 
     def __init__(
-        self, system: System, targets: Targets, locked: Sequence[str], limits: bool, t: float
+        self, system: System, targets: Targets, locked: Sequence[str], within_limits: bool, t: float
     ) -> None:
         self.system, self.t, self.size = system, t, system.characteristic
         self.free = free_velocities(system, locked)
         self.targets = [target(system, key, value) for key, value in targets.items()]
-        self.lower, self.upper = coordinate_limits(system) if limits else _no_limits(system)
+        self.lower, self.upper = coordinate_limits(system) if within_limits else _no_limits(system)
         # Velocity index of the coordinates that have one of their own.
         velocity = {name: i for i, name in enumerate(system.velocity_names)}
         pairs = [(i, velocity[name]) for i, name in enumerate(system.coordinate_names) if name in velocity]

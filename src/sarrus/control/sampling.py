@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """A law that is evaluated every ``time`` seconds, its controls held in between, inside the compiled loop.
+    """A law that is evaluated every ``sample_time`` seconds, its controls held in between, inside the compiled loop.
 
     delay : number of samples after which controls reach the actuators; until then they are zero.
     position_noise, velocity_noise : standard deviations of what the law sees of q, along velocities [m, rad], and of v;
@@ -26,7 +26,7 @@ class Sampling:
     seed : of the noise; the same seed gives the same run.
     """
 
-    time: float
+    sample_time: float
     delay: int = 0
     position_noise: ArrayLike = 0.0
     velocity_noise: ArrayLike = 0.0
@@ -53,5 +53,5 @@ class Sampling:
         scale = np.concatenate(deviations)
         if not scale.any():
             return None
-        count = int(np.ceil(duration / self.time * (1 + 1e-9))) + 2
+        count = int(np.ceil(duration / self.sample_time * (1 + 1e-9))) + 2
         return np.random.default_rng(self.seed).standard_normal((count, 2 * system.nv)) * scale

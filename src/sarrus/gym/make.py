@@ -34,11 +34,11 @@ def make(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     duration: float = 10.0,
-    control_dt: float = 0.02,
+    sample_time: float = 0.02,
     dt: float = 1e-3,
     method: str | None = None,
     stabilization: str = "projection",
-    limits: ArrayLike | None = None,
+    limits: tuple[ArrayLike, ArrayLike] | None = None,
     num_envs: int | None = None,
     switching: bool = True,
     threads: int | None = None,
@@ -60,9 +60,9 @@ def make(
         at generic configurations nearby must be that of the start. Default: the start.
     q, v : start. Default: the reference pose, its loops closed, at rest.
     duration : of an episode [s]; then it is truncated.
-    control_dt : time that an action is held [s], with fixed steps a whole number of them.
+    sample_time : time that an action is held [s], with fixed steps a whole number of them.
     dt, method, stabilization : as in `sarrus.simulate`: RK4 at 1 ms by default.
-    limits : (nu,) of the action's size, or (2, nu), lower and upper. Default: those of the actuators, if there are any.
+    limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators, if there are any.
     switching : a system with contacts is refused; False says that they stay as ``system.parameters`` have them.
     threads : default: one per processor, where there are enough copies.
 
@@ -82,7 +82,7 @@ def make(
     from sarrus.gym.stepper import Stepper
     from sarrus.gym.task import Task
 
-    _check(system, duration, control_dt, dt, method, stabilization, num_envs, switching)
+    _check(system, duration, sample_time, dt, method, stabilization, num_envs, switching)
     start = system.neutral() if q is None else system.normalized(q)
     if q is None and system.nc:
         start = system.assemble(start).q
@@ -91,7 +91,7 @@ def make(
         1 if num_envs is None else int(num_envs),
         np.array(start),
         np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
-        interval=float(control_dt),
+        interval=float(sample_time),
         dt=float(dt),
         method=method,
         stabilization=stabilization,
@@ -106,22 +106,23 @@ def make(
 def _check(
     system: System,
     duration: float,
-    control_dt: float,
+    sample_time: float,
     dt: float,
     method: str | None,
     stabilization: str,
     num_envs: int | None,
     switching: bool,
 ) -> None:
-    for name, value in (("duration", duration), ("control_dt", control_dt), ("dt", dt)):
+    for name, value in (("duration", duration), ("sample_time", sample_time), ("dt", dt)):
         check_positive(name, value, " [s]")
     check_stabilization(system, stabilization, True, None)
     if (
         not choose_scheme(system, method, None, None, dt, explicit_only=True).adaptive
-        and abs(control_dt / dt - round(control_dt / dt)) > 1e-6
+        and abs(sample_time / dt - round(sample_time / dt)) > 1e-6
     ):
         raise ArgumentError(
-            f"control_dt = {control_dt:g} s is not a whole number of steps of {dt:g} s", element="control_dt"
+            f"sample_time = {sample_time:g} s is not a whole number of steps of {dt:g} s",
+            element="sample_time",
         )
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
@@ -132,18 +133,19 @@ def _check(
         )
 
 
-def _limits(system: System, given: ArrayLike | None) -> Array:
+def _limits(system: System, given: tuple[ArrayLike, ArrayLike] | None) -> Array:
     """Return the lower and upper limits of actions (2, nu)."""
     bounds = control_bounds(system)
     if given is None:
         return bounds
-    wanted = real_array(given)
-    if wanted.shape in ((), (system.nu,)):
-        wanted = np.array([-np.ones(system.nu) * wanted, np.ones(system.nu) * wanted])
-    if wanted.shape != (2, system.nu) or not (wanted[0] < wanted[1]).all():
+    try:
+        lower, upper = (np.broadcast_to(real_array(limit), (system.nu,)) for limit in given)
+    except (TypeError, ValueError):
+        lower = upper = np.zeros(system.nu)
+    if not (lower < upper).all():
         raise ArgumentError(
-            f"{system.name}: limits must be {system.nu} positive numbers, or two rows of {system.nu}, lower below "
-            f"upper, got {given!r}",
+            f"{system.name}: limits must be (lower, upper), each a number or {system.nu} of them, lower below upper, "
+            f"got {given!r}",
             element="limits",
         )
-    return np.array([np.maximum(bounds[0], wanted[0]), np.minimum(bounds[1], wanted[1])])
+    return np.array([np.maximum(bounds[0], lower), np.minimum(bounds[1], upper)])

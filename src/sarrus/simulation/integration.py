@@ -205,8 +205,12 @@ class Integration:
             self.table[la.CONTROL] = self.law.address
 
     def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
-        law.period = sampling.time
-        self.state[[run.PERIOD, run.FIRST_SAMPLE, run.DELAY]] = sampling.time, self.time, sampling.delay
+        law.period = sampling.sample_time
+        self.state[[run.PERIOD, run.FIRST_SAMPLE, run.DELAY]] = (
+            sampling.sample_time,
+            self.time,
+            sampling.delay,
+        )
         noise = sampling.noise(self.system, duration)
         self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
         self.table[la.HELD] = 1

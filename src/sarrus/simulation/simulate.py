@@ -213,7 +213,7 @@ def _sampling(
             raise ArgumentError(
                 "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
             )
-        return sample_time.time, sample_time
+        return sample_time.sample_time, sample_time
     if sample_time is None or not isinstance(control, Law):
         return sample_time, None
     return sample_time, Sampling(sample_time)

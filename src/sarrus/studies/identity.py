@@ -32,7 +32,6 @@ def describe(study: Study, axes: Axes) -> dict[str, Any]:
         "v": study.v.tolist(),
         "u": None if study.u is None else study.u.tolist(),
         "control": None if control is None else control_hash(s, control),
-        "assemble": study.assemble,
         **{name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
         "kind": "grid" if axes.is_grid else "samples",
         "axes": {axis.name: _digest(values.tobytes()) for axis, values in zip(axes.axes, axes.values)},

@@ -34,7 +34,6 @@ class Study:
     q: Array
     v: Array
     u: Array | None
-    assemble: bool
     options: dict[str, Any]
     outputs: tuple[str | OutputFunction, ...]
 
@@ -47,7 +46,7 @@ class Study:
     def _closer(self) -> Closer | None:
         """What keeps the initial values that are axes; None where the constraints do not bind them."""
         held_q, held_v = ([axis.index for axis in self.axes if axis.kind == kind] for kind in "qv")
-        if not self.assemble or self.system.nc == 0 or not (held_q or held_v):
+        if self.system.nc == 0 or not (held_q or held_v):
             return None
         return Closer(self.system, held_q, held_v)
 
@@ -91,7 +90,7 @@ class Study:
             u=u,
             parameters=parameters,
             reduce=reductions(self.outputs),
-            assemble=self.assemble,
+            assemble=True,
             threads=threads,
             progress=False,
             **self.options,

@@ -53,7 +53,6 @@ def study(
     baumgarte: tuple[float, float] = (20.0, 20.0),
     max_step: float = np.inf,
     every: int | None = None,
-    assemble: bool = True,
     switching: bool = True,
     side_by_side: bool = True,
     store: str | Path | None = None,
@@ -70,7 +69,9 @@ def study(
     samples : values by the name of an axis, all of one length, a run for each (see `sarrus.studies.draw`); the result
         has the dimension run, with the values as its coordinates.
         Axes are parameters by their names in ``system.parameters``, initial coordinates "q.NAME", initial velocities
-        "v.NAME" and controls "u.NAME".
+        "v.NAME" and controls "u.NAME". The loops of each start are closed by moving coordinates that are no axes; then
+        its velocity is made admissible, changing those that are no axes. Where this cannot be, the run has the status
+        NOT_CLOSED, or INCONSISTENT for a velocity that contradicts the constraints.
     outputs : what to keep, by name: "q", "v", "a", "u", "multipliers", "energy", "residual", "rank", "condition" at the
         end (with ``every`` at all samples); "energy.max" and so on with min, max, mean and rms over all steps or
         samples, as ``reduce`` of `rollout`; "final_q" and "final_v" where the run ended, however it did; "steps",
@@ -79,9 +80,6 @@ def study(
         are always kept.
     q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
     u : (nu,) controls, or (intervals, nu) each held for its part of the duration.
-    assemble : close the loops of each start, moving coordinates that are no axes; then make its velocity admissible,
-        changing those that are no axes. Where this cannot be, the run has the status NOT_CLOSED, or INCONSISTENT for a
-        velocity that contradicts the constraints. Off: a start that is open is an error.
     duration, dt, t0, control, method, rtol, atol, stabilization, baumgarte, max_step, every, switching, side_by_side,
     threads : as in `rollout`.
     store : folder to keep finished chunks in as they come. The same call with the same folder does what is missing;
@@ -117,7 +115,6 @@ def study(
         q=np.array(system.normalized(system.neutral() if q is None else q)),
         v=np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
         u=controls(system, u, axes.axes),
-        assemble=bool(assemble),
         options={
             "duration": duration, "dt": dt, "t0": t0, "control": control, "method": method, "rtol": rtol, "atol": atol,
             "stabilization": stabilization, "baumgarte": baumgarte, "max_step": max_step, "every": every,

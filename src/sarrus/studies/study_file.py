@@ -22,7 +22,7 @@ from sarrus.studies.samples import draw, normal, uniform
 
 # Keys that go to `sarrus.study` as they are.
 OPTIONS = (
-    "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "baumgarte", "max_step", "every", "assemble",
+    "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "baumgarte", "max_step", "every",
     "switching", "side_by_side", "outputs", "chunk",
 )  # fmt: skip
 KEYS = (
