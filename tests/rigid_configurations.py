@@ -165,7 +165,7 @@ def concurrent_legs() -> Case:
             pose2=tuple(near * way),
             length=far - near,
         )
-    for name in mechanism.velocity_names():
+    for name in mechanism.velocity_names:
         mechanism.add_actuator(f"push.{name}", name)
     system = sr.System(mechanism)
     return system, np.zeros(3)

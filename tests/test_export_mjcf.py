@@ -120,17 +120,17 @@ def written(mechanism: Mechanism, folder: Path) -> Path:
 def test_coordinates_are_the_same_in_mujoco(seed: int, tmp_path: Path) -> None:
     mechanism = random_mechanism(seed)
     model = mujoco.MjModel.from_xml_path(str(written(mechanism, tmp_path)))
-    assert model.nq == len(mechanism.coordinate_names())
-    assert model.nv == len(mechanism.velocity_names())
+    assert model.nq == len(mechanism.coordinate_names)
+    assert model.nv == len(mechanism.velocity_names)
     assert [model.body(i).name for i in range(1, model.nbody)] == list(mechanism.bodies)
     np.testing.assert_array_equal(model.body_mass[1:], [body.mass for body in mechanism.bodies.values()])
     np.testing.assert_array_equal(model.opt.gravity, mechanism.gravity)
-    scalar = set(mechanism.coordinate_names()) & set(mechanism.velocity_names())
-    for k, name in enumerate(mechanism.coordinate_names()):
+    scalar = set(mechanism.coordinate_names) & set(mechanism.velocity_names)
+    for k, name in enumerate(mechanism.coordinate_names):
         if name in scalar and not name.startswith("j4."):
             assert model.joint(name).qposadr[0] == k
     references = [x for joint in mechanism.joints() for x in joint.reference]
-    turned_free = [n.startswith("j4.") for n in mechanism.coordinate_names()]
+    turned_free = [n.startswith("j4.") for n in mechanism.coordinate_names]
     np.testing.assert_allclose(
         model.qpos0[~np.array(turned_free)], np.array(references)[~np.array(turned_free)], atol=1e-15
     )

@@ -217,7 +217,7 @@ def test_expressed_in_turns_the_axis() -> None:
 
 def test_included_models_nest_under_their_name() -> None:
     mechanism = load(MODELS / "nested_include.sdf")
-    assert list(mechanism.coordinate_names()) == [
+    assert list(mechanism.coordinate_names) == [
         "rail",
         "swing_left",
         "left::flex",
@@ -302,7 +302,7 @@ def test_mimic_and_gearbox_are_couplings() -> None:
 def test_a_reversed_joint_keeps_the_sign_of_its_coordinate() -> None:
     """The child's motion relative to the parent, computed here from the file, is the same at any q."""
     mechanism = load(MODELS / "reversed.sdf")
-    coordinates = dict(zip(mechanism.coordinate_names(), (0.7, -0.3, 2.0, 0.4, -0.9), strict=True))
+    coordinates = dict(zip(mechanism.coordinate_names, (0.7, -0.3, 2.0, 0.4, -0.9), strict=True))
     start, now = placements(mechanism), placements(mechanism, np.array(list(coordinates.values())))
     x, y, z = np.eye(3)
     along = np.array([1.0, 0, 1]) / np.sqrt(2)
@@ -415,7 +415,7 @@ def test_what_cannot_be_kept_is_refused(extra: str, kind: str, message: str, tmp
         load_sdf(path)
     mechanism = load_sdf(path, strict=False)
     assert [entry.kind for entry in mechanism.report.left_out] == [kind]
-    assert "j" in mechanism.coordinate_names()
+    assert "j" in mechanism.coordinate_names
 
 
 def test_a_loop_of_includes_is_an_error(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_random_loops_fully_actuated(seed: int) -> None:
     plan = random_tree(seed, ("revolute", "cylindrical", "universal", "planar", "spherical", "free"))
     q = random_coordinates(plan)
     mechanism = close_loops(plan, q, ("weld", "weld", "point_on_plane"))
-    for name in mechanism.velocity_names():
+    for name in mechanism.velocity_names:
         mechanism.add_actuator(name, name)
     system = System(mechanism)
     v = system.project_velocity(q, random_state(system, seed)[1])

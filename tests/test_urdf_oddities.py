@@ -40,7 +40,7 @@ def test_mass_matrix_is_pinocchios(name: str, tmp_path: Path) -> None:
     pin = pytest.importorskip("pinocchio")
     mechanism = read(tmp_path, ODD[name])
     model = pin.buildModelFromUrdf(str(tmp_path / "robot.urdf"))
-    order = [model.idx_vs[model.getJointId(name)] for name in mechanism.velocity_names()]
+    order = [model.idx_vs[model.getJointId(name)] for name in mechanism.velocity_names]
     angles = np.array([0.4, -0.7])[: model.nv]
     q = pin.integrate(model, pin.neutral(model), angles)
     expected = np.triu(pin.crba(model, model.createData(), q))

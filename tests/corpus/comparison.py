@@ -147,7 +147,7 @@ def _against_pinocchio(path: Path, mechanism: Any) -> list[str] | None:
         model = pin.buildModelFromUrdf(str(path))
     except Exception:
         return None
-    names, joints = mechanism.velocity_names(), {j.name for j in mechanism.joints() if j.nv == 1}
+    names, joints = mechanism.velocity_names, {j.name for j in mechanism.joints() if j.nv == 1}
     if not names or model.nv != len(names) or set(model.names[1:]) != set(names) or joints != set(names):
         return None
     e, data, rng = trace(mechanism), model.createData(), np.random.default_rng(1)

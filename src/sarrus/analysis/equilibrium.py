@@ -126,7 +126,7 @@ def equilibrium(
         raise ArgumentError(f"{system.name} has no actuators to hold it; add_actuator", element="hold")
     if hold:
         system.without_activations("inputs that hold a place")
-    place = _settled(system, closed_start(system, real_array(q), t), u)
+    place = _start(system, closed_start(system, real_array(q), t), u)
     rest = _Rest(system, u, tau, t, place)
     rest.motions = look(system, place, t).motions
     drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))
@@ -151,7 +151,7 @@ def equilibrium(
     return result
 
 
-def _settled(system: System, q: Array, u: ArrayLike | None) -> Array:
+def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
     """Return q with activations at rest: a filter's is its control, an integrator's stays, if its control is zero."""
     e = system.equations
     if e.drift is None:

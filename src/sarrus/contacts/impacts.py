@@ -125,7 +125,7 @@ def impact(
     switch_on(system, [name for name in active(system) if name in closing or name in on], q, t)
     _check_gaps(system, closing, q, t)
     rebound = _rebound(system, closing, restitution, gap_rates(system, q, v, t))
-    return _settle(system, q, v, t, rebound)
+    return _resolve(system, q, v, t, rebound)
 
 
 def hold(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Impact:
@@ -168,7 +168,7 @@ def _rebound(
     return {name: max(0.0, -(coefficients | given)[name] * rates[name]) for name in coefficients}
 
 
-def _settle(system: Evaluations, q: Array, v: Array, t: float, rebound: dict[str, float]) -> Impact:
+def _resolve(system: Evaluations, q: Array, v: Array, t: float, rebound: dict[str, float]) -> Impact:
     """Find the contacts that push among those that are on, and return the impact with these."""
     elastic = np.zeros(system.nc)
     problem = OneSided(system, q, v, t)

@@ -397,7 +397,7 @@ class ContactLaw(Law):
         told, layout = self._arrays[cn.REPORT], self._report_layout
         told[layout.conflict :] = 0.0
         u = self(q, v, t)
-        facts, levels, outcome = told[layout.facts :], self._told(), self.outcome
+        facts, levels, outcome = told[layout.facts :], self._levels_of_answer(), self.outcome
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         if outcome == "held":
             status = Status.INFEASIBLE

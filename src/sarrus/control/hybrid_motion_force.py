@@ -31,7 +31,7 @@ class HybridMotionForce(Law):
     Parameters
     ----------
     system : the model the law believes in.
-    coordinates, reference, stiffness, damping : of the motion, as in `sarrus.control.Task`.
+    quantity, reference, stiffness, damping : of the motion, as in `sarrus.control.Task`.
     forces : λ_d by name of constraint row, such as {"grip.x": 20.0} or {"grip.x": lambda t: ...} [N, N m]; signs and
         axes are those of ``system.forward_dynamics(...).closure_force``.
     constraint_force : (Aᵀλ)_d (nv,) instead, the generalized force of all constraints, which is unique where λ is not.
@@ -49,7 +49,7 @@ class HybridMotionForce(Law):
     def __init__(
         self,
         system: System,
-        coordinates: Any,
+        quantity: Any,
         reference: Reference,
         forces: Mapping[str, Reference] | None = None,
         *,
@@ -74,7 +74,7 @@ class HybridMotionForce(Law):
                     valid=system.constraint_names,
                 )
         self._rows = tuple(system.constraint_names.index(name) for name in names)
-        motion = Task(coordinates, reference, stiffness, damping).demand(system, settings, "motion")
+        motion = Task(quantity, reference, stiffness, damping).demand(system, settings, "motion")
         if constraint_force is not None:
             names, measured_rows = system.velocity_names, tuple(range(system.nc))
             wanted = trace_reference(system, constraint_force, system.nv, settings, "force")[0]

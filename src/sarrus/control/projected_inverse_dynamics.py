@@ -25,7 +25,7 @@ class ProjectedInverseDynamics(Law):
     Parameters
     ----------
     system : the model the law believes in.
-    coordinates : θ, as `sarrus.control.Task` takes it: names of coordinates, or a function θ(q, t); as many as there
+    quantity : θ, as `sarrus.control.Task` takes it: names of coordinates, or a function θ(q, t); as many as there
         are degrees of freedom, or fewer, which leaves the rest of the motion alone.
     reference : θ_d(t), numbers or a function of t.
     stiffness, damping : G_P [1/s²], G_D [1/s], numbers or one for each θ.
@@ -39,7 +39,7 @@ class ProjectedInverseDynamics(Law):
     def __init__(
         self,
         system: System,
-        coordinates: Any,
+        quantity: Any,
         reference: Reference,
         *,
         stiffness: ArrayLike = 100.0,
@@ -47,5 +47,5 @@ class ProjectedInverseDynamics(Law):
         weights: ArrayLike | None = None,
     ) -> None:
         settings = Settings()
-        task = Task(coordinates, reference, stiffness, damping)
+        task = Task(quantity, reference, stiffness, damping)
         super().__init__(system, [task.demand(system, settings, "motion")], settings, weights=weights)

@@ -105,7 +105,7 @@ class Evaluations:
             q = np.zeros(self.nq)
             q[list(self.equations.quaternions)] = 1.0
             return q
-        return self.mechanism.reference()
+        return self.mechanism.neutral()
 
     def keyframe(self, name: str) -> Keyframe:
         """Return a keyframe of the mechanism, q with unit quaternions, v and u with zeros where it has none.

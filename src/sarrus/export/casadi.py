@@ -186,10 +186,10 @@ class _Place:
         if len(kept) == self.rank and (wanted is None or numerical_rank(self.jacobian[kept]) == self.rank):
             return kept
         chosen = self._independent(live)
-        spare = [names[j] for j in kept if j not in chosen]
+        extra = [names[j] for j in kept if j not in chosen]
         missing = [names[j] for j in chosen if j not in kept]
         advice = "; ".join(
-            [f"drop {', '.join(spare)}"] * bool(spare) + [f"add {', '.join(missing)}"] * bool(missing)
+            [f"drop {', '.join(extra)}"] * bool(extra) + [f"add {', '.join(missing)}"] * bool(missing)
         )
         raise ArgumentError(
             f"{self.system.name}: {len(kept)} constraint rows are not {self.rank} independent ones, as this function "

@@ -198,10 +198,10 @@ def _contradiction(
 
     Kᵀ ∂(Aᵀu)/∂q K = 0 where the rows are dependent nearby too. It is also why the choice of λ does not matter.
     """
-    if reduced.spare.shape[1] == 0:
+    if reduced.left_null.shape[1] == 0:
         return 0.0
-    weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.spare.shape[1]))
-    combination = dense.product(reduced.spare, weights)
+    weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.left_null.shape[1]))
+    combination = dense.product(reduced.left_null, weights)
     change, typical = (
         (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
         for other in (combination, np.abs(combination))

@@ -108,7 +108,7 @@ def pieces_of(system: System) -> Pieces:
     """Return what needs fewer instructions: the recursion wherever there is a tree (docs/decisions/0007)."""
     mechanism = system.mechanism
     own = system.equations.tree
-    tree = mechanism is not None and mechanism.velocity_names() == system.velocity_names
+    tree = mechanism is not None and mechanism.velocity_names == system.velocity_names
     # The recursion takes the numbers of the description as they are, a ground at rest, and no inertia of tendons.
     moving = (
         bool(system.model.driven.drives) or (own is not None and bool(own.driven)) or system.equations.rotors

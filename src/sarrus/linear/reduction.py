@@ -33,14 +33,14 @@ class Reduced:
     """The linear model of (y, η), and what it says about the whole mechanism.
 
     ``tangent`` ((2 nv) × n): (N⁺δq, δv) for unit changes of (y, η); ``rates`` (2 nv × (n + nu + 1)): how (N⁺q̇, a)
-    change with (y, η), u and t. ``matrix`` (n × (n + nu + 1)): how (ẏ, η̇) change. ``spare`` (nc × (nc − rank)):
+    change with (y, η), u and t. ``matrix`` (n × (n + nu + 1)): how (ẏ, η̇) change. ``left_null`` (nc × (nc − rank)):
     combinations of rows of A that vanish.
     """
 
     tangent: Array
     rates: Array
     matrix: Array
-    spare: Array
+    left_null: Array
 
 
 class Rows:
@@ -52,7 +52,7 @@ class Rows:
     def __init__(self, jacobian: Array, rank: int, rows: Array) -> None:
         left, sigma, right = dense.svd(jacobian, rank)
         self.left, self.right = left[:, :rank] / sigma[:rank], right[:rank].T
-        self.spare = left[:, rank:]
+        self.left_null = left[:, rank:]
         null = right[rank:].T
         self.rows = rows
         self.basis = dense.solve(product(rows, null).T, null.T).T
@@ -121,5 +121,5 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
         tangent=tangent,
         rates=np.vstack([velocities, acceleration]),
         matrix=np.vstack([of_y, ydd]) + 0.0,  # no −0
-        spare=velocity.spare,
+        left_null=velocity.left_null,
     )

@@ -90,12 +90,13 @@ class Description:
         for body in self.bodies.values():
             yield from body.joints
 
+    @property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the coordinates q in order: those of the joints, then the activations of the actuators."""
         joints = [name for joint in self.joints() for name in joint.coordinate_names]
         return (*joints, *(actuator.activation_name for actuator in self._activated()))
 
-    def reference(self) -> Array:
+    def neutral(self) -> Array:
         """Return q with all joints at their reference; activations are zero, or the nearest within their limits."""
         joints = [x for joint in self.joints() for x in joint.reference]
         states = [
@@ -117,6 +118,7 @@ class Description:
     def _activated(self) -> list[Actuator]:
         return [actuator for actuator in self.actuators.values() if actuator.activation is not None]
 
+    @property
     def velocity_names(self) -> tuple[str, ...]:
         """Names of the velocities v in order."""
         return tuple(name for joint in self.joints() for name in joint.velocity_names)
@@ -203,7 +205,7 @@ class Description:
         """Return the joint of a velocity; an unknown name is an error that lists all."""
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None:
-            valid = self.velocity_names()
+            valid = self.velocity_names
             raise ModelError(
                 f"{label}: " + unknown_name("joint velocity", name, valid), element=str(name), valid=valid
             )
@@ -224,8 +226,8 @@ class Description:
     def _scalar_coordinate(self, name: str, label: str) -> str:
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None or name not in joint.coordinate_names:
-            names = set(self.velocity_names())
-            valid = tuple(n for n in self.coordinate_names() if n in names)
+            names = set(self.velocity_names)
+            valid = tuple(n for n in self.coordinate_names if n in names)
             raise ModelError(
                 f"{label}: " + unknown_name("scalar coordinate", name, valid), element=name, valid=valid
             )

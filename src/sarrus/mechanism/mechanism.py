@@ -236,8 +236,8 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         label = f"keyframe {name!r}"
         keyframe = Keyframe(
             name,
-            vector(q, len(self.coordinate_names()), "q", label),
-            None if v is None else vector(v, len(self.velocity_names()), "v", label),
+            vector(q, len(self.coordinate_names), "q", label),
+            None if v is None else vector(v, len(self.velocity_names), "v", label),
             None if u is None else vector(u, len(self.actuators), "u", label),
             scalar(t, "t", label),
         )

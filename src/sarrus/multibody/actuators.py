@@ -28,7 +28,7 @@ def actuation_matrix(mechanism: Mechanism, lengths: Lengths) -> ca.SX:
 
     Controls that act through an activation have no part in the force at the same time: their columns are zero.
     """
-    matrix = ca.SX.zeros(len(mechanism.velocity_names()), len(mechanism.actuators))
+    matrix = ca.SX.zeros(len(mechanism.velocity_names), len(mechanism.actuators))
     for k, actuator in enumerate(mechanism.actuators.values()):
         if actuator.activation is None:
             along = lengths.of(actuator)
@@ -80,7 +80,7 @@ def input_force(mechanism: Mechanism, lengths: Lengths, coordinates: Named, v: c
             push = _gain(actuator, along) * _drive(actuator, control, coordinates)
         added += along.moment * push
         total += along.moment * limited[actuator.name]
-    names = mechanism.velocity_names()
+    names = mechanism.velocity_names
     for name, limits in joints.items():
         k = names.index(name)
         added[k] += clamp(total[k], limits) - total[k]

@@ -109,7 +109,7 @@ class Lengths:
     ) -> None:
         self._mechanism, self._tree, self._frames, self._coordinates = mechanism, tree, frames, coordinates
         self._q, self._v = q, v
-        self._places = {name: k for k, name in enumerate(mechanism.velocity_names())}
+        self._places = {name: k for k, name in enumerate(mechanism.velocity_names)}
         self._starts = dict[str, tuple[str, int, int]]()
         iq = iv = 0
         for joint in mechanism.joints():

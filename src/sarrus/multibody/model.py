@@ -34,7 +34,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     mechanism = parameters.apply(mechanism, p)
     t = ca.SX.sym("t")
     tree = build_tree(mechanism, t)
-    coordinates, velocities = mechanism.coordinate_names(), mechanism.velocity_names()
+    coordinates, velocities = mechanism.coordinate_names, mechanism.velocity_names
     q, v = ca.SX.sym("q", len(coordinates)), ca.SX.sym("v", tree.nv)
     u = ca.SX.sym("u", len(mechanism.actuators))
     motions = forward_kinematics(tree, q, v)
@@ -123,7 +123,7 @@ def _contacts(
     start: tuple[ca.SX, ca.SX, list[float]] | None,
 ) -> list[Jet]:
     """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
-    reference = mechanism.reference()
+    reference = mechanism.neutral()
     out = []
     for contact in mechanism.contacts.values():
         rows = contact_residual(contact, frames)

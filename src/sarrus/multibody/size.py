@@ -50,7 +50,7 @@ def check_size(mechanism: Mechanism, largest: int | None) -> None:
     counted = 0 if largest is None else size(mechanism)
     if largest is None or counted <= largest:
         return
-    velocities = len(mechanism.velocity_names())
+    velocities = len(mechanism.velocity_names)
     chains = f", in chains so long that they count as {counted}" if counted > velocities else ""
     raise ModelError(
         f"mechanism {mechanism.name!r} is too large to be compiled: it has {velocities} velocities{chains}; at most "

@@ -215,7 +215,7 @@ class _Rest:
         """How q moves along velocities with the parameters and with u (nv × (np + nu))."""
         if self._along is None:
             self._along = self._followed(self.terms)
-            if self.rows.spare.shape[1]:
+            if self.rows.left_null.shape[1]:
                 self._verify()
         return self._along
 
@@ -266,9 +266,9 @@ class _Rest:
     def _verify(self) -> None:
         """Raise where another λ of the same force would give another answer: rows that are redundant only here."""
         rng = np.random.default_rng(7)
-        spare = self.rows.spare @ rng.uniform(0.5, 1.5, self.rows.spare.shape[1])
+        left_null = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
         size = max(1.0, float(np.linalg.norm(self.multipliers)))
-        other = self._followed(self._terms(self.multipliers + size * spare))
+        other = self._followed(self._terms(self.multipliers + size * left_null))
         assert self._along is not None
         gap = np.abs(other - self._along).max(axis=0, initial=0.0)
         if np.any(gap > 1e-5 * (1.0 + np.abs(self._along).max(axis=0, initial=0.0))):

@@ -15,11 +15,11 @@ class RankedRows:
     def __init__(self, jacobian: Array, rank: int) -> None:
         m, n = jacobian.shape
         if rank == 0:
-            self.inverse, self.motions, self.spare = np.zeros((n, m)), np.eye(n), np.eye(m)
+            self.inverse, self.motions, self.left_null = np.zeros((n, m)), np.eye(n), np.eye(m)
             return
         left, sigma, right = dense.svd(jacobian, rank)
         self.inverse = product(right[:rank].T / sigma[:rank], left[:, :rank].T)
-        self.motions, self.spare = right[rank:].T, left[:, rank:]
+        self.motions, self.left_null = right[rank:].T, left[:, rank:]
 
     def acceleration_change(self, mass: Array, force: Array, bias: Array) -> Array:
         """Return δa for changes δF and δG (columns): M δa − Aᵀδλ = −δF, A δa = −δG, in the null space of A.

@@ -1,7 +1,7 @@
 """Simulation with constraints that come and go: what `simulate` does where one of them switches.
 
 Contacts close where their gap reaches zero and open where their normal multiplier falls through zero; closures and
-couplings follow a schedule. At every such instant the state is settled (`Switcher.settle`):
+couplings follow a schedule. At every such instant the state is resolved (`Switcher.resolve`):
 
 1. contacts that touch and closures that are due are switched on, and the positions projected on them;
 2. where something approaches, `sarrus.contacts.impacts.impact` gives the new velocity;
@@ -157,18 +157,18 @@ class Switcher:
         schedule is open.
         """
         if self._settled == -np.inf:
-            self.settle(loop)
+            self.resolve(loop)
         while loop.status is None:
             stop = min([end, *(t for t in self._times if t > loop.time)])
             switched = loop.advance(stop, bar, keep=keep or stop < end)
             if loop.status is not None:
                 return
             if switched is not None or self._due(loop.time):
-                self.settle(loop)
+                self.resolve(loop)
             elif stop >= end:
                 return
 
-    def settle(self, loop: Integration) -> None:
+    def resolve(self, loop: Integration) -> None:
         """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
         s, t, before = self.system, loop.time, self._state()
         q, v = loop.x[: s.nq].copy(), loop.x[s.nq : s.nq + s.nv].copy()

@@ -96,7 +96,7 @@ def _add_polynomial(load: Import, model: Any, names: Names, joint: int) -> None:
         load.report.leave_out("joint spring", name, "stiffness and damping above first order are left out")
         return
     mechanism = load.mechanism
-    coordinate, velocity = mechanism.coordinate_names().index(name), mechanism.velocity_names().index(name)
+    coordinate, velocity = mechanism.coordinate_names.index(name), mechanism.velocity_names.index(name)
     reference = float(model.qpos_spring[model.jnt_qposadr[joint]])
     force = PolynomialForce(
         coordinate, velocity, reference, tuple(map(float, stiffness)), tuple(map(float, damping[0]))

@@ -81,8 +81,8 @@ def _angle(gearbox: SdfJoint, end: str, axis: Array, joints: Sequence[SdfJoint])
 
 def _available(importing: Import, kind: str, name: str, needed: Sequence[str]) -> bool:
     """Refuse a coupling unless all that it needs are scalar coordinates of the tree."""
-    velocities = importing.mechanism.velocity_names()
-    scalar = [c for c in importing.mechanism.coordinate_names() if c in velocities]
+    velocities = importing.mechanism.velocity_names
+    scalar = [c for c in importing.mechanism.coordinate_names if c in velocities]
     missing = [coordinate for coordinate in needed if coordinate not in scalar]
     if missing:
         importing.refuse(
