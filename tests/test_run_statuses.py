@@ -99,6 +99,7 @@ def test_a_run(case: tuple[sr.System, Status], options: dict[str, Any]) -> None:
     q = np.zeros(system.nq)
     run = sr.simulate(system, q, throw=False, progress=False, **options)
     assert run.status is status
+    assert run.success is status.ok
     assert run.message == f"{status.diagnosis} at t = {options['duration']:g} s. {status.remedy}"
     assert run.t[-1] == options["duration"]
     with pytest.raises(SimulationError, match=status.diagnosis):
@@ -121,7 +122,8 @@ def test_a_rollout(case: tuple[sr.System, Status], options: dict[str, Any], side
     many = sr.rollout(
         system, np.zeros((3, system.nq)), dt=1e-3, side_by_side=side_by_side, progress=False, **options
     )
-    assert list(many.status) == [status] * 3
+    assert all(found is status for found in many.status)
+    assert list(many.success) == [status.ok] * 3
     assert list(many.failed) == [0, 1, 2]
     assert many.message[1] == f"{status.diagnosis} at t = {options['duration']:g} s. {status.remedy}"
     assert many.trajectory(2).status is status

@@ -43,7 +43,7 @@ _SAME, _WALK = 1e-4, 0.2
 # An isolated configuration is a double zero: a descent takes some twenty steps for the last digits of one, and the
 # residual goes with the square of the distance. This near to one that is known [rad, m], with a residual below that,
 # it has no other to go to. Farther away than the last number, no two answers are one.
-_NEAR, _SETTLED, _FAR = 1e-3, 1e-4, 0.1
+_NEAR, _CONVERGED, _FAR = 1e-3, 1e-4, 0.1
 # Steps at most along a family of assemblies, each way.
 _CURVE = 1000
 
@@ -241,7 +241,7 @@ class _Search:
         """
 
         def arrives(q: Array, size: float) -> bool:
-            return size < _SETTLED and bool((self.distances(isolated, q) < _NEAR).any())
+            return size < _CONVERGED and bool((self.distances(isolated, q) < _NEAR).any())
 
         q = solve_rows(self.rows, self.anywhere(rng), self.free, arrives if len(isolated) else None)
         gaps = self.distances(isolated, q)

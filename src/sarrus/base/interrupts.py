@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_usual: signal.Handlers | object | None = None  # the handler of the program, while interrupts are held
+_previous: signal.Handlers | object | None = None  # the handler of the program, while interrupts are held
 _come = False
 
 
@@ -18,28 +18,28 @@ def held() -> Iterator[None]:
 
     Other threads than the main one, which alone is interrupted, are not affected; nor is what is held already.
     """
-    global _usual, _come
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or _usual is not None or usual is None:
+    global _previous, _come
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or _previous is not None or previous is None:
         yield
         return
-    _usual, _come = usual, False
+    _previous, _come = previous, False
     signal.signal(signal.SIGINT, _note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-        _usual = None
+        signal.signal(signal.SIGINT, previous)
+        _previous = None
 
 
 @contextmanager
 def allowed() -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt within `held`, one that waited too."""
     global _come
-    if threading.current_thread() is not threading.main_thread() or _usual is None:
+    if threading.current_thread() is not threading.main_thread() or _previous is None:
         yield
         return
-    signal.signal(signal.SIGINT, _usual)  # type: ignore[arg-type]
+    signal.signal(signal.SIGINT, _previous)  # type: ignore[arg-type]
     try:
         if _come:
             _come = False

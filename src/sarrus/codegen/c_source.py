@@ -100,8 +100,8 @@ def emit_c(program: Program, name: str, chunk: int = CHUNK) -> str:
         return f"static void {name}({arguments})\n{{\n{unused}{bodies[0]}}}\n"
     text = []
     for k, body in enumerate(bodies):
-        idle = "".join(f"    (void){v};\n" for v in ("in", "out", "slots") if f"{v}[" not in body)
-        text.append(f"static void {name}_{k}({arguments}, double *restrict slots)\n{{\n{idle}{body}}}\n\n")
+        unused = "".join(f"    (void){v};\n" for v in ("in", "out", "slots") if f"{v}[" not in body)
+        text.append(f"static void {name}_{k}({arguments}, double *restrict slots)\n{{\n{unused}{body}}}\n\n")
     calls = "".join(f"    {name}_{k}(in, out, slots);\n" for k in range(len(bodies)))
     slots_line = f"    double slots[{max(n_slots, 1)}];\n"
     return "".join(text) + f"static void {name}({arguments})\n{{\n{slots_line}{calls}}}\n"

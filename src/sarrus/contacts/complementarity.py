@@ -118,17 +118,17 @@ class OneSided:
         x, push = self._shortest(sticking)
         reached = product(self.rows, x)
         near = _ROUNDING * (np.abs(self.wanted).max(initial=0.0) + np.abs(reached).max(initial=0.0))
-        idle = {
+        unloaded = {
             k for k, row in enumerate(self.normals) if not push[k] and reached[row] - self.wanted[row] <= near
         }
         pushing = set(np.flatnonzero(push).tolist())
-        parting = sticking - pushing - idle
+        parting = sticking - pushing - unloaded
         while True:
-            holding = pushing | idle
+            holding = pushing | unloaded
             pulling, left = self._share(x, holding, sticking)
-            if not idle or not pulling:
+            if not unloaded or not pulling:
                 break
-            idle -= pulling & idle or idle
+            unloaded -= pulling & unloaded or unloaded
         return holding, parting or (sticking - holding if left > near else set())
 
     def _shortest(self, sticking: set[int]) -> tuple[Array, Array]:

@@ -243,7 +243,7 @@ class ContactLaw(Law):
         outputs["contacts"] = ca.vertcat(self._closed, self._share)
         return outputs
 
-    # --- what the kernel is told -------------------------------------------------------------------------
+    # --- what the kernel takes -------------------------------------------------------------------------
 
     def _limit(
         self,
@@ -394,10 +394,10 @@ class ContactLaw(Law):
             return self._solve(q, v, t, throw)
 
     def _solve(self, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> Distribution:
-        told, layout = self._arrays[cn.REPORT], self._report_layout
-        told[layout.conflict :] = 0.0
+        report, layout = self._arrays[cn.REPORT], self._report_layout
+        report[layout.conflict :] = 0.0
         u = self(q, v, t)
-        facts, levels, outcome = told[layout.facts :], self._told(), self.outcome
+        facts, levels, outcome = report[layout.facts :], self._levels_of_answer(), self.outcome
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         if outcome == "held":
             status = Status.INFEASIBLE
@@ -428,16 +428,16 @@ class ContactLaw(Law):
         For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
         it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
         """
-        told = self._arrays[cn.REPORT][self._report_layout.conflict :]
+        report = self._arrays[cn.REPORT][self._report_layout.conflict :]
         actuators, contacts = self.system.actuator_names, self.terms.names
         names = [f"actuator {name!r}" for name in actuators]
         names += [f"contact {name!r}" for name in contacts]
-        names += [f"constraint {k}" for k in range(len(told) - len(names))]
+        names += [f"constraint {k}" for k in range(len(report) - len(names))]
         least = _PART if self.outcome in ("held", "infeasible") else _REACHED
-        most, counted = float(told.max(initial=0.0)), np.zeros(len(told), bool)
-        for part in np.split(np.arange(len(told)), np.cumsum([len(actuators), len(contacts)])):
-            counted[part] = told[part] > max(least * float(told[part].max(initial=0.0)), _REACHED * most)
-        order = np.argsort(-told, kind="stable")
+        most, counted = float(report.max(initial=0.0)), np.zeros(len(report), bool)
+        for part in np.split(np.arange(len(report)), np.cumsum([len(actuators), len(contacts)])):
+            counted[part] = report[part] > max(least * float(report[part].max(initial=0.0)), _REACHED * most)
+        order = np.argsort(-report, kind="stable")
         return tuple(names[k] for k in order if counted[k])
 
     def _determined(self, q: ArrayLike, v: ArrayLike, t: float) -> dict[str, np.ndarray]:

@@ -273,7 +273,7 @@ class Law:
         False."""
         with self._lock:
             u = self(q, v, t)
-            rank, levels = int(self._answer[self.unknowns]), self._told()
+            rank, levels = int(self._answer[self.unknowns]), self._levels_of_answer()
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         result = Command(read_only(u), rank, levels, status)
         if throw and status is not Status.OK:
@@ -282,7 +282,7 @@ class Law:
             )
         return result
 
-    def _told(self) -> tuple[Level, ...]:
+    def _levels_of_answer(self) -> tuple[Level, ...]:
         """Return what became of the levels at the last solve."""
         parts = self._answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL)
         return tuple(

@@ -128,7 +128,7 @@ class Switcher:
                 )
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
-        self._settled, self._in_a_row = -np.inf, 0
+        self._last_switch, self._in_a_row = -np.inf, 0
 
     @property
     def events(self) -> list[Event]:
@@ -156,7 +156,7 @@ class Switcher:
         Raises `SolveError` where the switches chatter or an impact has no answer, `ArgumentError` where a closure on
         schedule is open.
         """
-        if self._settled == -np.inf:
+        if self._last_switch == -np.inf:
             self.resolve(loop)
         while loop.status is None:
             stop = min([end, *(t for t in self._times if t > loop.time)])
@@ -190,7 +190,7 @@ class Switcher:
         resting = [name for name in touching if rates[name] <= slow]
         self._hold_what_pushes(loop, resting)
         loop.renew()
-        if resting and self._idle_off(loop):
+        if resting and self._unloaded_off(loop):
             loop.renew()
         self._note(loop, before, approaching, loss)
 
@@ -265,14 +265,14 @@ class Switcher:
         free = self._accelerated(loop, parting).a
         problem.solve(-(dense.product(rows, free) + bias)).apply(s)
 
-    def _idle_off(self, loop: Integration) -> bool:
+    def _unloaded_off(self, loop: Integration) -> bool:
         """Switch off the contacts whose multiplier is zero, which could not be seen to fall through it."""
         push = self._accelerated(loop).multipliers
         least = _SLOW * np.abs(push).max(initial=0.0)
         on = active(self.system)
-        idle = [c.name for c in self.system.equations.contacts if on[c.name] and push[c.normal] <= least]
-        switch_off(self.system, idle)
-        return bool(idle)
+        unloaded = [c.name for c in self.system.equations.contacts if on[c.name] and push[c.normal] <= least]
+        switch_off(self.system, unloaded)
+        return bool(unloaded)
 
     def _accelerated(self, loop: Integration, other: Workspace | None = None) -> ForwardDynamics:
         """Return the forward dynamics at the state of the loop with its control and force, and parameters as now.
@@ -307,8 +307,8 @@ class Switcher:
             loop.records += [
                 EventRecord(f"{n} {what}", loop.time) for what, names in changes.items() for n in names
             ]
-        self._in_a_row = self._in_a_row + 1 if loop.time - self._settled < _SOON else 0
-        self._settled = loop.time
+        self._in_a_row = self._in_a_row + 1 if loop.time - self._last_switch < _SOON else 0
+        self._last_switch = loop.time
         if self._in_a_row > _CHATTER:
             raise SolveError(
                 f"{self.system.name}: the switches chatter at t = {loop.time:.6g} s: "

@@ -143,20 +143,20 @@ class Translator(Expressions):
             )
         declared += [(view.type, c_name(variable), " = 0") for variable, view in self.pointers.items()]
         declared += [("int ", c, " = 0") for c in self.extra]
-        head, idle = [], []
+        head, unused = [], []
         for type_, c, start in declared:
             if re.search(rf"(?<![>.])\b{c}\b", body):
                 head.append(f"    {type_}{c}{start};")
                 if not _is_read(c, body):
-                    idle.append(f"    (void){c};")
+                    unused.append(f"    (void){c};")
         parameters = list(self.parameters)
         if self.takes_table:
             parameters.insert(0, (f"{self.kernels.workspace} *", "W"))
-        idle += [f"    (void){c};" for _, c in parameters if not _is_read(c, body)]
+        unused += [f"    (void){c};" for _, c in parameters if not _is_read(c, body)]
         result = self.result or VOID
         arguments = ", ".join(f"{type_}{c}" for type_, c in parameters) or "void"
         signature = f"static {self.kernels.type_name(result)} {name}({arguments})"
-        return CFunction(name, result, signature, "\n".join([*head, *idle, body]))
+        return CFunction(name, result, signature, "\n".join([*head, *unused, body]))
 
     # --- names -------------------------------------------------------------------------------------------
 
