@@ -68,8 +68,7 @@ def from_json(text: str) -> Mechanism:
                 value, (float, type(usual)) if name == "time_step" else type(usual)
             ):
                 raise ValueError(f"{name} cannot be {value!r}")
-        vars(mechanism).update(data)
-        mechanism._owners = {j.name: b.name for b in mechanism._bodies.values() for j in b.joints}
+        mechanism.restore(data)
         for name, key in mechanism.keyframes.items():
             if isinstance(key, np.ndarray):  # files of before hold coordinates alone
                 mechanism.keyframes[name] = Keyframe(name, key)
