@@ -22,7 +22,7 @@ INTERVALS = 200  # of time, of which each shows its largest value: lines instead
 MEMORY = 8  # intervals for which a residual holds its largest value, against the noise of rounding
 DECADES = 3.0  # least height of a panel
 FLOOR = 1e-17  # zeros sit here, below the rounding, rather than vanish
-MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of each other are told apart
+MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of each other can be distinguished
 MARKS = 5  # per line
 
 
