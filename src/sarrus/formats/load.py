@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
+from sarrus.formats.loops import add_loops
 from sarrus.formats.model_text import check_file
+from sarrus.formats.model_xml import parse_xml
+from sarrus.formats.sdf.read_sdf import load_sdf
 from sarrus.mechanism.mechanism import Mechanism
 
 _SUFFIXES = {
@@ -99,9 +102,8 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
         )
     if suffix in (".sdf", ".world"):
         return _load_sdf(file, loops, strict, floating_base)
-    from sarrus.formats.loops import add_loops
+    # Only here, for start-up time: SDF is read without MuJoCo's library.
     from sarrus.formats.mjcf.read_mjcf import load_mjcf
-    from sarrus.formats.model_xml import parse_xml
     from sarrus.formats.urdf.read_urdf import load_urdf
 
     root = parse_xml(file).tag
@@ -121,8 +123,6 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
 
 
 def _load_sdf(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
-    from sarrus.formats.sdf.read_sdf import load_sdf
-
     if loops is not None:
         raise ArgumentError(f"{file}: loops is for URDF and MJCF; an SDF file holds its own loops")
     if floating_base:

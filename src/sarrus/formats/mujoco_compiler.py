@@ -17,6 +17,7 @@ from threading import Lock
 from typing import Any
 from xml.etree.ElementTree import Element
 
+import mujoco
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -82,8 +83,6 @@ def refuse_formats(path: Path, root: Element) -> None:
 @contextmanager
 def warnings_in(report: ImportReport, path: Path) -> Iterator[None]:
     """List what MuJoCo warns of, which it would otherwise write to the terminal and to a file MUJOCO_LOG.TXT."""
-    import mujoco
-
     with _HANDLER:
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(lambda text: report.leave_out("MuJoCo", path.name, message_of(text)))
@@ -130,11 +129,11 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
         if not _OPENING.search(message) and not any(sign in message for sign in _INERTIA):
             repairs, known = _Repairs(_parsed(make, path, ImportReport())), messages
         for earlier in known:
-            told = repairs.repair(earlier, load)
-            if told is None:
+            repair = repairs.repair(earlier, load)
+            if repair is None:
                 raise ModelFileError(f"{path}: MuJoCo: {message}", element=str(path))
-        if told:
-            report.set_aside(*told)
+        if repair:
+            report.set_aside(*repair)
 
 
 def _list_warning(report: ImportReport, path: Path, message: str) -> None:
@@ -252,8 +251,6 @@ class _Repairs:
 
     def _unreadable(self, label: str) -> bool:
         """Return whether a mesh with a file cannot be compiled by itself."""
-        import mujoco
-
         file, mesh = self._meshes[label]
         alone = mujoco.MjSpec()
         alone.modelfiledir, alone.meshdir = self.spec.modelfiledir, self.spec.meshdir
@@ -270,8 +267,6 @@ class _Repairs:
 
 def _users_of_assets(spec: Any) -> dict[str, list[tuple[Any, str]]]:
     """Return mesh or height field → its geoms, each with the name of its body if that is weighed by it."""
-    import mujoco
-
     users: dict[str, list[tuple[Any, str]]] = {}
     mode, modes = spec.compiler.inertiafromgeom, mujoco.mjtInertiaFromGeom
     for body in spec.bodies:

@@ -1,4 +1,4 @@
-"""Elements of a URDF or SDF file that stand where no reader looks: told, and refused where a joint or loop is lost.
+"""Elements of a URDF or SDF file that stand where no reader looks: reported, and refused where a joint or loop is lost.
 
 A `Grammar` says which children the readers take from which element. `unread` compares a file with it, so that
 nothing has to be remembered by the readers themselves.

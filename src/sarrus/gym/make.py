@@ -72,7 +72,7 @@ def make(
     """
     if not isinstance(system, System):
         raise ArgumentError(f"make needs a System, got {type(system).__name__}", element="system")
-    try:
+    try:  # an extra, which the modules below need
         import gymnasium  # noqa: F401
     except ImportError as error:
         raise ArgumentError(

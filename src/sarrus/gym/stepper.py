@@ -80,8 +80,8 @@ class Stepper:
         self.t[rows] = 0.0
         for row in rows:
             worker.do(prepare, int(row), int(row) + 1)
-        told = batch.outcomes[rows]
-        return np.asarray(rows[(told[:, bl.PROJECTED] != 1.0) | (told[:, bl.BEYOND] > CLEAR_PIVOT)])
+        outcomes = batch.outcomes[rows]
+        return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > CLEAR_PIVOT)])
 
     def back(self, rows: np.ndarray) -> None:
         """Put copies where all were in the beginning, with the first parameters."""

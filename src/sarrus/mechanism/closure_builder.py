@@ -58,8 +58,8 @@ class ClosureBuilder(Description):
             raise ModelError(
                 f"{label}: " + unknown_name("kind", kind, CLOSURE_KINDS), element=name, valid=CLOSURE_KINDS
             )
-        self._body_or_world(body1, label)
-        self._body_or_world(body2, label)
+        self.check_body(body1, label)
+        self.check_body(body2, label)
         if body1 == body2:
             raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=name)
         frame1, frame2 = as_pose(pose1, "pose1", label), as_pose(pose2, "pose2", label)

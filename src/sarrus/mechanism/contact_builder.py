@@ -159,7 +159,7 @@ class ContactBuilder(Description):
         """Return the place that a site, or a body and a pose on it, say."""
         if site is not None:
             return at_site(self, site, label)
-        self._body_or_world(body, label)
+        self.check_body(body, label)
         return Place(body, pose)
 
     def _plane(
@@ -171,7 +171,7 @@ class ContactBuilder(Description):
         name: str,
         label: str,
     ) -> Plane:
-        self._body_or_world(ground, label)
+        self.check_body(ground, label)
         n = unit_vector(normal, "normal", label)
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
         if abs(float(n @ along)) > 1e-9:

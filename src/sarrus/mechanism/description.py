@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Self
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,6 +70,16 @@ class Description:
         self.report = ImportReport()
         self._bodies: dict[str, Body] = {}
         self._owners: dict[str, str] = {}  # the bodies of the joints
+
+    def restore(self, attributes: Mapping[str, Any]) -> None:
+        """Take the attributes of another description as they are; `sarrus.mechanism.validation` checks them."""
+        vars(self).update(attributes)
+        self._owners = {joint.name: body.name for body in self._bodies.values() for joint in body.joints}
+
+    @property
+    def bodies_as_added(self) -> Mapping[str, Body]:
+        """Bodies by name, in the order in which they were added."""
+        return MappingProxyType(self._bodies)
 
     @property
     def bodies(self) -> dict[str, Body]:
@@ -189,7 +200,7 @@ class Description:
             raise ModelError(f"{label}: " + unknown_name("body", name, valid), element=name, valid=valid)
         return self._bodies[name]
 
-    def _body_or_world(self, name: str, label: str) -> None:
+    def check_body(self, name: str, label: str) -> None:
         if name != WORLD:
             self._body(name, label)
 

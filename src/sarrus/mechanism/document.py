@@ -63,13 +63,12 @@ def from_json(text: str) -> Mechanism:
         data, lost = _decode(document["data"]), list(map(str, document["lost_forces"]))
         still = list(map(str, document.get("lost_motions", [])))
         for name, value in data.items():
-            usual = getattr(mechanism, name)
+            default = getattr(mechanism, name)
             if name in _OWN or not isinstance(
-                value, (float, type(usual)) if name == "time_step" else type(usual)
+                value, (float, type(default)) if name == "time_step" else type(default)
             ):
                 raise ValueError(f"{name} cannot be {value!r}")
-        vars(mechanism).update(data)
-        mechanism._owners = {j.name: b.name for b in mechanism._bodies.values() for j in b.joints}
+        mechanism.restore(data)
         for name, key in mechanism.keyframes.items():
             if isinstance(key, np.ndarray):  # files of before hold coordinates alone
                 mechanism.keyframes[name] = Keyframe(name, key)

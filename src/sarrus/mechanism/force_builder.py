@@ -45,8 +45,8 @@ class ForceBuilder(Description):
         """
         self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         label = f"spring {name!r}"
-        self._body_or_world(body1, label)
-        self._body_or_world(body2, label)
+        self.check_body(body1, label)
+        self.check_body(body2, label)
         if body1 == body2:
             raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=name)
         rest = checks.rest_length(rest_length, label)
@@ -159,15 +159,15 @@ class ForceBuilder(Description):
             gear = vector(target.gear, sizes[target.joint], "gear", label)
             return ParentTransmission(target.joint, tuple(map(float, gear)))
         if isinstance(target, SiteTransmission):
-            self._body_or_world(target.body, label)
+            self.check_body(target.body, label)
             reference = None
             if target.reference is not None:
-                self._body_or_world(target.reference[0], label)
+                self.check_body(target.reference[0], label)
                 reference = target.reference[0], as_pose(target.reference[1], "reference", label)
             pose, gears = as_pose(target.pose, "pose", label), vector(target.gear, 6, "gear", label)
             return SiteTransmission(target.body, pose, tuple(map(float, gears)), reference)
-        self._body_or_world(target.body, label)
-        self._body_or_world(target.slider, label)
+        self.check_body(target.body, label)
+        self.check_body(target.slider, label)
         pin, pose = vector(target.pin, 3, "pin", label), as_pose(target.pose, "pose", label)
         rod, gear_ratio = scalar(target.rod, "rod", label), scalar(target.gear, "gear", label)
         if rod <= 0.0:

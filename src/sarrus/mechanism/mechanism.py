@@ -144,7 +144,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
                 f"{label}: " + unknown_name("kind", kind, JOINT_KINDS), element=name, valid=JOINT_KINDS
             )
         body = self._body(child, label)
-        self._body_or_world(parent, label)
+        self.check_body(parent, label)
         in_parent, in_child = (
             as_pose(parent_pose, "parent_pose", label),
             as_pose(child_pose, "child_pose", label),

@@ -115,7 +115,7 @@ class SensorBuilder(Description):
         if target in self.frames and target not in self._bodies:
             body, place = self.frames[target]
             return body, place @ pose
-        self._body_or_world(target, label)
+        self.check_body(target, label)
         return target, pose
 
     def _check_target(self, kind: str, target: str, label: str) -> None:
@@ -124,7 +124,7 @@ class SensorBuilder(Description):
             self._scalar_coordinate(target, label)
             return
         if kind in kinds.SUBTREE_KINDS:
-            self._body_or_world(target, label)
+            self.check_body(target, label)
             return
         what = "target"
         valid: tuple[str, ...] = ("",)

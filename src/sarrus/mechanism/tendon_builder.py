@@ -110,12 +110,12 @@ class TendonBuilder(Description):
             raise ModelError(
                 f"{label}: an item of a path is (body, point), a Pulley or a Wrap, got {item!r}", element=name
             )
-        self._body_or_world(body, label)
+        self.check_body(body, label)
         return TendonPoint(body, vector(point, 3, "point", label))
 
     def _wrap(self, item: Wrap, name: str) -> Wrap:
         label = f"tendon {name!r}"
-        self._body_or_world(item.body, label)
+        self.check_body(item.body, label)
         if item.kind not in WRAP_KINDS:
             raise ModelError(
                 f"{label}: " + unknown_name("wrap", item.kind, WRAP_KINDS), element=name, valid=WRAP_KINDS
@@ -126,6 +126,6 @@ class TendonBuilder(Description):
         side = None
         if item.side is not None:
             body, point = item.side
-            self._body_or_world(body, label)
+            self.check_body(body, label)
             side = body, vector(point, 3, "side", label)
         return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side)

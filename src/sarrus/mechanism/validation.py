@@ -37,119 +37,112 @@ def check_fields(element: Any) -> None:
 
 def check_description(mechanism: Mechanism) -> None:
     """Raise `ModelError` unless the builders accept the elements of a description; user forces are not looked at."""
-    duplicate = Mechanism(mechanism.name, mechanism.gravity)
+    built = Mechanism(mechanism.name, mechanism.gravity)
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
-    for table in (mechanism._bodies, mechanism.closures, mechanism.couplings, mechanism.contacts, mechanism.patches,
-                  mechanism.springs, mechanism.coordinate_springs, mechanism.tendons, mechanism.actuators,
-                  mechanism.geoms, mechanism.keyframes, mechanism.driven_bodies, mechanism.sensors):  # fmt: skip
+    vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
+    for table in (mechanism.bodies_as_added, mechanism.closures, mechanism.couplings, mechanism.contacts,
+                  mechanism.patches, mechanism.springs, mechanism.coordinate_springs, mechanism.tendons,
+                  mechanism.actuators, mechanism.geoms, mechanism.keyframes, mechanism.driven_bodies,
+                  mechanism.sensors):  # fmt: skip
         _check_names(table)
+    _build_tree(built, mechanism)
+    _build_constraints(built, mechanism)
+    _build_forces(built, mechanism)
+    for sensor in mechanism.sensors.values():
+        given = _given(sensor, target=dict(sensor.terms) or sensor.target, terms=None)
+        built.add_sensor(**given | ({} if sensor.kind in FRAME_KINDS else {"pose": None}))
+    for key in mechanism.keyframes.values():
+        built.add_keyframe(key.name, key.q, key.v, key.u, key.t)
+    for name, place in mechanism.frames.items():
+        if not _fits(place, tuple[str, Pose]):
+            raise ModelError(f"frame {name!r}: needs a body and a pose, got {place!r}", element=name)
+        built.check_body(place[0], f"frame {name!r}")
+    for geom in mechanism.geoms.values():
+        built.check_body(geom.body, f"geom {geom.name!r}")
+
+
+def _build_tree(built: Mechanism, mechanism: Mechanism) -> None:
+    """Add bodies and joints."""
     for shape in mechanism.world_shapes:
         _check_shape(shape, "world")
-    for body in mechanism._bodies.values():
-        duplicate.add_body(body.name, body.mass, body.com, body.inertia, physical=body.physical)
+    for body in mechanism.bodies_as_added.values():
+        built.add_body(body.name, body.mass, body.com, body.inertia, physical=body.physical)
         for shape in body.shapes:
             _check_shape(shape, f"body {body.name!r}")
-    for body in mechanism._bodies.values():
-        _hang(duplicate, body)
+    for body in mechanism.bodies_as_added.values():
+        _attach(built, body)
     for driven in mechanism.driven_bodies.values():
-        duplicate.drive(driven.name, driven.function)
+        built.drive(driven.name, driven.function)
+
+
+def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
+    """Add closures, tendons, couplings and contacts."""
     for c in mechanism.closures.values():
         axis, axis2 = c.pose1.rotation.T @ c.axis1, c.pose2.rotation.T @ c.axis2
-        duplicate.add_closure(
-            c.name, c.kind, c.body1, c.body2, pose1=c.pose1, pose2=c.pose2, axis=axis, axis2=axis2, pitch=c.pitch,
-            length=c.length, active=c.active,
-        )  # fmt: skip
-    for t in mechanism.tendons.values():
-        duplicate.add_tendon(
-            t.name, t.path, stiffness=t.stiffness, damping=t.damping, rest_length=t.rest_length, armature=t.armature,
-            stiffness_higher=t.stiffness_higher, damping_higher=t.damping_higher, limits=t.limits,
-            friction=t.friction, force_limits=t.force_limits,
-        )  # fmt: skip
+        built.add_closure(**_given(c, axis1=None, axis2=axis2), axis=axis)
+    for tendon in mechanism.tendons.values():
+        built.add_tendon(**_given(tendon))
     for coupling in mechanism.couplings.values():
         terms = {term.coordinate: term.coefficients for term in coupling.terms}
         references = {term.coordinate: term.reference for term in coupling.terms}
-        duplicate.add_coupling(coupling.name, terms, references, active=coupling.active)
+        built.add_coupling(coupling.name, terms, references, active=coupling.active)
     for contact in mechanism.contacts.values():
         label = f"contact {contact.name!r}"
         if contact.friction not in CONTACT_ROWS:
             raise ModelError(
                 f"{label}: " + unknown_name("friction", contact.friction, CONTACT_ROWS), element=label
             )
-        duplicate.add_contact(
-            contact.name, contact.body, contact.point, ground=contact.ground, normal=contact.normal,
-            offset=float(contact.normal @ vector(contact.origin, 3, "origin", label)), tangent=contact.tangent1,
-            friction=contact.friction, friction_coefficient=contact.friction_coefficient,
-            restitution=contact.restitution, active=contact.active,
-        )  # fmt: skip
+        offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))
+        given = _given(contact, origin=None, tangent1=None, tangent2=None)
+        built.add_contact(**given, offset=offset, tangent=contact.tangent1)
     for patch in mechanism.patches.values():
         for name in patch.contacts:
             if name not in mechanism.contacts:
                 raise ModelError(f"contact patch {patch.name!r}: no contact {name!r}", element=patch.name)
-    for s in mechanism.springs.values():
-        duplicate.add_spring_damper(
-            s.name, s.body1, s.body2, point1=s.point1, point2=s.point2, stiffness=s.stiffness, damping=s.damping,
-            rest_length=s.rest_length,
-        )  # fmt: skip
+
+
+def _build_forces(built: Mechanism, mechanism: Mechanism) -> None:
+    """Add springs, dampers and actuators."""
+    for damper in mechanism.springs.values():
+        built.add_spring_damper(**_given(damper))
     for spring in mechanism.coordinate_springs.values():
-        duplicate.add_coordinate_spring(
-            spring.name, dict(spring.terms), stiffness=spring.stiffness, damping=spring.damping,
-            rest_length=spring.rest_length,
-        )  # fmt: skip
-    for a in mechanism.actuators.values():
-        duplicate.add_actuator(
-            a.name,
-            dict(a.transmission) if isinstance(a.transmission, tuple) else a.transmission,
-            gain=a.gain,
-            bias=a.bias,
-            limits=a.limits,
-            force_limits=a.force_limits,
-            activation=a.activation,
-            gain_slopes=a.gain_slopes,
-        )
-    for sensor in mechanism.sensors.values():
-        pose = sensor.pose if sensor.kind in FRAME_KINDS else None
-        duplicate.add_sensor(
-            sensor.name, sensor.kind, dict(sensor.terms) or sensor.target, pose=pose, reference=sensor.reference,
-            reference_pose=sensor.reference_pose, cutoff=sensor.cutoff, noise=sensor.noise,
-        )  # fmt: skip
-    vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
-    for key in mechanism.keyframes.values():
-        duplicate.add_keyframe(key.name, key.q, key.v, key.u, key.t)
-    for name, place in mechanism.frames.items():
-        if not _fits(place, tuple[str, Pose]):
-            raise ModelError(f"frame {name!r}: needs a body and a pose, got {place!r}", element=name)
-        duplicate._body_or_world(place[0], f"frame {name!r}")
-    for geom in mechanism.geoms.values():
-        duplicate._body_or_world(geom.body, f"geom {geom.name!r}")
+        built.add_coordinate_spring(**_given(spring, terms=dict(spring.terms)))
+    for actuator in mechanism.actuators.values():
+        way = actuator.transmission
+        target = dict(way) if isinstance(way, tuple) else way
+        built.add_actuator(**_given(actuator, transmission=None), target=target)
 
 
-def _hang(duplicate: Mechanism, body: Body) -> None:
+def _given(element: Any, **instead: Any) -> dict[str, Any]:
+    """Return the fields of an element as arguments of its builder; None leaves one out."""
+    values = {
+        field.name: getattr(element, field.name) for field in fields(element) if field.name not in instead
+    }
+    return values | {name: value for name, value in instead.items() if value is not None}
+
+
+def _attach(built: Mechanism, body: Body) -> None:
     """Attach a body of the copy as this one is attached."""
     if not body.attached:
         return
     if not body.joints:
-        duplicate.add_joint(
-            _unused(duplicate, body.name), "fixed", body.parent, body.name, parent_pose=body.placement
+        built.add_joint(
+            _unused(built, body.name), "fixed", body.parent, body.name, parent_pose=body.placement
         )
     for number, joint in enumerate(body.joints):
         child = Pose(joint.anchor)
-        duplicate.add_joint(
-            joint.name, joint.kind, body.parent, body.name, axis=joint.axis, axis2=joint.axis2, child_pose=child,
-            parent_pose=None if number else body.placement @ child, pitch=joint.pitch,
-            reference=_own(joint.reference), limits=joint.limits or None, stiffness=joint.stiffness,
-            spring_reference=_own(joint.spring_reference), damping=joint.damping, armature=joint.armature,
-            actuator_force_limits=joint.actuator_force_limits,
-            friction=joint.friction or 0.0, largest_angle=joint.largest_angle,
-        )  # fmt: skip
+        given = _given(joint, anchor=None, limits=joint.limits or None) | {
+            "reference": joint.reference or 0.0,
+            "spring_reference": joint.spring_reference or 0.0,
+            "friction": joint.friction or 0.0,
+        }
+        pose = None if number else body.placement @ child
+        built.add_joint(**given, parent=body.parent, child=body.name, child_pose=child, parent_pose=pose)
 
 
-def _own(values: tuple[float, ...]) -> Any:
-    return values if values else 0.0
-
-
-def _unused(duplicate: Mechanism, name: str) -> str:
-    taken = {joint.name for joint in duplicate.joints()}
+def _unused(built: Mechanism, name: str) -> str:
+    taken = {joint.name for joint in built.joints()}
     while name in taken:
         name += "'"
     return name

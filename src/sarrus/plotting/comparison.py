@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import LogLocator
 
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
-from sarrus.plotting.text import legend, literal, title
+from sarrus.plotting.style import INK, colour, save_figure
+from sarrus.plotting.text import legend, title
+from sarrus.plotting.time_panels import FLOOR, finish, logarithmic, time_panels
 
 if TYPE_CHECKING:
     from sarrus.base.arrays import Array
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 INTERVALS = 200  # of time, of which each shows its largest value: lines instead of bands
 MEMORY = 8  # intervals for which a residual holds its largest value, against the noise of rounding
 DECADES = 3.0  # least height of a panel
-FLOOR = 1e-17  # zeros sit here, below the rounding, rather than vanish
-MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of each other are told apart
+MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of each other can be distinguished
 MARKS = 5  # per line
 
 
@@ -35,12 +35,12 @@ def comparison(compared: Comparison, path: str | Path | None = None) -> Figure:
     """
     runs = compared.trajectories
     panels = _quantities(compared)
-    figure = new_figure(10.0, 2.3 * len(panels) + 0.7)
-    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    heading = f"{title(compared.name)}: {len(runs)} runs compared"
+    figure, axes = time_panels(10.0, 2.3 * len(panels), [1.0] * len(panels), heading)
     times = np.concatenate([run.t for run in runs.values()])
     span = (float(times.min()), float(times.max())) if len(times) else (0.0, 1.0)
     for panel, (label, series) in zip(axes, panels.items()):
-        panel.set_yscale("log")
+        logarithmic(panel)
         memory = MEMORY if "residual" in label else 1
         for k, name in enumerate(runs):
             t, values = _envelope(runs[name].t, series[name], span, memory)
@@ -48,19 +48,11 @@ def comparison(compared: Comparison, path: str | Path | None = None) -> Figure:
             if len(t) and not runs[name].status.ok:  # where it broke off
                 panel.plot(t[-1], values[-1], "x", color=colour(k), markersize=8, markeredgewidth=2, zorder=4)
         panel.set_ylabel(label)
-        dress(panel)
         low, high = panel.get_ylim()
         panel.set_ylim(low, max(high, low * 10.0**DECADES))
         panel.yaxis.set_major_locator(LogLocator(numticks=7))
-        panel.yaxis.set_minor_locator(NullLocator())
-    _mark_passages(next((run for run in runs.values() if run.passages), None), axes)
     _legend(figure, runs)
-    axes[-1].set_xlabel("time [s]")
-    if span[1] > span[0]:
-        axes[-1].set_xlim(*span)
-    figure.align_ylabels(axes)
-    heading = figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold")
-    literal(heading, f"{title(compared.name)}: {len(runs)} runs compared")
+    finish(figure, axes, *span, next((run for run in runs.values() if run.passages), None))
     return save_figure(figure, path)
 
 
@@ -118,19 +110,6 @@ def _look(k: int) -> dict:
         "markeredgecolor": "white",
         "markeredgewidth": 0.5,
     }
-
-
-def _mark_passages(run: Trajectory | None, axes: np.ndarray) -> None:
-    last = -np.inf
-    for passage in run.passages if run is not None else ():
-        for panel in axes:
-            panel.axvline(passage.time, color=INK if passage.crossed else FAINT, linestyle=":", linewidth=0.9)
-        if run is not None and passage.time - last > 0.06 * max(run.duration, 1e-9):
-            axes[0].annotate(
-                f"{passage.time:.2f} s", (passage.time, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
-                textcoords="offset points", ha="center", size=8, color=INK,
-            )  # fmt: skip
-            last = passage.time
 
 
 def _legend(figure: Figure, runs: dict[str, Trajectory]) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_figure
+from sarrus.base.arrays import Array
+from sarrus.plotting.style import FAINT, INK, colour, save_figure
 from sarrus.plotting.text import legend, literal, title
-
-if TYPE_CHECKING:
-    from sarrus.base.arrays import Array
-    from sarrus.simulation.trajectory import Trajectory
+from sarrus.plotting.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.simulation.trajectory import Trajectory
 
 QUANTITIES = {"rad": "angle [rad]", "m": "displacement [m]", "1": "quaternion", "": "coordinate"}
 MAX_LEGEND = 14
@@ -33,8 +30,7 @@ def history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
     groups = list(dict.fromkeys(units))
     constrained = bool(trajectory.constraint_names)
     heights = [2.0] * len(groups) + [1.0] * (3 if constrained else 1)
-    figure = new_figure(9.0, 1.4 * sum(heights) + 0.7)
-    panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    figure, panels = time_panels(9.0, 1.4 * sum(heights), heights, title(trajectory.name))
     keep = slice(None, None, max(1, len(trajectory.t) // MAX_POINTS))
     t = trajectory.t[keep]
 
@@ -55,15 +51,13 @@ def history(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
         rest[1].set_ylabel("closure\nresidual")
         _logarithmic(rest[2], t, trajectory.condition[keep], colour(1), linewidth=1.1)
         rest[2].set_ylabel("condition\nnumber")
-
-    for panel in panels:
-        dress(panel)
-    _mark_passages(trajectory, panels)
-    panels[-1].set_xlabel("time [s]")
-    if len(t) > 1:
-        panels[-1].set_xlim(t[0], t[-1])
-    figure.align_ylabels(panels)
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), title(trajectory.name))
+    if trajectory.determined_until < trajectory.t.max(
+        initial=-np.inf
+    ):  # behind it the motion is not determined
+        for panel in panels:
+            panel.axvspan(trajectory.determined_until, trajectory.t[-1], color=FAINT, alpha=0.15, linewidth=0)
+    start, end = (t[0], t[-1]) if len(t) else (0.0, 0.0)
+    finish(figure, panels, start, end, trajectory)
     return save_figure(figure, path)
 
 
@@ -92,34 +86,7 @@ def _coordinates(panel: Axes, t: Array, values: Array, names: list[str]) -> None
 
 
 def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str, linewidth: float) -> None:
-    """Plot finite values on a log axis; zeros sit at 1e-17, below the rounding, rather than vanish."""
-    shown = np.where(np.isfinite(values), np.maximum(values, 1e-17), np.nan)
-    panel.set_yscale("log")
+    """Plot finite values on a logarithmic axis."""
+    logarithmic(panel)
+    shown = np.where(np.isfinite(values), np.maximum(values, FLOOR), np.nan)
     panel.plot(t, shown, color=line_colour, linewidth=linewidth)
-    panel.yaxis.set_minor_locator(NullLocator())
-
-
-def _mark_passages(trajectory: Trajectory, panels: np.ndarray) -> None:
-    """Draw a dotted line at every passage, and its time above the first panel where there is room.
-
-    Times behind which the motion is not determined are shaded.
-    """
-    if trajectory.determined_until < trajectory.t.max(initial=-np.inf):
-        for panel in panels:
-            panel.axvspan(trajectory.determined_until, trajectory.t[-1], color=FAINT, alpha=0.15, linewidth=0)
-    last = -np.inf
-    for passage in trajectory.passages:
-        for panel in panels:
-            panel.axvline(passage.time, color=INK if passage.crossed else FAINT, linestyle=":", linewidth=0.9)
-        if passage.time - last > 0.06 * max(trajectory.duration, 1e-9):
-            panels[0].annotate(
-                f"{passage.time:.2f} s",
-                (passage.time, 1.0),
-                xycoords=("data", "axes fraction"),
-                xytext=(0, 3),
-                textcoords="offset points",
-                ha="center",
-                size=8,
-                color=INK,
-            )
-            last = passage.time

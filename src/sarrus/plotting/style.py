@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from sarrus.files.whole import beside, checked_path
 
-# Okabe and Ito's colours, told apart by colour-blind readers too; yellow left out, too faint on white.
+# Okabe and Ito's colours, distinct to colour-blind readers too; yellow left out, too faint on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
 INK = "#26323c"
 FAINT = "#9aa5ad"

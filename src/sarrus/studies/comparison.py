@@ -129,7 +129,7 @@ class Comparison:
 
         The motions are in ``trajectories[label].to_xarray()``.
         """
-        import xarray as xr
+        import xarray as xr  # for start-up time
 
         records = self._records()
         columns = {name: ("formulation", [record[name] for record in records]) for name in _COLUMNS}
@@ -157,12 +157,12 @@ class Comparison:
         return [{**asdict(row), "status": str(row.status)} for row in self.table()]
 
     def __rich__(self) -> Group:
-        from sarrus.studies.comparison_table import comparison_table
+        from sarrus.studies.comparison_table import comparison_table  # rich, for start-up time
 
         return comparison_table(self)
 
     def __str__(self) -> str:
-        from rich.console import Console
+        from rich.console import Console  # for start-up time
 
         text = io.StringIO()
         Console(file=text, width=120, color_system=None).print(self.__rich__())

@@ -92,7 +92,7 @@ def save(dataset: xr.Dataset, path: Path) -> None:
 
 def open_result(path: Path) -> xr.Dataset:
     """Open the dataset that `merge` wrote; values are read when they are used."""
-    import xarray as xr
+    import xarray as xr  # for start-up time
 
     found = xr.open_dataset(path, engine="h5netcdf", decode_times=False)
     names = {*map(str, found.variables), *map(str, found.sizes)}

@@ -33,7 +33,7 @@ def built() -> int:
 
 def packed(study: Study) -> bytes:
     """Return the study as bytes for the workers."""
-    import cloudpickle
+    import cloudpickle  # an extra
 
     try:
         return bytes(cloudpickle.dumps(study))
@@ -49,7 +49,7 @@ def packed(study: Study) -> bytes:
 
 def run_chunk(token: str, payload: bytes, values: dict[str, Array]) -> dict[str, Variable]:
     """Do the runs of a chunk in a worker, one chunk at a time on all its threads."""
-    from distributed import get_worker
+    from distributed import get_worker  # an extra
 
     with _lock:
         if token not in _studies:
@@ -61,7 +61,7 @@ def remotely(
     client: Any, study: Study, token: str, todo: Iterable[int], part: Callable[[int], Mapping[str, Array]]
 ) -> Iterator[tuple[int, dict[str, Variable]]]:
     """Have the cluster do the chunks ``todo``, whose values ``part`` gives; yield them as they finish, each once."""
-    from distributed import as_completed
+    from distributed import as_completed  # an extra
 
     payload, waiting = packed(study), iter(todo)
     futures: dict[Any, int] = {}

@@ -11,6 +11,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 
+# scipy.stats is imported where it is used: it takes half a second.
 SCHEMES = ("random", "latin", "sobol")
 # Probabilities are kept this far from 0 and 1, where distributions without bounds are infinite.
 _EDGE = 2.0**-54

@@ -24,6 +24,7 @@ from sarrus.studies.axes import Axes, read_axes
 from sarrus.studies.dataset import in_memory
 from sarrus.studies.identity import describe, digest
 from sarrus.studies.quantities import DEFAULT, OutputFunction, check_outputs
+from sarrus.studies.remote import remotely
 from sarrus.studies.specification import Study, controls
 from sarrus.studies.store import Store
 
@@ -122,8 +123,21 @@ def study(
         },
         outputs=check_outputs(outputs),
     )  # fmt: skip
+    return _results(study, axes, store, chunk, client, threads, progress)
+
+
+def _results(
+    study: Study,
+    axes: Axes,
+    store: str | Path | None,
+    chunk: int | None,
+    client: Any,
+    threads: int | None,
+    progress: bool | None,
+) -> xr.Dataset:
+    """Do the runs, in memory or in a store, and return the dataset."""
     identity = describe(study, axes)
-    attributes = {"name": system.name, "sarrus_version": __version__, "study": json.dumps(identity)}
+    attributes = {"name": study.system.name, "sarrus_version": __version__, "study": json.dumps(identity)}
     size = int(study.chunk(axes.runs) if chunk is None else chunk)
     do = partial(_parts, study, axes, identity, client, threads)
     with progress_bar(axes.runs, progress, "runs") as bar:
@@ -160,8 +174,6 @@ def _parts(
 
     if client is None:
         return ((first, study.run(values(first), threads)) for first in todo)
-    from sarrus.studies.remote import remotely
-
     return remotely(client, study, digest(identity), todo, values)
 
 

@@ -20,6 +20,8 @@ from sarrus.formats.load import load
 from sarrus.studies.axes import read_axes
 from sarrus.studies.samples import draw, normal, uniform
 
+# scipy.stats is imported where it is used: it takes half a second.
+
 # Keys that go to `sarrus.study` as they are.
 OPTIONS = (
     "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "baumgarte", "max_step", "every",

@@ -22,8 +22,8 @@ from sarrus.mechanism.pose import perpendicular_to
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
 
-LONGEST = 0.35  # arrow of a usual force, in sizes of the mechanism
-_SAMPLES = 60  # of a run, in which the usual force is looked for
+LONGEST = 0.35  # arrow of a typical force, in sizes of the mechanism
+_SAMPLES = 60  # of a run, in which the typical force is looked for
 _NONE = 1e-12  # forces below this part of the largest one are none
 
 
@@ -96,8 +96,8 @@ def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
     The largest are much longer where the run meets singular configurations. Zero without force.
     """
     samples = np.unique(np.linspace(0, len(run.t) - 1, _SAMPLES).astype(int))
-    usual = float(np.quantile([forces_of_run(drawing, run, int(k)).largest for k in samples], 0.8))
-    return LONGEST * drawing.size / usual if usual > 0.0 else 0.0
+    typical = float(np.quantile([forces_of_run(drawing, run, int(k)).largest for k in samples], 0.8))
+    return LONGEST * drawing.size / typical if typical > 0.0 else 0.0
 
 
 def arrows(points: Array, forces: Array, scale: float, largest: float) -> Array:

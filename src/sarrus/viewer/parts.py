@@ -163,7 +163,7 @@ def _read(shape: Shape, mechanism: Mechanism, notes: list[str]) -> Mesh | None:
         notes.append(f"{mechanism.name}: mesh file {given!r} not found: not drawn")
         return None
     try:
-        import trimesh
+        import trimesh  # an extra
 
         read: Any = trimesh.load(file, force="mesh")
         mesh = Mesh(np.array(read.vertices, dtype=float), np.array(read.faces, dtype=np.int64))

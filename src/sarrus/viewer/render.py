@@ -56,7 +56,7 @@ def render(
     system, q : as in `sarrus.view`.
     size : width and height of pictures and films [pixels].
     fps : pictures per second of film.
-    forces : draw closure and contact forces of a motion as arrows; their usual length is 0.35 of the mechanism.
+    forces : draw closure and contact forces of a motion as arrows; their typical length is 0.35 of the mechanism.
 
     Pictures need no display, no graphics card and no browser.
     """
@@ -176,7 +176,7 @@ def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]
 
 def _save_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
     try:
-        import imageio_ffmpeg
+        import imageio_ffmpeg  # an extra
     except ImportError as error:
         raise ArgumentError(
             f"{path}: an MP4 film needs imageio-ffmpeg: pip install 'sarrus[view]'; a .gif does not",

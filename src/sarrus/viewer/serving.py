@@ -41,7 +41,7 @@ class _GuardedHost(str):
 def start_server(address: Address, label: str) -> Served:
     """Return a server at an address, which lets nobody in who does not know its token; `ViewerError` if it cannot."""
     try:
-        import viser
+        import viser  # an extra
     except ImportError as error:
         raise ArgumentError("the viewer needs viser: pip install 'sarrus[view]'", element="viser") from error
     access = AccessControl(address)

@@ -96,7 +96,7 @@ def _couple_tendons(
     document: Document, coupling: Coupling, dependent: CouplingTerm, other: CouplingTerm | None
 ) -> None:
     """Write a tendon equality, L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ with lengths in ``qpos0``; a coordinate gets a tendon."""
-    import mujoco
+    import mujoco  # here for start-up time: C export and drawings need none of it
 
     names = []
     for term in (dependent, other) if other is not None else (dependent,):

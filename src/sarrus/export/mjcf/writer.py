@@ -165,7 +165,7 @@ def _check_weight(mechanism: Mechanism, body: Body) -> None:
 
 def _check_with_mujoco(mechanism: Mechanism, root: Element) -> None:
     """Compile the model; what MuJoCo refuses for any other reason is an error with its message."""
-    import mujoco
+    import mujoco  # here for start-up time: C export and drawings need none of it
 
     try:
         mujoco.MjModel.from_xml_string(tostring(root, encoding="unicode"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.base.names import unique
@@ -68,8 +69,6 @@ def add_actuators(load: Import, model: Any, names: Names) -> None:
 
 def _law(model: Any, i: int) -> _Law | str:
     """Return gain, bias and control limits, or the reason why the law is not affine in u, length and rate."""
-    import mujoco
-
     gains, biases, dynamics = mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtDyn
     gain_kind, bias_kind = int(model.actuator_gaintype[i]), int(model.actuator_biastype[i])
     gain = model.actuator_gainprm[i][:3]
@@ -112,8 +111,6 @@ def _force_limits(model: Any, i: int) -> tuple[float, float] | None:
 
 def _target_joint(model: Any, i: int) -> int:
     """Return the scalar joint that actuator ``i`` drives directly, or −1."""
-    import mujoco
-
     trn = mujoco.mjtTrn
     direct = int(model.actuator_trntype[i]) in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
     joint = int(model.actuator_trnid[i][0]) if direct else -1
@@ -126,8 +123,6 @@ def _reflected_damping(
     load: Import, model: Any, name: str, target: dict[str, float] | Transmission, i: int
 ) -> None:
     """Add the damping that an actuator reflects on its joint: damping × gear² (MuJoCo ≥ 4); tendons have their own."""
-    import mujoco
-
     damping = float(model.actuator_damping[i]) if hasattr(model, "actuator_damping") else 0.0
     on_tendon = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
     lost = []

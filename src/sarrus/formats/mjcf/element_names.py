@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
+
 from sarrus.base.names import unique
 from sarrus.mechanism.elements import WORLD
 
@@ -18,8 +20,6 @@ class Names:
     """
 
     def __init__(self, model: Any) -> None:
-        import mujoco
-
         kinds = mujoco.mjtObj
         self._model = model
         self._id2name = mujoco.mj_id2name
@@ -65,8 +65,6 @@ class Names:
         return names
 
     def _target(self, index: int) -> str:
-        import mujoco
-
         kind, target = int(self._model.actuator_trntype[index]), int(self._model.actuator_trnid[index][0])
         trn = mujoco.mjtTrn
         if kind in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
@@ -76,8 +74,6 @@ class Names:
 
 def equality_kind(kind: int) -> str:
     """Return MuJoCo's name of an equality kind: connect, weld, joint, tendon, flex …"""
-    import mujoco
-
     return enum_name(mujoco.mjtEq, kind)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.formats.importing import Import
@@ -43,8 +44,6 @@ def _note_softness(load: Import, model: Any, i: int, label: str, name: str) -> N
 
 def _frames(model: Any, names: Names, i: int) -> tuple[str, str, Pose | None, Pose | None]:
     """Return the two bodies of an equality and, if it is between sites, the poses of the sites."""
-    import mujoco
-
     one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
     if int(model.eq_objtype[i]) != int(mujoco.mjtObj.mjOBJ_SITE):
         return names.bodies[one], names.bodies[two], None, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.names import unique
@@ -20,8 +21,6 @@ class ConstantForce:
     force: tuple[float, float, float]
 
     def __call__(self, q: Any, v: Any, t: Any) -> Any:
-        import casadi as ca
-
         return ca.SX(ca.DM(self.force))
 
 
@@ -40,8 +39,6 @@ class PolynomialForce:
     damping: tuple[float, ...]
 
     def __call__(self, q: Any, v: Any, t: Any) -> Any:
-        import casadi as ca
-
         x, rate = q[self.iq] - self.reference, v[self.iv]
         speed = ca.fabs(rate)
         force = sum((-c * x ** (k + 2) for k, c in enumerate(self.stiffness)), ca.SX(0))
@@ -58,7 +55,7 @@ def add_forces(load: Import, model: Any, names: Names) -> None:
         name = names.bodies[body]
         if model.body_weldid[body] == 0 or not np.any(mechanism.gravity):
             continue
-        element = mechanism._body(name, "gravity compensation")
+        element = mechanism.bodies[name]
         lift = -float(model.body_gravcomp[body]) * element.mass * mechanism.gravity
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
         taken = unique(f"{name}_gravcomp", mechanism.forces)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -44,8 +45,6 @@ class ExtraJoint:
 
 def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     """Read an MJCF file through MuJoCo's compiler; see `sarrus.load`."""
-    import mujoco
-
     mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
     load = Import(path, mechanism, strict)
@@ -65,8 +64,6 @@ def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
 
 def _parse(path: Path) -> Any:
     """Return the ``MjSpec`` of a file; MuJoCo reads files by suffix and knows .xml only."""
-    import mujoco
-
     if path.suffix.lower() == ".xml":
         return mujoco.MjSpec.from_file(str(path))
     root = parse_xml(path)
@@ -166,8 +163,6 @@ def _add_joint(
     load: Import, model: Any, names: Names, joint: int, parent: str, pose: Pose, *, series: bool
 ) -> None:
     """Add one MuJoCo joint; the second and later joints of a body act in series."""
-    import mujoco
-
     kind = {
         int(mujoco.mjtJoint.mjJNT_HINGE): "revolute",
         int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic",

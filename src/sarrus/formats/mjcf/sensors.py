@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.base.errors import ModelError
@@ -56,8 +57,6 @@ def add_sensors(load: Import, model: Any, names: Names) -> None:
 
 def sensor_kind(model: Any, i: int) -> str:
     """Return the tag that MJCF has for a sensor."""
-    import mujoco
-
     kind = enum_name(mujoco.mjtSensor, model.sensor_type[i])
     return _TAGS.get(kind, kind)
 
@@ -113,8 +112,6 @@ def _arguments(load: Import, model: Any, names: Names, i: int, kind: str) -> dic
 
 def _frame(model: Any, names: Names, kind: int, i: int) -> tuple[str, Pose] | str:
     """Return body and pose of a site, geom, camera, body or its inertial frame, or why there is none."""
-    import mujoco
-
     objects = mujoco.mjtObj
     if kind == int(objects.mjOBJ_XBODY):
         return names.bodies[i], Pose()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.formats.importing import Import
@@ -46,8 +47,6 @@ def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> d
 
 def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
     """Note the geoms that collide and whose size is known, in ``mechanism.geoms``."""
-    import mujoco
-
     model = compiled.model
     for geom in sorted({*colliding(model)} - compiled.undrawn):
         name = names.geoms[geom]
@@ -70,8 +69,6 @@ def colliding(model: Any) -> list[int]:
 
 def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:
     """Return one geom as a shape, or its kind if it cannot be drawn."""
-    import mujoco
-
     model = compiled.model
     if geom in compiled.undrawn:
         return "mesh without file"

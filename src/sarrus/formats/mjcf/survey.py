@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.formats.importing import CONTACTS
@@ -26,8 +27,6 @@ _GROUPS = (
 
 def disabled(model: Any, flag: str) -> bool:
     """Return True if <option><flag> switches off ``flag`` (GRAVITY, EQUALITY, SPRING …)."""
-    import mujoco
-
     bits = mujoco.mjtDisableBit
     own = getattr(bits, f"mjDSBL_{flag}", None)
     if own is None and flag in ("SPRING", "DAMPER"):  # one flag for both before MuJoCo 3.3

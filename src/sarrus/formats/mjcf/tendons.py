@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -24,8 +25,6 @@ def tendon_path(model: Any, tendon: int) -> list[tuple[int, int, float]]:
 
 def two_sites(model: Any, tendon: int) -> tuple[int, int] | None:
     """Return the sites of a spatial tendon that is one straight line, else None."""
-    import mujoco
-
     path = tendon_path(model, tendon)
     if len(path) == 2 and all(kind == int(mujoco.mjtWrap.mjWRAP_SITE) for kind, _, _ in path):
         return path[0][1], path[1][1]
@@ -34,8 +33,6 @@ def two_sites(model: Any, tendon: int) -> tuple[int, int] | None:
 
 def coordinate_weights(model: Any, names: Names, tendon: int) -> dict[str, float] | None:
     """Return joint name → coefficient of a fixed tendon, None for a spatial one."""
-    import mujoco
-
     weights: dict[str, float] = {}
     for kind, joint, coefficient in tendon_path(model, tendon):
         if kind != int(mujoco.mjtWrap.mjWRAP_JOINT):
@@ -84,8 +81,6 @@ def add_tendons(load: Import, model: Any, names: Names) -> None:
 
 def _path(model: Any, names: Names, tendon: int) -> list[Item]:
     """Return the path of a spatial tendon."""
-    import mujoco
-
     kinds = mujoco.mjtWrap
     out: list[Item] = []
     for kind, index, parameter in tendon_path(model, tendon):
@@ -114,8 +109,6 @@ def _is_rigid(load: Import, name: str) -> bool:
 
 def _reflected(model: Any, tendon: int) -> Array:
     """Return damping of all orders and armature of the actuators on a tendon, times gear² (MuJoCo ≥ 4)."""
-    import mujoco
-
     total = np.zeros(2 + np.shape(getattr(model, "actuator_dampingpoly", np.zeros((1, 0))))[1])
     if not hasattr(model, "actuator_damping") or int(model.tendon_actuatorid[tendon]) == -1:
         return total

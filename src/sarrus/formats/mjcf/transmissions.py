@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from sarrus.formats.mjcf.element_names import Names, address, enum_name
@@ -23,8 +24,6 @@ JOINT_KINDS = {0: "free", 1: "spherical", 2: "prismatic", 3: "revolute"}
 
 def transmission(model: Any, names: Names, i: int) -> dict[str, float] | Transmission | str:
     """Return velocity name → gear or another transmission of actuator ``i``, or the reason why there is none."""
-    import mujoco
-
     trn, kind = mujoco.mjtTrn, int(model.actuator_trntype[i])
     gear = [float(g) for g in model.actuator_gear[address(model, "out", i)]]
     target, other = map(int, model.actuator_trnid[i])

@@ -33,9 +33,9 @@ _COMPILER = {
 
 def take_inertias(load: Import, root: Element, compiler: Element) -> dict[str, Inertia]:
     """Return the inertia of every link and put a placeholder in its place; list what MuJoCo would do otherwise."""
-    for key, defaults in _COMPILER.items():
-        value = compiler.attrib.pop(key, defaults[0])
-        if value not in defaults:
+    for key, without_effect in _COMPILER.items():
+        value = compiler.attrib.pop(key, without_effect[0])
+        if value not in without_effect:
             reason = f"{value!r} is not applied: inertias are those of the file's <inertial> elements"
             load.report.leave_out("<mujoco> compiler", key, reason)
     compiler.set("inertiafromgeom", "false")

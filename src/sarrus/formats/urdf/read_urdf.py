@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import mujoco
+
 from sarrus.base.errors import ArgumentError, ModelFileError, unknown_name
 from sarrus.formats.importing import Import
 from sarrus.formats.loops import LoopFile, add_loops, read_loops
@@ -48,8 +50,6 @@ def load_urdf(
     floating_base: bool = False,
 ) -> Import:
     """Read a URDF or URDF+ file through MuJoCo's compiler; see `sarrus.load`."""
-    import mujoco
-
     mechanism = Mechanism(path.stem)
     mechanism.report.source = str(path)
     load = Import(path, mechanism, strict)
