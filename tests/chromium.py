@@ -21,6 +21,8 @@ OPTIONS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# Resolves once what was asked before is drawn.
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def executable() -> str:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -454,9 +453,7 @@ def test_cluster_goes_on_with_a_store_and_compiles_once_per_worker(system, tmp_p
     from sarrus.studies.remote import built
     from sarrus.studies.specification import Study
 
-    deadline = time.monotonic() + 30.0
-    while len(cluster.nthreads()) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    cluster.wait_for_workers(2, timeout=30.0)
     before = cluster.run(built)
     run, done = Study.run, []
 

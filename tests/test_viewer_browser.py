@@ -58,6 +58,11 @@ def picture(page: Any) -> np.ndarray:
     return now
 
 
+def orange(shot: np.ndarray) -> int:
+    """How many pixels have the colour of closures."""
+    return int(((shot[..., 0] > 150) & (shot[..., 0] > 2 * shot[..., 2]) & (shot[..., 1] < 130)).sum())
+
+
 def places(viewer: Viewer, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
     """Where the hinges of the five-bar and the closure are in a picture, by the camera and the kinematics alone."""
     positions, rotations = viewer.system.body_placements(viewer.q)
@@ -158,10 +163,7 @@ def test_an_exported_page_opens_from_its_file(browser: Any, tmp_path: Path) -> N
     assert path.stat().st_size < 1.2e6
     with open_page(browser, path.as_uri()) as (page, complaints):
         page.wait_for_selector("canvas", timeout=60000)
-        page.wait_for_timeout(500)
-        shot = picture(page)
-        assert (shot > 225).all(axis=2).mean() > 0.6
-        orange = (shot[..., 0] > 150) & (shot[..., 0] > 2 * shot[..., 2]) & (shot[..., 1] < 130)
-        assert orange.sum() > 50  # the closure
+        wait_for(lambda: orange(picture(page)) > 50)  # the closure
+        assert (picture(page) > 225).all(axis=2).mean() > 0.6
         assert "five bar" in page.inner_text('[data-sarrus="caption"]')
         assert complaints == []

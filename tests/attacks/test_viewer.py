@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tally import Tally
 from viewer import MODEL, Request, foreign, own_request, random_request, served
 
 import sarrus as sr
-from chromium import open_browser, open_page
+from chromium import NEXT_FRAME, open_browser, open_page
 from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.elements import Shape
 from sarrus.viewer.address import address_of
@@ -185,11 +186,11 @@ def test_work_that_takes_too_long_is_an_error() -> None:
     go_on.set()
     assert worker.do(lambda: 2) == 2
     worker.close()
-    undone: list[str] = []
+    late, undone = threading.Event(), SimpleQueue[str]()
     with pytest.raises(ViewerError, match=r"nothing came within 0\.1 s"):
-        within(0.1, lambda: time.sleep(0.3) or "late", "nothing came", undone.append)
-    time.sleep(0.5)
-    assert undone == ["late"]
+        within(0.1, lambda: "late" if late.wait(60.0) else "never", "nothing came", undone.put)
+    late.set()
+    assert undone.get(timeout=60.0) == "late"
 
 
 def test_started_and_stopped_again_and_again_leaves_nothing_behind() -> None:
@@ -307,7 +308,7 @@ def test_script_in_any_name_is_inert(browser: Any, tmp_path: Path) -> None:
         assert page.get_by_text(f"mesh file {HOSTILE[0] + '.stl'!r} not found").count() == 1
         assert page.get_by_text(HOSTILE[1]).count()  # the label of a run
         page.mouse.move(600, 400)
-        page.wait_for_timeout(300)
+        page.evaluate(NEXT_FRAME)
         assert pwned(page) == []
         assert complaints == []
     with open_page(browser, exported.as_uri()) as (page, complaints):
