@@ -22,8 +22,8 @@ from tally import Tally
 from writers import Writer, writers
 
 from sarrus.base.errors import WriteError
+from sarrus.files.atomic import PART
 from sarrus.files.netcdf import opened
-from sarrus.files.whole import PART
 
 FILES = str(Path("sarrus") / "files")
 

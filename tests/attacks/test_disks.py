@@ -11,8 +11,8 @@ import pytest
 from writers import motion
 
 from sarrus.base.errors import WriteError
-from sarrus.files.steady import SteadyFile
-from sarrus.files.whole import beside, write
+from sarrus.files.atomic import replacing, write
+from sarrus.files.deferred_errors import DeferredErrorFile
 
 
 def test_full_disks(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
 def test_errors_of_the_writer_leave_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), beside(path, kept="all is in memory") as partial:
+    with pytest.raises(ZeroDivisionError), replacing(path, kept="all is in memory") as partial:
         partial.write_text(f"new {1 // 0}")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -77,7 +77,7 @@ def test_errors_of_the_writer_leave_the_old_file(tmp_path: Path) -> None:
 def test_steady_file_goes_on_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"")
-    with SteadyFile(path) as file:
+    with DeferredErrorFile(path) as file:
         file.write(memoryview(b"0123456789"))
 
         def fails(data: object) -> int:

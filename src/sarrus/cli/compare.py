@@ -39,7 +39,7 @@ def compare(
 ) -> None:
     """Run the command; `HELP` describes it."""
     from sarrus.cli.tables import console, print_remarks, print_written
-    from sarrus.files.whole import checked_path
+    from sarrus.files.atomic import checked_path
     from sarrus.studies.comparison import compare as run_all
 
     for path, suffixes in ((output, PICTURES), (csv, (".csv",))):

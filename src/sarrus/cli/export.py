@@ -62,7 +62,7 @@ def mjcf(
 ) -> None:
     """Run the command; its help describes it."""
     from sarrus.cli.tables import print_written
-    from sarrus.files.whole import checked_path
+    from sarrus.files.atomic import checked_path
 
     path = checked_path(output, (".xml",), "output file")
     reading.load(model).to_mjcf(path, contacts=contacts)

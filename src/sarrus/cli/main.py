@@ -84,7 +84,7 @@ def simulate(
     import sarrus
     from sarrus.base import interrupts
     from sarrus.cli.tables import print_run
-    from sarrus.files.whole import checked_path
+    from sarrus.files.atomic import checked_path
     from sarrus.kernels.c_function import prefetch
 
     outputs: list[tuple[Path, tuple[str, ...], Callable[[Trajectory, Path], Any]]] = [

@@ -36,7 +36,7 @@ def study(
     import sarrus
     from sarrus.base import interrupts
     from sarrus.cli.tables import console, print_written, study_table
-    from sarrus.files.whole import checked_path
+    from sarrus.files.atomic import checked_path
     from sarrus.studies.dataset import save
     from sarrus.studies.study_file import read_study
 

@@ -50,7 +50,7 @@ def view(
 ) -> None:
     """Run the command; `HELP` describes it."""
     from sarrus.cli.tables import console, print_written
-    from sarrus.files.whole import checked_path
+    from sarrus.files.atomic import checked_path
     from sarrus.viewer.render import render
     from sarrus.viewer.server import view as open_viewer
 

@@ -1,1 +1,1 @@
-"""Files: whole or not at all (`whole`), sealed where numbers are read again (`seals`), as NetCDF (`netcdf`)."""
+"""Files: whole or not at all (`atomic`), sealed where numbers are read again (`seals`), as NetCDF (`netcdf`)."""

@@ -18,9 +18,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
+from sarrus.files.atomic import replacing, write
+from sarrus.files.deferred_errors import DeferredErrorFile
 from sarrus.files.seals import add_seal, content_of, seal, unsealed
-from sarrus.files.steady import SteadyFile
-from sarrus.files.whole import beside, write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,7 +93,7 @@ class Dataset:
         return xr.Dataset(variables, coords=labels, attrs=dict(self.attributes))
 
     def save(self, path: Path, *, kept: str) -> None:
-        """Write a sealed file; a small one is made in memory, with one flush. ``kept`` as in `beside`."""
+        """Write a sealed file; a small one is made in memory, with one flush. ``kept`` as in `replacing`."""
         import h5netcdf
 
         needed = sum(variable.values.nbytes for variable in self.all.values())
@@ -117,15 +117,15 @@ class Dataset:
 
 
 @contextmanager
-def large(path: Path, *, kept: str, needed: int) -> Iterator[tuple[Any, SteadyFile]]:
+def large(path: Path, *, kept: str, needed: int) -> Iterator[tuple[Any, DeferredErrorFile]]:
     """Yield an h5netcdf file to fill, larger than memory if need be, and the disk below it to ``check`` on the way.
 
-    At the end it is sealed and takes the place of ``path``; errors as in `sarrus.files.whole.beside`.
+    At the end it is sealed and takes the place of ``path``; errors as in `sarrus.files.atomic.replacing`.
     """
     import h5netcdf
 
-    with beside(path, kept=kept, needed=needed) as partial:
-        with SteadyFile(partial) as disk:
+    with replacing(path, kept=kept, needed=needed) as partial:
+        with DeferredErrorFile(partial) as disk:
             with h5netcdf.File(disk, "w") as file:
                 yield file, disk
             disk.check()

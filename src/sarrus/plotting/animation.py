@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.files.whole import checked_path
+from sarrus.files.atomic import checked_path
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.plotting.contact_drawing import contact_marks, draw_contacts, move_contacts
 from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note

@@ -11,7 +11,7 @@ from PIL import Image
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.files.whole import beside
+from sarrus.files.atomic import replacing
 from sarrus.plotting.style import INK, WARNING
 from sarrus.simulation.records import Passage
 
@@ -58,7 +58,7 @@ def save_gif(path: Path, picture: Callable[[int], Picture], count: int, ticks: i
     """Write ``picture(k)`` for k < count, each shown for ``ticks`` / 100 s, in the colours of that of ``typical``."""
     palette = palette_of(picture(typical))
     first, *others = (in_colours(Image.fromarray(picture(k)), palette) for k in range(count))
-    with beside(path, kept="the motion is still in memory") as partial:
+    with replacing(path, kept="the motion is still in memory") as partial:
         first.save(partial, save_all=True, append_images=others, duration=10 * ticks, loop=0, optimize=False)
 
 

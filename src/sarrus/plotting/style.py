@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from sarrus.files.whole import beside, checked_path
+from sarrus.files.atomic import checked_path, replacing
 
 # Okabe and Ito's colours, distinct to colour-blind readers too; yellow left out, too faint on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
@@ -48,6 +48,6 @@ def save_figure(figure: Figure, path: str | Path | None, **options: Any) -> Figu
     """Save the figure if a path is given; the suffix chooses the format."""
     if path is not None:
         path = checked_path(path, SUFFIXES, "a picture is saved as PNG, PDF, SVG or JPEG")
-        with beside(path, kept="the figure is still in memory") as partial:
+        with replacing(path, kept="the figure is still in memory") as partial:
             figure.savefig(partial, dpi=150, **options)
     return figure

@@ -20,8 +20,8 @@ import numpy as np
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.files import netcdf
+from sarrus.files.atomic import checked_path, write_table
 from sarrus.files.netcdf import Dataset, Variable
-from sarrus.files.whole import checked_path, write_table
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.simulation.recorded_motion import DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord

@@ -21,7 +21,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.later import later
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.system import System
-from sarrus.files.whole import checked_path, write_text
+from sarrus.files.atomic import checked_path, write_text
 from sarrus.formulations import METHODS
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sarrus.base.errors import ArgumentError, StoreWarning
+from sarrus.files.atomic import PART, write
 from sarrus.files.netcdf import Dataset, Variable, opened
 from sarrus.files.seals import check_seal
-from sarrus.files.whole import PART, write
 from sarrus.studies.axes import Axes
 from sarrus.studies.claims import Claim, claim, owner
 from sarrus.studies.dataset import merge, open_result

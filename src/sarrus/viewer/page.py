@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sarrus.files.whole import write_text
+from sarrus.files.atomic import write_text
 from sarrus.plotting.frames import frame_times
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
 from sarrus.dynamics.system import System
-from sarrus.files.whole import beside, checked_path
+from sarrus.files.atomic import checked_path, replacing
 from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
@@ -71,7 +71,7 @@ def render(
     renderer = Renderer(subject, size, forces, samples=3 if suffix == ".png" else 2)
     if suffix == ".png":
         picture = Image.fromarray(renderer.picture(_time(subject, t)))
-        with beside(path, kept="it can be drawn again") as partial:
+        with replacing(path, kept="it can be drawn again") as partial:
             picture.save(partial, optimize=True)
         return path
     if not subject.runs:
@@ -184,7 +184,7 @@ def _save_mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
         ) from error
     first = next(pictures)
     height, width = first.shape[:2]
-    with beside(path, kept="the motion is still in memory") as partial:
+    with replacing(path, kept="the motion is still in memory") as partial:
         writer = imageio_ffmpeg.write_frames(
             str(partial),
             (width, height),

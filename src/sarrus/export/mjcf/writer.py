@@ -23,7 +23,7 @@ from sarrus.export.mjcf.joints import exported_joints
 from sarrus.export.mjcf.keyframes import add_keyframes
 from sarrus.export.mjcf.mjcf_document import Document, numbers, place
 from sarrus.export.mjcf.sensors import add_sensors
-from sarrus.files.whole import beside
+from sarrus.files.atomic import replacing
 from sarrus.mechanism.checks import impossible
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
@@ -100,7 +100,7 @@ def mjcf_file(
     add_sensors(document)
     _check_with_mujoco(mechanism, root)
     indent(root)
-    with beside(Path(path), kept="the mechanism is still in memory") as partial:
+    with replacing(Path(path), kept="the mechanism is still in memory") as partial:
         ElementTree(root).write(partial, encoding="utf-8")
 
 

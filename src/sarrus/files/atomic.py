@@ -24,7 +24,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def beside(path: str | Path, *, kept: str, needed: int | None = None) -> Iterator[Path]:
+def replacing(path: str | Path, *, kept: str, needed: int | None = None) -> Iterator[Path]:
     """Yield the path of an empty file to write; at the end it takes the place of ``path``, flushed to the disk.
 
     Parameters
@@ -69,20 +69,20 @@ def beside(path: str | Path, *, kept: str, needed: int | None = None) -> Iterato
 def write(
     path: str | Path, pieces: Iterable[bytes | memoryview], *, kept: str, needed: int | None = None
 ) -> None:
-    """Write pieces of content one after the other; see `beside`."""
-    with beside(path, kept=kept, needed=needed) as partial, partial.open("wb", buffering=_BLOCK) as file:
+    """Write pieces of content one after the other; see `replacing`."""
+    with replacing(path, kept=kept, needed=needed) as partial, partial.open("wb", buffering=_BLOCK) as file:
         for piece in pieces:
             file.write(piece)
 
 
 def write_text(path: str | Path, text: str, *, kept: str) -> None:
-    """Write a text file; see `beside`."""
+    """Write a text file; see `replacing`."""
     write(path, [text.encode()], kept=kept)
 
 
 def write_table(path: str | Path, headers: Iterable[str], lines: Iterable[str], *, kept: str) -> None:
-    """Write a table as CSV: the headers, quoted where they must be, then lines of numbers; see `beside`."""
-    with beside(path, kept=kept) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+    """Write a table as CSV: the headers, quoted where they must be, then lines of numbers; see `replacing`."""
+    with replacing(path, kept=kept) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerow(headers)
         file.writelines(lines)
 

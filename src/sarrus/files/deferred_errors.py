@@ -1,4 +1,4 @@
-"""`SteadyFile`: a file for HDF5, which ends the process when the disk is full."""
+"""`DeferredErrorFile`: a file for HDF5, which ends the process when the disk is full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 
-class SteadyFile(io.RawIOBase):
+class DeferredErrorFile(io.RawIOBase):
     """A file whose writes do not fail, for HDF5, which ends the process when the disk is full.
 
     The first error of the disk is kept as ``error``, and what is written from then on stays in memory, so that the
