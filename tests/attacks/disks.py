@@ -113,7 +113,7 @@ def errors(folder: Path) -> Tally:
 @contextmanager
 def failing(at: int, code: int) -> Iterator[list[str]]:
     """Have the call number ``at`` of those that `sarrus.files` makes fail; yield the list of calls as they are made."""
-    from sarrus.files import steady, whole
+    from sarrus.files import atomic, deferred_errors
 
     seen: list[str] = []
 
@@ -159,7 +159,7 @@ def failing(at: int, code: int) -> Iterator[list[str]]:
             return getattr(self._own, name)
 
     usual_open = Path.open
-    systems = {module: module.os for module in (whole, steady)}
+    systems = {module: module.os for module in (atomic, deferred_errors)}
     Path.open = opened  # type: ignore[method-assign, assignment]
     for module in systems:
         module.os = System()  # type: ignore[attr-defined]

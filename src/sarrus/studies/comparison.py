@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.later import later
-from sarrus.base.status import Answer, Status
+from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
 from sarrus.formulations import METHODS
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
+from sarrus.studies.comparison_row import ComparisonRow
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,33 +45,6 @@ _OWN = ("system", "q", "v", "duration", "progress", "throw")
 _BRIEF = 1e-6  # length of the trial that finds bad arguments before the first long run [s]
 
 Formulations = str | Iterable[str] | Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class ComparisonRow(Answer):
-    """Figures of one run; NaN where the run has no sample.
-
-    Attributes
-    ----------
-    formulation : label of the run.
-    energy_error : largest change of T + V [J], which is an error where energy is conserved.
-    closure_residual : largest entry of φ in absolute value [m, rad].
-    velocity_residual : largest entry of ψ = A v − b in absolute value [m/s, rad/s].
-    condition_median, condition_largest : condition number over time: of A for the kernel, of the matrix that it
-        inverts for a formulation.
-    steps_per_second : accepted steps over the time that the run took.
-    status, message : how the run ended.
-    """
-
-    formulation: str
-    energy_error: float
-    closure_residual: float
-    velocity_residual: float
-    condition_median: float
-    condition_largest: float
-    steps_per_second: float
-    status: Status
-    message: str = ""
 
 
 _COLUMNS = [field.name for field in fields(ComparisonRow)]
@@ -159,7 +133,7 @@ class Comparison:
     def __rich__(self) -> Group:
         from sarrus.studies.comparison_table import comparison_table  # rich, for start-up time
 
-        return comparison_table(self)
+        return comparison_table(self.name, self.conservative, self.table())
 
     def __str__(self) -> str:
         from rich.console import Console  # for start-up time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Group
@@ -10,13 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from sarrus.studies.comparison import Comparison, ComparisonRow
+from sarrus.studies.comparison_row import ComparisonRow
 
 
-def comparison_table(comparison: Comparison) -> Group:
+def comparison_table(name: str, conservative: bool, rows: Sequence[ComparisonRow]) -> Group:
     """Return a row per run, and below the table a line for each run that failed."""
-    energy = "energy error" if comparison.conservative else "energy change"
+    energy = "energy error" if conservative else "energy change"
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
     table.add_column("formulation", no_wrap=True)
     for header in (
@@ -29,11 +28,10 @@ def comparison_table(comparison: Comparison) -> Group:
     ):
         table.add_column(header, justify="right")
     table.add_column("status", no_wrap=True)
-    rows = comparison.table()
     for row in rows:
         table.add_row(*_cells(row))
     failed = [Text(f"{row.formulation}: {row.message}") for row in rows if not row.status.ok]
-    return Group(Text(comparison.name, style="bold"), table, *([Text(), *failed] if failed else []))
+    return Group(Text(name, style="bold"), table, *([Text(), *failed] if failed else []))
 
 
 def _cells(row: ComparisonRow) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,18 +10,16 @@ from sarrus.base.arrays import Array
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.force_arrows import LONGEST, Forces, forces_of, forces_of_run, metres_per_newton
 from sarrus.viewer.markup import Pane
+from sarrus.viewer.panel_host import PanelHost
 from sarrus.viewer.readout import small_print
 from sarrus.viewer.scene_nodes import ArrowNodes
 from sarrus.viewer.subjects import sample
-
-if TYPE_CHECKING:
-    from sarrus.viewer.server import Viewer
 
 
 class ForcePanel:
     """Draws the forces of the state or the run that is shown."""
 
-    def __init__(self, viewer: Viewer, gui: Any) -> None:
+    def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer
         self.arrows = ArrowNodes(viewer.server.scene, viewer.drawing.parts.radius)
         self.shown: Forces | None = None

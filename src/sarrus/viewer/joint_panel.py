@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.base.printable import printable
 from sarrus.dynamics.units import coordinate_units
-
-if TYPE_CHECKING:
-    from sarrus.viewer.server import Viewer
+from sarrus.viewer.panel_host import PanelHost
 
 _STEPS = 4000  # of a slider over its range, at the least
 _DIGITS = 4  # of a value that is shown
@@ -29,7 +27,7 @@ class JointPanel:
     "hold" keep their values; where the mechanism cannot follow any further it stays, and the note says so.
     """
 
-    def __init__(self, viewer: Viewer, gui: Any, q: Array) -> None:
+    def __init__(self, viewer: PanelHost, gui: Any, q: Array) -> None:
         self.viewer = viewer
         self.system = viewer.system
         self.follower = Follower(self.system)

@@ -11,11 +11,11 @@ from sarrus.base.errors import SarrusError
 from sarrus.linear.linearize import linearize
 from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
 from sarrus.viewer.markup import Pane
+from sarrus.viewer.panel_host import PanelHost
 from sarrus.viewer.readout import small_print
 
 if TYPE_CHECKING:
     from sarrus.linear.linear_system import LinearSystem
-    from sarrus.viewer.server import Viewer
 
 _PERIOD, _FRAMES = 2.0, 60  # seconds of the reader's time for one swing
 _PICK = "pick a mode"
@@ -24,7 +24,7 @@ _PICK = "pick a mode"
 class ModePanel:
     """Lists the modes where the mechanism rests; elsewhere it offers to go to the place of rest."""
 
-    def __init__(self, viewer: Viewer, gui: Any) -> None:
+    def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer
         self.playing, self.phase = False, 0.0
         self.model: LinearSystem | None = None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sarrus.viewer.markup import Html, Pane, element
+from sarrus.viewer.panel_host import PanelHost
 from sarrus.viewer.plots import QUANTITIES, Quantity, cursor, svg
-
-if TYPE_CHECKING:
-    from sarrus.viewer.server import Viewer
 
 _FIRST = ("energy_change", "residual")
 _SIZE = (860, 230)  # of the panel [pixels]
@@ -17,7 +15,7 @@ _SIZE = (860, 230)  # of the panel [pixels]
 class PlotPanel:
     """Two pictures side by side in a panel of their own, each of a quantity to be chosen."""
 
-    def __init__(self, viewer: Viewer, gui: Any) -> None:
+    def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer
         self.panel = gui.add_panel(visible=bool(viewer.runs))
         self.panel.float(x=12, y=-12, width=_SIZE[0], height=_SIZE[1])

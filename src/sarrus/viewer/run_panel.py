@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sarrus.base.errors import SarrusError
 from sarrus.simulation.simulate import simulate
 from sarrus.viewer.markup import Pane
+from sarrus.viewer.panel_host import PanelHost
 from sarrus.viewer.readout import small_print
-
-if TYPE_CHECKING:
-    from sarrus.viewer.server import Viewer
 
 _METHODS = ("rk4", "dop853", "dopri5", "rodas5p")
 
@@ -20,7 +18,7 @@ _METHODS = ("rk4", "dop853", "dopri5", "rodas5p")
 class RunPanel:
     """A button, the duration, and the method of integration."""
 
-    def __init__(self, viewer: Viewer, gui: Any) -> None:
+    def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer
         with gui.add_folder("Simulate"):
             self.duration = gui.add_number("duration [s]", 5.0, min=0.01, max=1000.0, step=0.1)

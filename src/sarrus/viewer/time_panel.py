@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sarrus.viewer.markup import Html, Pane, element, html, lines
-
-if TYPE_CHECKING:
-    from sarrus.viewer.server import Viewer
+from sarrus.viewer.panel_host import PanelHost
 
 _SHOWN = 12  # passages marked on the slider
 _BACK = 0.2  # "next" goes on from passages nearer than this part of a second
@@ -18,7 +16,7 @@ _BACK = 0.2  # "next" goes on from passages nearer than this part of a second
 class TimePanel:
     """Plays the runs of a viewer together; the time line is that of the longest."""
 
-    def __init__(self, viewer: Viewer, gui: Any) -> None:
+    def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer, self.gui = viewer, gui
         self.time, self.playing = 0.0, False
         self.folder = gui.add_folder("Time")
@@ -108,7 +106,7 @@ class TimePanel:
             self.viewer.worker.post("scrub", scrub)
 
 
-def _legend(viewer: Viewer) -> Html:
+def _legend(viewer: PanelHost) -> Html:
     if len(viewer.runs) < 2:
         return html()
     names = [

@@ -12,7 +12,8 @@ import numpy as np
 
 from sarrus.base.errors import UnsupportedElementError
 from sarrus.base.names import unique
-from sarrus.export.mjcf.mjcf_document import Document, numbers, place
+from sarrus.export.mjcf.mjcf_document import Document, place
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.elements import Contact
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose

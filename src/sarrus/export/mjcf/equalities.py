@@ -9,7 +9,8 @@ from numpy.polynomial import Polynomial
 
 from sarrus.base.errors import UnsupportedElementError
 from sarrus.base.names import unique
-from sarrus.export.mjcf.mjcf_document import Document, numbers
+from sarrus.export.mjcf.mjcf_document import Document
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.elements import Closure, Coupling, CouplingTerm
 from sarrus.mechanism.pose import Pose
 

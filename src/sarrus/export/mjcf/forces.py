@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import SubElement
 
 from sarrus.base.errors import UnsupportedElementError
-from sarrus.export.mjcf.mjcf_document import Document, numbers
+from sarrus.export.mjcf.mjcf_document import Document
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.elements import Actuator
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint

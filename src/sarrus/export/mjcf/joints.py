@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import UnsupportedElementError
-from sarrus.export.mjcf.mjcf_document import numbers
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.elements import VELOCITY_LABELS, WORLD, Body, Joint
 from sarrus.mechanism.pose import Pose
 

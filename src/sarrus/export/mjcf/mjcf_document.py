@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
 from sarrus.base.arrays import Array
 from sarrus.base.names import unique
+from sarrus.export.mjcf.joints import ExportedJoint
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Wrap
-
-if TYPE_CHECKING:
-    from sarrus.export.mjcf.joints import ExportedJoint
-
-
-def numbers(values: Iterable[float]) -> str:
-    """Return numbers as text that reads back as the same floats."""
-    return " ".join(repr(float(value)) for value in values)
 
 
 def place(element: Element, pose: Pose) -> None:

@@ -6,7 +6,8 @@ from xml.etree.ElementTree import SubElement
 
 import numpy as np
 
-from sarrus.export.mjcf.mjcf_document import Document, numbers
+from sarrus.export.mjcf.mjcf_document import Document
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.sensor import Sensor
 

@@ -21,7 +21,8 @@ from sarrus.export.mjcf.equalities import add_closures, add_couplings
 from sarrus.export.mjcf.forces import add_actuators, add_springs, add_tendons
 from sarrus.export.mjcf.joints import exported_joints
 from sarrus.export.mjcf.keyframes import add_keyframes
-from sarrus.export.mjcf.mjcf_document import Document, numbers, place
+from sarrus.export.mjcf.mjcf_document import Document, place
+from sarrus.export.mjcf.numbers import numbers
 from sarrus.export.mjcf.sensors import add_sensors
 from sarrus.files.atomic import replacing
 from sarrus.mechanism.checks import impossible
