@@ -16,20 +16,19 @@ from __future__ import annotations
 from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
+from sarrus.kernels.flat import flat_at, inlined, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
 CLEAR = 0.1
 
 
-def acceleration(table_pointer, x_pointer, want):
+def acceleration(table, x, want):
     """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace with N v and what is wanted; return the rank used.
 
     The rank is at most the generic one in the table: what is redundant on the constraint manifold stays so at
     Runge–Kutta stages beside it, however much its pivots grow there. −1 where the problem is ill posed.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
     nv, nc = table[la.NV], table[la.NC]
@@ -71,9 +70,7 @@ def acceleration(table_pointer, x_pointer, want):
         fa.solve_l_transposed(s, ws.mass, nv, ws.force)
         for j in range(nc):
             fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-    used = _project(
-        table, settings, want, x, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws
-    )
+    used = _project(table, settings, want, x, s, table + (la.QUATERNIONS + table[la.N_QUATERNIONS]), ws)
     return used if is_finite(s, ws.a, nv) else -1
 
 

@@ -7,13 +7,12 @@ import numpy as np
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
-from sarrus.kernels.flat import flat_at, flat_pointer, integers_at, internal
+from sarrus.kernels.flat import flat_at, integers_at, internal, run_at
 from sarrus.kernels.native_call import call_kernel, call_native
 
 
-def batch(table_pointer, x_pointer, what):
+def batch(table, x, what):
     """Do the runs FIRST to LAST of the batch; x is room for one state. Returns 0."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     todo = integers_at(table[la.BATCH])
     for run in range(todo[bl.FIRST], todo[bl.LAST]):
         _run(table, todo, run, x)
@@ -23,19 +22,19 @@ def batch(table_pointer, x_pointer, what):
 @internal
 def _run(table, todo, run, x):
     """Do one run."""
-    times, state = flat_at(todo[bl.TIMES]), flat_at(table[la.RUN])
+    times, state = flat_at(todo[bl.TIMES]), run_at(flat_at(table[la.RUN]))
     begin(todo, state, table, run, x)
     code, sample = rs.DONE, 0
     intervals = max(todo[bl.N_INTERVALS], 1)
     for interval in range(intervals):
         hold_inputs(table, todo, run, interval, x)
-        state[rs.END] = end_of(todo, times, interval)
-        state[rs.KEEP_LAST] = 1.0 if interval == intervals - 1 else 0.0
+        state.end = end_of(todo, times, interval)
+        state.keep_last = 1.0 if interval == intervals - 1 else 0.0
         code = rs.RUNNING
         while code == rs.RUNNING:
             table[la.RECORDS] = todo[bl.BLOCK]
             code = call_kernel(todo[bl.ADVANCE], table, x, todo[bl.ROOM])
-            for row in range(int(state[rs.FILLED])):
+            for row in range(int(state.filled)):
                 keep(table, todo, run, row, sample)
                 sample += 1
         if code != rs.DONE:
@@ -130,20 +129,19 @@ def finish_run(table, todo, run, code, samples, state, x):
     """Note the end of a run."""
     store(table, todo, run, x)
     outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
-    unstable = state[rs.UNSTABLE_SINCE] < np.inf and code in (rs.DONE, rs.NOT_FINITE)
+    unstable = state.unstable_since < np.inf and code in (rs.DONE, rs.NOT_FINITE)
     if unstable:
         outcome[bl.CODE] = float(rs.UNSTABLE_STEP)
     else:
-        sound = code != rs.DONE or state[rs.UNSOUND] == 0.0
-        outcome[bl.CODE] = float(code) if sound else state[rs.UNSOUND]
+        sound = code != rs.DONE or state.unsound == 0.0
+        outcome[bl.CODE] = float(code) if sound else state.unsound
     outcome[bl.REACHED] = x[table[la.NQ] + table[la.NV] + table[la.NU]]
-    outcome[bl.ACCEPTED], outcome[bl.REJECTED] = state[rs.STEPS], state[rs.REJECTED]
+    outcome[bl.ACCEPTED], outcome[bl.REJECTED] = state.steps, state.rejected
     outcome[bl.SAMPLED] = float(samples)
 
 
-def prepare(table_pointer, x_pointer, what):
+def prepare(table, x, what):
     """Project the starts of the runs FIRST to LAST on the constraints and tell about each in its outcome; returns 0."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     todo = integers_at(table[la.BATCH])
     s, ws = flat_at(table[la.WORK]), la.workspace(table)
     nh, nc = table[la.NH], table[la.NC]

@@ -16,9 +16,9 @@ from numba.core.registry import cpu_target
 from sarrus.codegen.emit import ENTRY
 from sarrus.codegen.machine import build_object
 from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import internal
+from sarrus.kernels.flat import FLOATS, INTEGERS, internal
 
-SIGNATURE = types.int64(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
+SIGNATURE = types.int64(INTEGERS, FLOATS, types.int64)
 # What a kernel returns that Numba ended with an exception; none does.
 RAISED = -99
 

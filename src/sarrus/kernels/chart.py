@@ -16,16 +16,15 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, move
 
 
-def chart_projection(table_pointer, x_pointer, what):
+def chart_projection(table, x, what):
     """Do what `sarrus.kernels.projection.projection` does, along the chart; −1 where Newton does not contract."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, chart, s = flat_at(table[la.SETTINGS]), flat_at(table[la.CHART]), flat_at(table[la.WORK])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    perm = table + (la.QUATERNIONS + table[la.N_QUATERNIONS])
     ws = la.workspace(table)
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     rank, bound = table[la.GENERIC_RANK], table[la.HOLONOMIC_RANK]

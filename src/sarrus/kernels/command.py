@@ -18,17 +18,16 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.native_call import call_native
 
 # A sum that is smaller than this, relative to its parts, is rounding: controls that cannot move a task have no gain.
 CANCELLED = 1e-13
 
 
-def command(table_pointer, x_pointer, what):
+def command(table, x, what):
     """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
     none."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     rank, total = prepare(table, x)
     if rank < 0:
         return rank
@@ -71,7 +70,7 @@ def prepare(table, x):
 @internal
 def permutation(table):
     """Return the room for a permutation."""
-    return flat_from(table, ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
+    return table + (ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
 
 
 @internal

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import factor as fa
 from sarrus.kernels.cones import dot
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.interior_point import interior_point
 
 # Relative size below which a row of the equalities depends on the others, and of what it may miss then.
@@ -20,15 +20,14 @@ _FIXED_NOISE = 1e-11
 _ASYMMETRIC = 1e-10
 
 
-def cone_program(table_pointer, x_pointer, what):
+def cone_program(table, x, what):
     """Solve the program of a table; write x, s, z, the multipliers y and the facts to the answer.
 
     The second argument is not used. ``what`` is COLD or WARM. Returns one of `cone_layout`'s answers.
     """
-    table = flat_pointer(table_pointer)
     data, s, answer = flat_at(table[cl.DATA]), flat_at(table[cl.WORK]), flat_at(table[cl.ANSWER])
     n, e, linear, count = table[cl.VARIABLES], table[cl.EQUALITIES], table[cl.LINEAR], table[cl.CONES]
-    sizes, perm = flat_from(table, cl.SIZES), flat_from(table, cl.SIZES + count)
+    sizes, perm = table + cl.SIZES, table + (cl.SIZES + count)
     m = linear
     for c in range(count):
         m += sizes[c]
@@ -145,7 +144,7 @@ def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
         table[cl.LINEAR],
         table[cl.CONES],
         sizes,
-        flat_from(perm, e),
+        perm + e,
         flat_at(table[cl.LIMITS]),
         what == cl.WARM,
     )

@@ -24,16 +24,15 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.command import begin_levels, permutation, prepare, remember, solve_level
 from sarrus.kernels.cones import dot
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
+from sarrus.kernels.flat import flat_at, integers_at, internal
 from sarrus.kernels.interior_point import interior_point
 
 # Where nothing is free, limits may be missed by this much, relative to the largest unknown.
 _MISSED = 1e-9
 
 
-def distribution(table_pointer, x_pointer, what):
+def distribution(table, x, what):
     """Write u and λ at the state in x to the law's answer; return the rank of A, negative where there are none."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, contacts = flat_at(table[ll.SETTINGS]), integers_at(table[ll.CONTACTS])
     flat_at(contacts[cn.REPORT])[0] = cn.EXACT
     rank, total = prepare(table, x)
@@ -108,9 +107,9 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
         flat_at(contacts[cn.REPORT]),
     )
     ph = cn.physics(nu, count, n, table[ll.N_LEVELS])
-    sizes = flat_from(contacts, cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES])
+    sizes = contacts + (cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES])
     linear, cones, rows, signature = _count(table, contacts, s, ws, data, ph, sizes, near)
-    perm = flat_from(contacts, cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES] + cones)
+    perm = contacts + (cn.PLACES + 2 * count + contacts[cn.EXTRA_CONES] + cones)
     wc = cl.cone_workspace(free, rows)
     p = flat_at(contacts[cn.WORK] + 8 * dw.program)
     _cost(table, data, ph, answer, s, ws, work, dw, used, free, tasks, relaxed, p, wc)
@@ -134,7 +133,7 @@ def _distribute(table, contacts, s, ws, work, dw, used, free, tasks, near, relax
                 p[wc.x + c] += away * s[ws.turned + k * n + used + c]
         for i in range(rows):
             p[wc.s + i], p[wc.z + i] = kept[slot + 1 + n + i], kept[slot + 1 + n + rows + i]
-    verdict = interior_point(p, wc, free, linear, cones, sizes, perm, flat_from(data, ph.solver), warm)
+    verdict = interior_point(p, wc, free, linear, cones, sizes, perm, data + ph.solver, warm)
     _tell(p, wc, free, rows, told)
     kept[slot] = -1.0
     if verdict != cl.SOLVED:

@@ -6,25 +6,24 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import load_metric, longest_entry, move, project
 
 
-def projection_with_energy(table_pointer, x_pointer, what):
+def projection_with_energy(table, x, what):
     """Do what `sarrus.kernels.projection.projection` does, then keep T + V too if ``what`` asks for it.
 
     Newton on the stacked φ = 0, ψ = 0, T + V = settings[TARGET_ENERGY]; of all steps the one with the least
     δqᵀM δq/s² + δvᵀM δv, for any rank. The energy row is left out where its gradient vanishes, at rest in an
     equilibrium. Energies are measured by the characteristic one, or by the target where that is larger.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     rank = project(table, x, what != la.VELOCITIES)
     if rank < 0 or what != la.CONSTRAINTS_AND_ENERGY:
         return rank
     settings = flat_at(table[la.SETTINGS])
     w = flat_at(table[la.WORK] + 8 * la.workspace(table).spare)
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    perm = table + (la.QUATERNIONS + table[la.N_QUATERNIONS])
     return rank if _newton(table, settings, x, settings[la.TARGET_ENERGY], w, perm) else -1
 
 

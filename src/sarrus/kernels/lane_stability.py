@@ -11,8 +11,8 @@ import numpy as np
 
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, internal
-from sarrus.kernels.run_state import LIMIT_OF_RK4, N_STATE, UNSTABLE, UNSTABLE_ERROR
+from sarrus.kernels.flat import flat_at, internal, run_at
+from sarrus.kernels.run_state import LIMIT_OF_RK4, N_STATE
 from sarrus.kernels.stiffness import note_stability
 
 W = bl.LANES
@@ -47,7 +47,7 @@ def measure_lanes(table, slopes, pitch, step, lane):
 @internal
 def _grows(lane, k):
     """Tell whether the errors of a lane grew in its last step."""
-    return lane[W * bl.LANE_FACTS + k * N_STATE + UNSTABLE] > 0.0
+    return run_at(lane + (W * bl.LANE_FACTS + k * N_STATE)).unstable > 0.0
 
 
 @internal
@@ -60,7 +60,7 @@ def note_lane(table, before, slopes, pitch, h, k, lane, state, x):
     if rise == NOT_LOOKED:
         return
     if 4.0 * rise <= LIMIT_OF_RK4 * LIMIT_OF_RK4 * way:
-        state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
+        state.unstable = state.unstable_error = 0.0
         return
     n = table[la.NQ] + table[la.NV]
     own = flat_at(table[la.WORK] + 8 * la.workspace(table).size)

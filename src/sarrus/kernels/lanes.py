@@ -15,7 +15,7 @@ from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
 from sarrus.kernels.batch import begin, end_of, finish_run, held_inputs, keep
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, integers_at, internal
+from sarrus.kernels.flat import flat_at, integers_at, internal, run_at
 from sarrus.kernels.lane_stability import NOT_LOOKED, measure_lanes, note_lane
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.recording import record
@@ -33,17 +33,16 @@ ROUNDING = 1e-12
 AWAKE, ASLEEP, ENDED = 0.0, 1.0, 2.0
 
 
-def lanes(table_pointer, x_pointer, what):
+def lanes(table, x, what):
     """Do the runs FIRST to LAST of the batch, at most LANES of them; x is room for one state. Returns 0."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     todo = integers_at(table[la.BATCH])
     times = flat_at(todo[bl.TIMES])
     size, n = la.input_size(table), table[la.NQ] + table[la.NV]
     before = flat_at(todo[bl.WORK])
-    after = flat_from(before, W * size)
-    slopes = flat_from(after, W * size)
-    answer = flat_from(slopes, 4 * W * (n + la.N_GAUGE))
-    lane = flat_from(answer, W * (table[la.NQ] + table[la.NH] + table[la.NV] + table[la.NU]))
+    after = before + W * size
+    slopes = after + W * size
+    answer = slopes + 4 * W * (n + la.N_GAUGE)
+    lane = answer + W * (table[la.NQ] + table[la.NH] + table[la.NV] + table[la.NU])
     count, steps = todo[bl.LAST] - todo[bl.FIRST], todo[bl.STEPS]
     _begin_lanes(table, todo, count, before, lane, x)
     for i in range(W * size):
@@ -68,7 +67,7 @@ def lanes(table_pointer, x_pointer, what):
     for k in range(count):
         if lane[W * bl.MODE + k] != ENDED:
             state = _state(todo, lane, k)
-            state[rs.STEPS] = float(steps)
+            state.steps = float(steps)
             _gather(before, k, size, x)
             finish_run(table, todo, todo[bl.FIRST] + k, rs.DONE, _number(todo, steps) + 1, state, x)
     return 0
@@ -145,7 +144,7 @@ def _stages(table, todo, step, time, target, before, after, slopes, answer, lane
         _combine(before, slopes, a, 4 * stage, stage, h, n, pitch, after)
         for k in range(W):
             after[W * (n + nu) + k] = time + c[stage] * h
-        own = flat_from(slopes, stage * pitch)
+        own = slopes + stage * pitch
         _slope(table, todo, after, own, answer)
         for k in range(W):
             if lane[W * bl.MODE + k] == AWAKE and not _is_clear(settings, own, W * n + k):
@@ -164,7 +163,7 @@ def _combine(before, slopes, weights, first, count, h, n, pitch, after):
     for j in range(count):
         weight = h * weights[first + j]
         if weight != 0.0:
-            row = flat_from(slopes, j * pitch)
+            row = slopes + j * pitch
             for i in range(W * n):
                 after[i] += weight * row[i]
 
@@ -252,7 +251,7 @@ def _accept(table, todo, step, k, before, after, lane, x):
         ws = la.workspace(table)
         found = flat_at(table[la.WORK])[ws.facts + la.OUTCOME]
         if found > la.SINGULAR_ANSWER:
-            _state(todo, lane, k)[rs.UNSOUND] = found
+            _state(todo, lane, k).unsound = found
 
 
 @internal
@@ -263,27 +262,27 @@ def _alone(table, todo, step, k, before, lane, x):
     state = _state(todo, lane, k)
     _gather(before, k, size, x)
     interval = step // todo[bl.STEPS_HELD] if todo[bl.INPUTS] != 0 else 0
-    state[rs.END] = end_of(todo, times, interval)
-    state[rs.KEEP_LAST] = 1.0 if state[rs.END] == times[bl.END] else 0.0
-    state[rs.START], state[rs.STEPS], state[rs.EVERY] = times[bl.BEGIN], float(step), 1.0
-    state[rs.UNRECORDED], state[rs.LAST_STEP] = 0.0, 0.0
+    state.end = end_of(todo, times, interval)
+    state.keep_last = 1.0 if state.end == times[bl.END] else 0.0
+    state.start, state.steps, state.every = times[bl.BEGIN], float(step), 1.0
+    state.unrecorded, state.last_step = 0.0, 0.0
     done, limit, code = step, bl.STRETCH, rs.RUNNING
     while True:
         table[la.RECORDS] = todo[bl.BLOCK]
         code = _advance(table, todo, lane, k, x, limit)
-        for row in range(int(state[rs.FILLED])):
+        for row in range(int(state.filled)):
             done += 1
             if done % todo[bl.EVERY] == 0 or done == steps:
                 keep(table, todo, run, row, _number(todo, done))
         # A step that passes a singular configuration may end beyond its target: then there is one more.
-        ahead = x[clock] - (times[bl.BEGIN] + state[rs.STEPS] * times[bl.STEP])
+        ahead = x[clock] - (times[bl.BEGIN] + state.steps * times[bl.STEP])
         if code != rs.RUNNING or abs(ahead) <= 1e-9 * times[bl.STEP]:
             break
         limit = 4
     if code == rs.RUNNING or code == rs.DONE:
         for i in range(size):
             before[W * i + k] = x[i]
-        lane[W * bl.MODE + k], lane[W * bl.UNTIL + k] = ASLEEP, state[rs.STEPS]
+        lane[W * bl.MODE + k], lane[W * bl.UNTIL + k] = ASLEEP, state.steps
     else:
         lane[W * bl.MODE + k] = ENDED
         samples = done // todo[bl.EVERY] + 1 if todo[bl.EVERY] <= steps else 0
@@ -309,7 +308,7 @@ def _states(table):
 @internal
 def _state(todo, lane, k):
     """Return the state of the run in a lane."""
-    return flat_from(lane, W * bl.LANE_FACTS + k * rs.N_STATE)
+    return run_at(lane + (W * bl.LANE_FACTS + k * rs.N_STATE))
 
 
 @internal

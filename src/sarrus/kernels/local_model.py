@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, internal
+from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import move
 from sarrus.kernels.stepping import set_control
@@ -35,7 +35,7 @@ def linearize(table, x, local, at, s, ws, perm):
     n = ny + dof
     for i in range(size):
         local[at.start + i] = x[i]
-    start = flat_from(local, at.start)
+    start = local + at.start
     set_control(table, start, s, ws)
     if call_kernel(table[la.ACCELERATION], table, start, la.ANSWER) < 0:
         return False
@@ -135,7 +135,7 @@ def linearize(table, x, local, at, s, ws, perm):
 def _control_change(table, local, at, place, along, placed, in_time, s, ws):
     """Write how the controls of a law change along a direction, by central differences."""
     nq, nv, nu = table[la.NQ], table[la.NV], table[la.NU]
-    state, longest = flat_from(local, at.state), 1.0
+    state, longest = local + at.state, 1.0
     for i in range(nv):
         longest = max(longest, abs(local[along + i]), abs(local[place + i]) if placed else 0.0)
     distance = DIFFERENCE / longest

@@ -9,7 +9,7 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from sarrus.kernels.flat import FlatType, data_pointer, flat_type, integers_type
+from sarrus.kernels.flat import data_pointer
 
 
 @intrinsic
@@ -28,7 +28,7 @@ def call_native(
     ----------
     address : int64
         `sarrus.codegen.NativeFunction.address`; the owner of the function must be kept alive.
-    inputs, outputs : arrays of float64, C-contiguous, or `flat` views
+    inputs, outputs : arrays of float64, C-contiguous, or pointers
         The parts read and written must not overlap.
     first_input, first_output : int64
 
@@ -41,10 +41,9 @@ def call_native(
         if not isinstance(number, types.Integer):
             raise TypingError(f"call_native: {name} must be an integer, not {number}")
     for name, array in (("inputs", inputs), ("outputs", outputs)):
-        flat = isinstance(array, FlatType)
-        if not flat and not (
-            isinstance(array, types.Array) and array.dtype == types.float64 and array.layout == "C"
-        ):
+        pointer = isinstance(array, types.CPointer)
+        whole = isinstance(array, types.Array) and array.layout == "C"
+        if not ((pointer or whole) and array.dtype == types.float64):
             raise TypingError(f"call_native: {name} must be a C-contiguous float64 array, not {array}")
     if isinstance(outputs, types.Array) and not outputs.mutable:
         raise TypingError("call_native: outputs must be writable")
@@ -55,7 +54,7 @@ def call_native(
         data = []
         for k in (1, 3):
             first = data_pointer(context, builder, signature.args[k], arguments[k])
-            data.append(builder.bitcast(builder.gep(first, [arguments[k + 1]]), pointer))
+            data.append(builder.gep(first, [arguments[k + 1]]))
         function = builder.inttoptr(arguments[0], function_type.as_pointer())
         builder.call(function, data)
         return context.get_dummy_value()
@@ -65,16 +64,15 @@ def call_native(
 
 @intrinsic
 def call_kernel(typing_context: Any, address: Any, table: Any, x: Any, what: Any) -> Any:
-    """Call the kernel at ``address`` with a table and x (flat views) and an integer; nothing is checked."""
+    """Call the kernel at ``address`` with a table, x and an integer; nothing is checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, integer = ir.PointerType(), ir.IntType(64)
         function = builder.inttoptr(
             arguments[0], ir.FunctionType(integer, [pointer, pointer, integer]).as_pointer()
         )
-        data = [data_pointer(context, builder, signature.args[k], arguments[k]) for k in (1, 2)]
-        return builder.call(function, [*(builder.bitcast(d, pointer) for d in data), arguments[3]])
+        return builder.call(function, arguments[1:])
 
-    if table != integers_type or x != flat_type:
+    if not (isinstance(table, types.CPointer) and isinstance(x, types.CPointer)):
         return None
     return types.int64(types.int64, table, x, types.int64), generate

@@ -13,19 +13,18 @@ from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import complete_dynamics, is_finite, solve_rows
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
+from sarrus.kernels.flat import flat_at, inlined, internal
 from sarrus.kernels.native_call import call_native
 
 
-def null_space_acceleration(table_pointer, x_pointer, want):
+def null_space_acceleration(table, x, want):
     """Do what `sarrus.kernels.acceleration.acceleration` does; M need only be positive definite on the null space.
 
     That one hands over to this one where M lacks inertia at single configurations; then M as it is comes from WHOLE.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
     ws = la.workspace(table)
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    perm = table + (la.QUATERNIONS + table[la.N_QUATERNIONS])
     nv, nc = table[la.NV], table[la.NC]
     _load(table, settings, x, s, ws)
     _measure(settings, s, ws, nv, nc)

@@ -18,10 +18,9 @@ import numpy as np
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels import passage_layout as pl
-from sarrus.kernels.flat import flat_at, flat_from, internal
+from sarrus.kernels.flat import flat_at, internal, run_at
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import move
-from sarrus.kernels.run_state import LARGEST_PIVOT
 from sarrus.kernels.stepping import finish, slope, take_step
 
 # Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
@@ -126,7 +125,7 @@ def _restore(table, slopes, passages, state, at):
 def _measure_kept(table, passages, state, at, s, ws):
     """Measure a state of the run, unless it has been."""
     if passages[state + pl.MEASURED] == 0.0:
-        _measure(table, flat_from(passages, state + at.x), passages, state, at, s, ws)
+        _measure(table, passages + state + at.x, passages, state, at, s, ws)
 
 
 @internal
@@ -146,7 +145,7 @@ def _rows(table, x, s, ws):
 def _measure(table, x, passages, state, at, s, ws):
     """Write σ, its vectors and σ dσ/dt at x to a state. Both numbers are zero where σ is below rounding."""
     settings = flat_at(table[la.SETTINGS])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    perm = table + (la.QUATERNIONS + table[la.N_QUATERNIONS])
     nq, nv, nc, rank = table[la.NQ], table[la.NV], table[la.NC], table[la.GENERIC_RANK]
     left, right = state + at.left, state + at.right
     passages[state + pl.MEASURED] = 1.0
@@ -194,7 +193,7 @@ def _measure(table, x, passages, state, at, s, ws):
     for i in range(nv):
         passages[right + i] = s[ws.step + i]
         fastest = max(fastest, abs(x[nq + i]) * settings[la.FACTORS + nc + i])
-    shifted, delta, change = flat_from(passages, at.shifted), SHIFT / fastest, 0.0
+    shifted, delta, change = passages + at.shifted, SHIFT / fastest, 0.0
     for side in range(-1, 2, 2):
         for i in range(la.input_size(table)):
             shifted[i] = x[i]
@@ -262,7 +261,7 @@ def _look(table, passages, a, b, at, slopes, trial, s, ws):
     else:
         found = _search(table, passages, a, b, h, 0.0, row, at, slopes, trial, s, ws)
         if slope(table, trial, la.PIVOTS, slopes, table[la.N_STAGES], s, ws) >= 0:
-            least = min(least, s[ws.facts + la.SMALLEST] / flat_at(table[la.RUN])[LARGEST_PIVOT])
+            least = min(least, s[ws.facts + la.SMALLEST] / run_at(flat_at(table[la.RUN])).largest_pivot)
         if least >= pl.CLOSE:
             return
     # In proportion to the time σ falls and rises: so much is left at the nearest stage.
@@ -283,7 +282,7 @@ def _visit(table, passages, a, b, h, row, at, slopes, trial, s, ws):
     """
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
     start, near, between = (
-        flat_from(passages, a + at.x),
+        passages + a + at.x,
         passages[b + pl.PROJECTED] != 0.0,
         at.states + 3 * at.width,
     )

@@ -18,7 +18,7 @@ import numpy as np
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.checking import weakest
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
+from sarrus.kernels.flat import flat_at, inlined, internal
 from sarrus.kernels.native_call import call_native
 
 MAX_ITERATIONS = 12
@@ -29,12 +29,11 @@ FAR = 1e-6
 QUICK, ROUNDING = 3e-8, 1e-12
 
 
-def projection(table_pointer, x_pointer, what):
+def projection(table, x, what):
     """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
 
     −1 where the positions do not converge; then x is not to be used.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     return project(table, x, what != la.VELOCITIES)
 
 
@@ -42,7 +41,7 @@ def projection(table_pointer, x_pointer, what):
 def project(table, x, positions):
     """Do the work of `projection`."""
     settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    perm = table + (la.QUATERNIONS + table[la.N_QUATERNIONS])
     ws = la.workspace(table)
     fresh, dense = False, table[la.ELIMINATION] != la.TRACED
     if dense and table[la.NC] > 0:

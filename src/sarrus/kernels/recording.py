@@ -11,19 +11,7 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.run_state import (
-    CONDITION,
-    ENERGY,
-    GRID,
-    GRID_NEXT,
-    GRID_START,
-    LARGEST,
-    N_FACTS,
-    N_TIMES,
-    RANK,
-    RESIDUAL,
-    SMALLEST,
-)
+from sarrus.kernels.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
 from sarrus.kernels.stepping import finish, slope, take_step
 
 
@@ -76,18 +64,18 @@ def record_between(table, near, x, time, slopes, trial, s, ws, what, row):
 @internal
 def _wanted(table, state, k):
     """Return the k-th time at which a record is wanted: of a grid, or of a list; infinite after the last one."""
-    if state[GRID] > 0.0:
-        return state[GRID_START] + k * state[GRID]
-    return flat_at(table[la.TIMES])[int(k)] if k < state[N_TIMES] else np.inf
+    if state.grid > 0.0:
+        return state.grid_start + k * state.grid
+    return flat_at(table[la.TIMES])[int(k)] if k < state.n_times else np.inf
 
 
 @internal
 def count_wanted(table, state, t, h):
     """Return how many records, at most, are wanted in a step from t to t + h."""
-    if state[GRID] > 0.0:
-        return int(h / state[GRID]) + 1
+    if state.grid > 0.0:
+        return int(h / state.grid) + 1
     count = 0
-    while _wanted(table, state, state[GRID_NEXT] + count) <= t + 1.001 * h:
+    while _wanted(table, state, state.grid_next + count) <= t + 1.001 * h:
         count += 1
     return count
 
@@ -99,13 +87,13 @@ def record_passed(table, state, near, x, new, h, slopes, trial, s, ws, what, row
     Returns how many were written, from ``row`` on, or −1 where one cannot be projected; and whether ``new`` is wanted.
     """
     clock = table[la.NQ] + table[la.NV] + table[la.NU]
-    close = 1e-9 * state[GRID] if state[GRID] > 0.0 else 1e-12 * h
+    close = 1e-9 * state.grid if state.grid > 0.0 else 1e-12 * h
     written = 0
     while True:
-        wanted = _wanted(table, state, state[GRID_NEXT])
+        wanted = _wanted(table, state, state.grid_next)
         if wanted > new[clock] + close:
             return written, False
-        state[GRID_NEXT] += 1.0
+        state.grid_next += 1.0
         if abs(wanted - new[clock]) <= close:
             return written, True
         if not record_between(table, near, x, wanted, slopes, trial, s, ws, what, row + written):

@@ -12,22 +12,21 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.chart import correction_along
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, internal
 from sarrus.kernels.local_model import add_product, linearize
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, move
 from sarrus.kernels.stepping import set_control
 
 
-def rosenbrock(table_pointer, x_pointer, what):
+def rosenbrock(table, x, what):
     """Take a step of length local[LOCAL_STEP] from x; its end goes to ``state`` in local, its error to slopes[1].
 
     Returns 0, or −1 where it cannot be taken: Newton diverges (a shorter step helps), the matrix is singular, or the
     step begins in a singular configuration (none helps).
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     local, s, scheme = flat_at(table[la.LOCAL]), flat_at(table[la.WORK]), flat_at(table[la.SCHEME])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
+    perm = table + (la.QUATERNIONS + table[la.N_QUATERNIONS])
     at, ws = la.local_array(table), la.workspace(table)
     nq, nv, count = table[la.NQ], table[la.NV], table[la.N_IMPLICIT_STAGES]
     ny, dof = nv - table[la.HOLONOMIC_RANK], nv - table[la.GENERIC_RANK]
@@ -48,7 +47,7 @@ def rosenbrock(table_pointer, x_pointer, what):
     a, c = 1, 1 + count * count
     nodes = c + count * count
     weights, ends = nodes + count, nodes + 2 * count
-    state = flat_from(local, at.state)
+    state = local + at.state
     for stage in range(count + 1):
         _combine(local, scheme, a + stage * count if stage < count else ends, min(stage, count), 1.0, n, at)
         time = h * scheme[nodes + stage] if stage < count else h
@@ -134,7 +133,7 @@ def _settle(table, local, at, time, s, ws, perm):
 
     False where Newton's method does not converge.
     """
-    settings, state = flat_at(table[la.SETTINGS]), flat_from(local, at.state)
+    settings, state = flat_at(table[la.SETTINGS]), local + at.state
     nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
     bound, rank = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK]
     ny, dof, simple = nv - bound, nv - rank, table[la.SIMPLE_RATE] == 1

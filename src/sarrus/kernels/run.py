@@ -5,54 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_pointer, internal
+from sarrus.kernels.flat import flat_at, internal, run_at
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.passage import enter, follow, is_full
 from sarrus.kernels.power import power
 from sarrus.kernels.recording import count_wanted, record, record_between, record_passed
 from sarrus.kernels.run_state import (
-    ABSOLUTE,
-    BETWEEN,
-    BLOCKED,
     CONTROL_FAILED,
     DONE,
-    DOUBTFUL,
-    END,
     EVENT,
-    EVERY,
-    FACTOR,
-    FILLED,
     ILL_POSED,
-    KEEP_LAST,
-    LARGEST_PIVOT,
-    LAST_PIVOT,
-    LAST_STEP,
-    LOGGED,
-    LONGEST,
-    MOST_STEPS,
-    NEXT_PIVOT,
     NOT_FINITE,
     OTHER_METHOD,
-    POWER,
     PROJECTION_FAILED,
-    REJECTED,
-    RELATIVE,
     RENEW_CHART,
     RUNNING,
-    SHORTEST,
-    SPLIT,
     SPLIT_PIVOT,
-    START,
-    STEP,
     STEP_LIMIT,
     STEP_TOO_SMALL,
-    STEPS,
-    THRESHOLD,
-    TRIED_ERROR,
-    TRIES,
-    UNRECORDED,
-    UNSOUND,
-)  # fmt: skip
+)
 from sarrus.kernels.sampling import is_due, measures, next_sample, take_sample
 from sarrus.kernels.stepping import error_norm, finish, set_control, slope, take_step
 from sarrus.kernels.stiffness import classical_size, note_stability, note_stiffness, wants_other_method
@@ -70,19 +41,18 @@ AHEAD = 4.0
 LOOK_EVERY = 8
 
 
-def advance(table_pointer, x_pointer, limit):
-    """Advance x to the time state[END] or until the records are full; return how it ended.
+def advance(table, x, limit):
+    """Advance x to the time state.end or until the records are full; return how it ended.
 
     ``state`` at table[RUN] persists between calls (see `sarrus.kernels.run_state`). Without error estimates the steps
-    are state[START] + k × state[STEP]; else state[STEP] adapts. The first row of a run is its initial state
-    (state[UNRECORDED] = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after
-    every state[EVERY] steps, on a grid, or at given times (see `sarrus.kernels.recording`). The event log gets a row
-    (index, time) per crossing, state[LOGGED] counts them. ``limit`` is the number of rows to write at most.
+    are state.start + k × state.step; else state.step adapts. The first row of a run is its initial state
+    (state.unrecorded = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after
+    every state.every steps, on a grid, or at given times (see `sarrus.kernels.recording`). The event log gets a row
+    (index, time) per crossing, state.logged counts them. ``limit`` is the number of rows to write at most.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    state = flat_at(table[la.RUN])
+    state = run_at(flat_at(table[la.RUN]))
     code, rows = _advance(table, x, state, limit)
-    state[FILLED] = rows
+    state.filled = rows
     return code
 
 
@@ -95,13 +65,13 @@ def _advance(table, x, state, room):
     s = table[la.N_STAGES]
     adaptive, n_events = table[la.N_ERRORS] > 0, table[la.N_EVENTS] + table[la.N_WATCHED]
     project, project_every = table[la.PROJECT], table[la.PROJECT_EVERY]
-    end, every, between = state[END], state[EVERY], state[BETWEEN]
+    end, every, between = state.end, state.every, state.between
     rtol, atol, h_max, h_min, exponent = (
-        state[RELATIVE],
-        state[ABSOLUTE],
-        state[LONGEST],
-        state[SHORTEST],
-        state[POWER],
+        state.relative,
+        state.absolute,
+        state.longest,
+        state.shortest,
+        state.power,
     )
     ws = la.workspace(table)
     size_x = la.input_size(table)
@@ -115,17 +85,17 @@ def _advance(table, x, state, room):
 
     if x[time] < end and is_due(state, x[time]) and not take_sample(table, x, state, False, work, ws):
         return CONTROL_FAILED, rows
-    begins = state[STEPS] == 0.0
+    begins = state.steps == 0.0
     rank = slope(table, x, la.VERIFIED if begins else la.PIVOTS, slopes, 0, work, ws)
     if rank < 0:
         return ILL_POSED, rows
     if begins:
         note_solve(table, state, rank, work, ws)
     size, speed = _approach(work, ws, state)
-    if state[UNRECORDED] < 0.0:
+    if state.unrecorded < 0.0:
         record(table, x, rank, rows, work, ws)
         rows += 1
-        state[UNRECORDED] = 0.0
+        state.unrecorded = 0.0
         if n_events:
             _event_values(table, x, event_values, 0, work, ws)
             if not _defined(table, event_values, event_values):
@@ -136,23 +106,23 @@ def _advance(table, x, state, room):
     while (
         x[time] < end
         and rows < room
-        and state[LOGGED] + n_events <= table[la.LOG_ROOM]
+        and state.logged + n_events <= table[la.LOG_ROOM]
         and not (watch and is_full(table))
     ):
-        if state[STEPS] + state[REJECTED] >= state[MOST_STEPS]:
+        if state.steps + state.rejected >= state.most_steps:
             return STEP_LIMIT, rows
         t, halt = x[time], next_sample(state, end)
         last = False
-        near = project > 0 and (size < settings[la.NEAR] or state[SPLIT] > 0.0)
+        near = project > 0 and (size < settings[la.NEAR] or state.split > 0.0)
         crossing = limited = False
         whole, beside, h_lambda = True, False, 0.0
         if adaptive:
-            h = min(state[STEP], h_max)
+            h = min(state.step, h_max)
             if project > 0 and speed > 0.0 and h * speed > 0.5 * size:
                 # The singular configuration is at most 2 h away: go across, with it between two stages, or half
                 # way to it.
                 arrival = size / speed
-                crossing = state[BLOCKED] == 0.0
+                crossing = state.blocked == 0.0
                 limited = True
                 h = min(arrival / between, h_max) if crossing else 0.5 * arrival
                 near = True
@@ -161,8 +131,8 @@ def _advance(table, x, state, room):
             if h < h_min and not last:
                 return STEP_TOO_SMALL, rows
         else:
-            target = state[START] + (state[STEPS] + 1.0) * state[STEP]
-            if target >= halt - 1e-9 * state[STEP]:
+            target = state.start + (state.steps + 1.0) * state.step
+            if target >= halt - 1e-9 * state.step:
                 target, last = halt, True
             h = target - t
             near = project > 0 and (near or size < 2.0 * speed * h)
@@ -181,45 +151,45 @@ def _advance(table, x, state, room):
             and work[ws.facts + la.BEYOND] > SPLIT_PIVOT * work[ws.facts + la.LARGEST]
         ):
             # Redundant rows contradict each other beside the constraints: from now on stages are projected.
-            state[SPLIT] = 1.0
+            state.split = 1.0
         if adaptive:
             error = error_norm(table, slopes, x, new, h, rtol, atol) if good else np.inf
             tolerance, least = max(rtol, atol), 0.0
             if near and size > 0.0:
                 # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What
                 # it is exactly depends on the stages, so patience with an attempt wears off.
-                least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state[TRIES] / PATIENCE)
+                least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state.tries / PATIENCE)
                 error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
             if crossing and error > 1.0:
                 # Across a singular configuration the field on the constraints is smooth, and the estimate falls
                 # as the approach comes closer, until rounding of the stages takes over: enough then.
-                if good and error >= 0.05 * state[TRIED_ERROR] and error * tolerance < least:
+                if good and error >= 0.05 * state.tried_error and error * tolerance < least:
                     error = 1.0
                 else:
-                    state[REJECTED] += 1.0
-                    state[TRIES] += 1.0
-                    state[TRIED_ERROR] = error if good else np.inf
-                    state[BLOCKED] = 1.0
+                    state.rejected += 1.0
+                    state.tries += 1.0
+                    state.tried_error = error if good else np.inf
+                    state.blocked = 1.0
                     continue
             if not error <= 1.0:
-                state[REJECTED] += 1.0
-                state[TRIES] += 1.0
+                state.rejected += 1.0
+                state.tries += 1.0
                 shrink = max(0.2, 0.9 * power(error, exponent)) if np.isfinite(error) else 0.2
-                state[STEP] = h * shrink
-                state[FACTOR] = 1.0
-                if state[STEP] < h_min:
+                state.step = h * shrink
+                state.factor = 1.0
+                if state.step < h_min:
                     return STEP_TOO_SMALL, rows
                 continue
-            state[BLOCKED], state[TRIES] = 0.0, 0.0
-            if state[THRESHOLD] > 0.0:
+            state.blocked, state.tries = 0.0, 0.0
+            if state.threshold > 0.0:
                 note_stiffness(table, slopes, h, crossing, state)
             if not near or crossing:
-                state[TRIED_ERROR] = np.inf
+                state.tried_error = np.inf
             growth = 10.0 if error == 0.0 else min(10.0, 0.9 * power(error, exponent))
-            proposed = h * min(growth, state[FACTOR])
+            proposed = h * min(growth, state.factor)
             if not (last or limited) or growth < 1.0:
-                state[STEP] = proposed
-            state[FACTOR] = 10.0
+                state.step = proposed
+            state.factor = 10.0
         elif not good:
             return _lost(table, new), rows
         else:
@@ -228,11 +198,11 @@ def _advance(table, x, state, room):
             new[time] = halt
         else:
             new[time] = target if whole and not adaptive else t + h
-        what = project if project_every > 0 and (int(state[STEPS]) + 1) % project_every == 0 else 0
+        what = project if project_every > 0 and (int(state.steps) + 1) % project_every == 0 else 0
         if not finish(table, new, what):
             if adaptive and h > max(2.0 * h_min, settings[la.SHORTEST_CLOSING]):
-                state[REJECTED] += 1.0
-                state[STEP] = 0.25 * h
+                state.rejected += 1.0
+                state.step = 0.25 * h
                 continue
             for i in range(n):
                 if not np.isfinite(new[i]):
@@ -253,27 +223,27 @@ def _advance(table, x, state, room):
         rows += written
         if beside:
             # The step went past its target: the record there comes from a step of its own.
-            state[STEPS] += 1.0
-            state[UNRECORDED] += 1.0
-            if state[UNRECORDED] >= every and not (stop and new[time] < target):
+            state.steps += 1.0
+            state.unrecorded += 1.0
+            if state.unrecorded >= every and not (stop and new[time] < target):
                 if not record_between(table, near, x, target, slopes, trial, work, ws, what, rows):
                     return PROJECTION_FAILED, rows
                 rows += 1
-                state[UNRECORDED] = 0.0
+                state.unrecorded = 0.0
         for i in range(la.input_size(table)):
             x[i] = new[i]
         due = x[time] < end and is_due(state, x[time])
         if due and not measures(table) and not take_sample(table, x, state, False, work, ws):
             return CONTROL_FAILED, rows
-        looks = int(state[STEPS]) % LOOK_EVERY == 0 or x[time] >= end
+        looks = int(state.steps) % LOOK_EVERY == 0 or x[time] >= end
         rank = slope(table, x, la.VERIFIED if looks else la.PIVOTS, slopes, 0, work, ws)
         if looks:
             note_solve(table, state, rank, work, ws)
-        state[LAST_PIVOT], state[LAST_STEP] = state[NEXT_PIVOT], h
+        state.last_pivot, state.last_step = state.next_pivot, h
         size, speed = _approach(work, ws, state)
         if whole:
-            state[STEPS] += 1.0
-            state[UNRECORDED] += 1.0
+            state.steps += 1.0
+            state.unrecorded += 1.0
         if rank < 0:
             return ILL_POSED, rows
         if not adaptive:
@@ -284,18 +254,18 @@ def _advance(table, x, state, room):
             rank = slope(table, x, la.PIVOTS, slopes, 0, work, ws)
         if due and not adaptive:
             _realign(state, x[time])
-        if stop or on_time or state[UNRECORDED] >= every or (x[time] >= end and state[KEEP_LAST] != 0.0):
+        if stop or on_time or state.unrecorded >= every or (x[time] >= end and state.keep_last != 0.0):
             record(table, x, rank, rows, work, ws)
             rows += 1
-            state[UNRECORDED] = 0.0
+            state.unrecorded = 0.0
         if watch:
-            ended = x[time] >= end and state[KEEP_LAST] != 0.0
+            ended = x[time] >= end and state.keep_last != 0.0
             follow(table, x, size, near, what, ended or stop, slopes, trial, work, ws)
         if stop:
             return EVENT, rows
         if table[la.CHART] != 0 and x[time] < end and _worn(flat_at(table[la.CHART]), settings, adaptive):
             return RENEW_CHART, rows
-        if state[THRESHOLD] > 0.0 and x[time] < end and wants_other_method(state):
+        if state.threshold > 0.0 and x[time] < end and wants_other_method(state):
             return OTHER_METHOD, rows
     return (DONE if x[time] >= end else RUNNING), rows
 
@@ -316,16 +286,16 @@ def _lost(table, new):
 def note_solve(table, state, rank, s, ws):
     """Note where two states looked at in a row, neither singular, have no answer whose residuals are met."""
     found = s[ws.facts + la.OUTCOME] if rank == table[la.GENERIC_RANK] else 0.0
-    if found != 0.0 and found == state[DOUBTFUL]:
-        state[UNSOUND] = found
-    state[DOUBTFUL] = found
+    if found != 0.0 and found == state.doubtful:
+        state.unsound = found
+    state.doubtful = found
 
 
 @internal
 def _realign(state, time):
     """Let the grid of fixed steps begin anew where a sample is not on it."""
-    if abs(state[START] + state[STEPS] * state[STEP] - time) > 1e-9 * state[STEP]:
-        state[START] = time - state[STEPS] * state[STEP]
+    if abs(state.start + state.steps * state.step - time) > 1e-9 * state.step:
+        state.start = time - state.steps * state.step
 
 
 @internal
@@ -371,12 +341,12 @@ def _part(arrival, h, room, between):
 def _approach(s, ws, state):
     """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
     smallest = s[ws.facts + la.SMALLEST]
-    state[LARGEST_PIVOT] = max(state[LARGEST_PIVOT], smallest)
-    if state[LARGEST_PIVOT] == 0.0:
+    state.largest_pivot = max(state.largest_pivot, smallest)
+    if state.largest_pivot == 0.0:
         return 1.0, 0.0
-    size = smallest / state[LARGEST_PIVOT]
-    speed = (state[LAST_PIVOT] - size) / state[LAST_STEP] if state[LAST_STEP] > 0.0 else 0.0
-    state[NEXT_PIVOT] = size
+    size = smallest / state.largest_pivot
+    speed = (state.last_pivot - size) / state.last_step if state.last_step > 0.0 else 0.0
+    state.next_pivot = size
     return size, speed
 
 
@@ -459,8 +429,8 @@ def _locate(table, near, x, h, slopes, new, trial, work, ws, what, state, before
     for k in range(count):
         before[k] = after[k]
         if after[found + k] <= earliest:
-            row = int(state[LOGGED])
+            row = int(state.logged)
             log[2 * row] = k
             log[2 * row + 1] = x[clock] + after[found + k]
-            state[LOGGED] += 1.0
+            state.logged += 1.0
     return stop

@@ -6,22 +6,21 @@ from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, integers_at, internal
 from sarrus.kernels.projection import move
-from sarrus.kernels.run_state import DELAY, FIRST_SAMPLE, PERIOD, SAMPLES
 from sarrus.kernels.stepping import apply_control, find_control
 
 
 @internal
 def next_sample(state, end):
     """Return the time of the next sample, ``end`` where there is none before."""
-    if state[PERIOD] == 0.0:
+    if state.period == 0.0:
         return end
-    return min(end, state[FIRST_SAMPLE] + state[SAMPLES] * state[PERIOD])
+    return min(end, state.first_sample + state.samples * state.period)
 
 
 @internal
 def is_due(state, time):
     """Tell whether a sample is due."""
-    return state[PERIOD] > 0.0 and time >= state[FIRST_SAMPLE] + (state[SAMPLES] - 1e-9) * state[PERIOD]
+    return state.period > 0.0 and time >= state.first_sample + (state.samples - 1e-9) * state.period
 
 
 @internal
@@ -38,7 +37,7 @@ def take_sample(table, x, state, known, s, ws):
     controls.
     """
     nq, nv, nu = table[la.NQ], table[la.NV], table[la.NU]
-    sample, length = int(state[SAMPLES]), int(state[DELAY]) + 1
+    sample, length = int(state.samples), int(state.delay) + 1
     law, ring = integers_at(table[la.LAW]), flat_at(table[la.RING])
     own = flat_at(law[ll.INPUT])
     if known:
@@ -60,5 +59,5 @@ def take_sample(table, x, state, known, s, ws):
         ring[(sample % length) * nu + k] = s[ws.x + k]
     if sample >= length - 1:
         apply_control(table, ring, ((sample + 1) % length) * nu, x)
-    state[SAMPLES] += 1.0
+    state.samples += 1.0
     return found

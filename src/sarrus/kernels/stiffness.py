@@ -11,16 +11,7 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import flat_at, internal
-from sarrus.kernels.run_state import (
-    DOUBTS,
-    HINTS,
-    LIMIT_OF_RK4,
-    THRESHOLD,
-    UNSTABLE,
-    UNSTABLE_ERROR,
-    UNSTABLE_SINCE,
-    UNSTABLE_SIZE,
-)
+from sarrus.kernels.run_state import LIMIT_OF_RK4
 
 # So many steps in a row are needed for a change of method, and as many others clear the count (as in Hairer's codes).
 STIFF_STEPS, EASY_STEPS = 15.0, 6.0
@@ -39,22 +30,22 @@ def note_stiffness(table, slopes, h, crossing, state):
     if crossing:
         return
     if table[la.IMPLICIT] == 0:
-        hint = explicit_size(table, slopes, h) > state[THRESHOLD]
+        hint = explicit_size(table, slopes, h) > state.threshold
     else:
-        hint = implicit_size(table, h) < state[THRESHOLD]
+        hint = implicit_size(table, h) < state.threshold
     if hint:
-        state[HINTS] += 1.0
-        state[DOUBTS] = 0.0
+        state.hints += 1.0
+        state.doubts = 0.0
     else:
-        state[DOUBTS] += 1.0
-        if state[DOUBTS] >= EASY_STEPS:
-            state[HINTS] = 0.0
+        state.doubts += 1.0
+        if state.doubts >= EASY_STEPS:
+            state.hints = 0.0
 
 
 @internal
 def wants_other_method(state):
     """Tell whether enough steps in a row were held back by stability, or did not need an implicit method."""
-    return state[HINTS] >= STIFF_STEPS
+    return state.hints >= STIFF_STEPS
 
 
 @internal
@@ -64,17 +55,17 @@ def note_stability(table, x, slopes, h, size, state):
     slopes[0] is that at x, where the step has ended.
     """
     if size <= LIMIT_OF_RK4:
-        state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
+        state.unstable = state.unstable_error = 0.0
         return
     n = table[la.NQ] + table[la.NV]
-    error, grown = growing_error(n, slopes, x, h, size, state[UNSTABLE_ERROR])
+    error, grown = growing_error(n, slopes, x, h, size, state.unstable_error)
     if grown:
-        state[UNSTABLE] += 1.0
-        if state[UNSTABLE] == UNSTABLE_STEPS and not state[UNSTABLE_SINCE] < np.inf:
-            state[UNSTABLE_SINCE], state[UNSTABLE_SIZE] = x[n + table[la.NU]], size
+        state.unstable += 1.0
+        if state.unstable == UNSTABLE_STEPS and not state.unstable_since < np.inf:
+            state.unstable_since, state.unstable_size = x[n + table[la.NU]], size
     else:
-        state[UNSTABLE] = 0.0
-    state[UNSTABLE_ERROR] = error
+        state.unstable = 0.0
+    state.unstable_error = error
 
 
 @internal

@@ -18,7 +18,6 @@ from sarrus.dynamics.assembly import numerical_rank
 from sarrus.dynamics.data_tolerance import SHORTEST
 from sarrus.dynamics.judged_data import data_of
 from sarrus.kernels import layout as la
-from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import projection
 from sarrus.simulation.records import EventRecord
 
@@ -44,9 +43,9 @@ def jam(loop: Integration) -> bool:
     loop.settings[la.ACCEPTED_RESIDUAL] *= 2.0  # the place is where it was just too much
     projection(loop.table, x, la.VELOCITIES)
     if loop.adaptive:
-        loop.state[run.STEP] = max(loop.state[run.STEP], 1e3 * SHORTEST)
+        loop.state.step = max(loop.state.step, 1e3 * SHORTEST)
     loop.renew(survey=False)
-    loop.state[run.LARGEST_PIVOT] = 0.0  # the new rows are what they are from here on
+    loop.state.largest_pivot = 0.0  # the new rows are what they are from here on
     loop.records.append(EventRecord(JAM, loop.time))
     return True
 

@@ -31,7 +31,7 @@ from sarrus.export.c.values import (
     as_term,
     join,
 )
-from sarrus.kernels.flat import flat, flat_at, flat_from, flat_pointer, integers_at
+from sarrus.kernels.flat import flat, flat_at, integers_at
 from sarrus.kernels.native_call import call_kernel, call_native
 
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
@@ -84,10 +84,8 @@ class Expressions(ABC):
         self.functions, self.globals = functions, names
         self.intrinsics: dict[int, Callable[[list[Value]], Value]] = {
             id(flat): lambda a: a[0],
-            id(flat_pointer): lambda a: a[0],
             id(flat_at): self._at,
             id(integers_at): self._at,
-            id(flat_from): self._part,
             id(call_native): self._call_native,
             id(call_kernel): self._call_kernel,
             id(builtins.min): lambda a: self._extremum(a, "smaller", min),
@@ -164,7 +162,9 @@ class Expressions(ABC):
             return Term(f"{self.functions.helper(table.text)}[{as_term(index).text}]", INT)
         place = int(index.value)
         if place >= table.room:
-            raise LookupError(f"entry {place} of the table {table.name} is room to work in: take flat_from")
+            raise LookupError(
+                f"entry {place} of the table {table.name} is room to work in: take table + place"
+            )
         return table.entries[place] if place in table.entries else Known(table[place])
 
     # --- arithmetic --------------------------------------------------------------------------------------
@@ -189,6 +189,9 @@ class Expressions(ABC):
         if isinstance(left, Address):
             assert isinstance(op, ast.Add)
             return Address(left.target, self.combine(op, left.offset, right))
+        if isinstance(left, View | Table):
+            assert isinstance(op, ast.Add)
+            return self._part(left, right)
         sign, compute = OPERATORS[type(op)]
         if isinstance(left, Known) and isinstance(right, Known):
             with np.errstate(all="ignore"):
@@ -340,11 +343,9 @@ class Expressions(ABC):
             return Known(offset.value // 8)
         return Term(f"{as_term(offset).inner} / 8", INT, atomic=False)
 
-    def _part(self, arguments: list[Value]) -> Value:
-        view, first = arguments
+    def _part(self, view: View | Table, first: Value) -> Value:
         if isinstance(view, Table):
             return shifted(View(view.room_text, INT), self.combine(ast.Sub(), first, Known(view.room)))
-        assert isinstance(view, View)
         return shifted(view, first)
 
     def _call_native(self, arguments: list[Value]) -> Value:

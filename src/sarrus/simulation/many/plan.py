@@ -127,8 +127,8 @@ class Plan:
         loop.set_method(scheme, longest, self.duration)
         loop.set_limits(None, np.inf, self.duration)
         if every is None:
-            loop.state[rs.EVERY] = np.inf
-            loop.state[rs.UNRECORDED] = 0.0
+            loop.state.every = np.inf
+            loop.state.unrecorded = 0.0
         return loop
 
     @cached_property
