@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.kernels import layout as la
 
 # Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
 _CLOSED, _ACCEPTED = 10.0, 30.0
@@ -67,11 +66,11 @@ class DataTolerance:
         """
         if self.exact:
             return
-        settings[la.ACCEPTED_RESIDUAL] = self.accepted(settings[la.ACCEPTED_RESIDUAL])
-        settings[la.SHORTEST_CLOSING] = SHORTEST
-        settings[la.SINGULAR_CUT] = max(settings[la.SINGULAR_CUT], self.passing_cut * beside)
+        settings.accepted_residual = self.accepted(settings.accepted_residual)
+        settings.shortest_closing = SHORTEST
+        settings.singular_cut = max(settings.singular_cut, self.passing_cut * beside)
         # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
-        settings[la.INCONSISTENT] = 1.0 if holonomic else max(settings[la.INCONSISTENT], 0.1)
+        settings.inconsistent = 1.0 if holonomic else max(settings.inconsistent, 0.1)
 
 
 EXACT = DataTolerance()

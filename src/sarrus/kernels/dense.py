@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.flat import internal
+from sarrus.kernels.record import Floats, Integers
 
 PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
 
@@ -15,7 +16,7 @@ SWEEPS = 60
 COMPARABLE = 0.6
 
 
-def dense(table, x, what):
+def dense(table: Integers, x: Floats, what: int) -> int:
     """Do what is asked for with matrices by rows in x, sizes in table; return 0, or −1 where it cannot be done.
 
     PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), V (m × m), σ (m) with room for V and σ: G

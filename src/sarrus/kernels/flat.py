@@ -25,25 +25,53 @@ from numba.extending import (
     type_callable,
 )
 
-from sarrus.kernels import batch_layout, cone_layout, contact_layout, law_layout, layout, passage_layout
-from sarrus.kernels.record import Record
+from sarrus.kernels import (
+    batch_layout,
+    cone_layout,
+    contact_layout,
+    lane_layout,
+    law_layout,
+    layout,
+    passage_layout,
+)
+from sarrus.kernels.record import Record, laid, pointee, record_fields
 from sarrus.kernels.run_state import Run
 
 # Functions that Python calls too.
 for _shared in (
+    layout.workspace_sizes,
     layout.workspace,
     layout.input_size,
+    layout.stage_sizes,
+    layout.stages_of,
+    layout.permutation,
+    layout.local_sizes,
     layout.local_array,
+    passage_layout.state_sizes,
+    passage_layout.state_width,
+    passage_layout.log_width,
+    passage_layout.passage_sizes,
     passage_layout.passage_array,
+    passage_layout.state_of,
     batch_layout.record_width,
-    batch_layout.lane_storage,
+    lane_layout.slope_width,
+    lane_layout.lane_sizes,
+    lane_layout.lanes_of,
+    law_layout.law_sizes,
     law_layout.law_workspace,
+    law_layout.law_permutation,
+    cone_layout.cone_sizes,
     cone_layout.cone_workspace,
+    cone_layout.equality_sizes,
     cone_layout.equality_workspace,
     contact_layout.physics,
     contact_layout.memory,
+    contact_layout.report,
     contact_layout.most_rows,
-    contact_layout.distribution_workspace,
+    contact_layout.distribution_sizes,
+    contact_layout.physics_of,
+    contact_layout.memory_of,
+    contact_layout.report_of,
 ):
     register_jitable(_shared)
 
@@ -71,7 +99,17 @@ class _Fields(AttributeTemplate):
     key = RecordType
 
     def generic_resolve(self, pointer: RecordType, name: str) -> Any:
-        return pointer.dtype if name in pointer.record.fields else None
+        kind = pointer.record.fields.get(name)
+        if kind is None:
+            return None
+        target = pointee(kind)
+        return pointer.dtype if target is None else pointer_to(target)
+
+
+def pointer_to(target: Any) -> types.CPointer:
+    """Return Numba's type of a pointer to float, to int or to a record."""
+    known = {float: FLOATS, int: INTEGERS}
+    return known[target] if target in known else RecordType(target)
 
 
 def _entry(context: Any, builder: Any, kind: RecordType, pointer: Any, name: str) -> Any:
@@ -81,15 +119,22 @@ def _entry(context: Any, builder: Any, kind: RecordType, pointer: Any, name: str
 
 @lower_getattr_generic(RecordType)
 def _read(context: Any, builder: Any, kind: RecordType, pointer: Any, name: str) -> Any:
-    return builder.load(_entry(context, builder, kind, pointer, name))
+    value = builder.load(_entry(context, builder, kind, pointer, name))
+    target = pointee(kind.record.fields[name])
+    if target is None:
+        return value
+    return builder.inttoptr(value, context.get_value_type(pointer_to(target)))
 
 
 @lower_setattr_generic(RecordType)
 def _write(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     pointer, value = arguments
+    if isinstance(signature.args[1], types.CPointer):
+        value = builder.ptrtoint(value, context.get_value_type(types.int64))
     builder.store(value, _entry(context, builder, signature.args[0], pointer, name))
 
 
+@type_callable(operator.iadd)
 @type_callable(operator.add)
 def _type_of_sum(context: Any) -> Any:
     def typer(pointer: Any, count: Any) -> Any:
@@ -100,9 +145,59 @@ def _type_of_sum(context: Any) -> Any:
     return typer
 
 
+@lower_builtin(operator.iadd, types.CPointer, types.Integer)
 @lower_builtin(operator.add, types.CPointer, types.Integer)
 def _sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(arguments[0], [arguments[1]])
+
+
+@type_callable(operator.eq)
+def _type_of_sameness(context: Any) -> Any:
+    def typer(left: Any, right: Any) -> Any:
+        pointers = isinstance(left, types.CPointer) and isinstance(right, types.CPointer)
+        return types.boolean if pointers else None
+
+    return typer
+
+
+@lower_builtin(operator.eq, types.CPointer, types.CPointer)
+def _is_same(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.icmp_unsigned("==", *arguments)
+
+
+@type_callable(laid)
+def _type_of_laid(context: Any) -> Any:
+    def typer(start: Any, sizes: Any) -> Any:
+        numbers = types.CPointer(start.dtype)
+        kinds = [RecordType(r) if r else numbers for r in record_fields(sizes.instance_class)]
+        return types.BaseTuple.from_types(kinds, sizes.instance_class)
+
+    return typer
+
+
+@lower_builtin(laid, types.CPointer, types.BaseTuple)
+def _laid(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    start, sizes = arguments
+    parts = []
+    for k in range(len(signature.args[1])):
+        parts.append(start)
+        start = builder.gep(start, [builder.extract_value(sizes, k)])
+    return context.make_tuple(builder, signature.return_type, parts)
+
+
+@intrinsic
+def exists(typing_context: Any, pointer: Any) -> Any:
+    """Tell whether a pointer from a table points to anything."""
+
+    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        number = builder.ptrtoint(arguments[0], context.get_value_type(types.int64))
+        return builder.icmp_unsigned("!=", number, context.get_constant(types.int64, 0))
+
+    return types.boolean(pointer), generate
+
+
+# The records of what `placed` has made.
+PLACED: dict[int, type[Record]] = {}
 
 
 def placed(record: type[Record]) -> Any:
@@ -112,10 +207,13 @@ def placed(record: type[Record]) -> Any:
     def at(typing_context: Any, pointer: Any) -> Any:
         return RecordType(record)(pointer), lambda context, builder, signature, arguments: arguments[0]
 
+    PLACED[id(at)] = record
     return at
 
 
-run_at = placed(Run)
+run_at, table_at = placed(Run), placed(layout.Table)
+outcome_at, start_at = placed(batch_layout.Outcome), placed(batch_layout.Start)
+log_facts_at, limits_at = placed(passage_layout.LogFacts), placed(cone_layout.Limits)
 
 
 @intrinsic

@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.kernels.flat import internal
 from sarrus.kernels.glance_layout import ERROR, FORCE, GOOD, MET, MULTIPLIERS, N_RESULTS, ROWS, SURE, UNMET
+from sarrus.kernels.record import Floats, Integers
 
 EPSILON = 2.0**-52
 # Terms beyond these are near underflow or overflow.
@@ -22,7 +23,7 @@ TINY, HUGE = 1e-200, 1e200
 HEAVY, INDEPENDENT, DEPENDENT = 1e-10, 1e-10, 1e-13
 
 
-def glance(table, x, what):
+def glance(table: Integers, x: Floats, what: int) -> int:
     """Judge an answer: table has n, m, the rank of A; x has M, A, f, γ, a, F, λ.
 
     Before these, x has room for the results, for n + m numbers, and for n + 2 m + m² more. Returns GOOD, MET or UNMET.

@@ -1,19 +1,25 @@
-"""Numbers with names, one after the other in an array: declared once, for Python, for the kernels and for C.
+"""Numbers with names, one after the other in memory: declared once, for Python, for the kernels and for exported C.
 
-A subclass of `Record` annotates its fields in their order. Python has an array whose entries also have names, a kernel
-a pointer with fields (`sarrus.kernels.flat`): ``state.end`` is the same number in both.
+A `Record` has a fixed number of entries: Python has an array whose entries also have names, a kernel a pointer with
+fields (`sarrus.kernels.flat`), and ``state.end`` is the same number in both. A workspace has vectors and matrices whose
+sizes the model tells: a named tuple of the sizes, in their order, becomes one of pointers by `laid`.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_origin, get_type_hints
 
 import numpy as np
 
+# Fields of records of integers that are addresses: of numbers, or of a record as ``Annotated[Any, Record]``. Where
+# there is nothing they are 0 in Python; a kernel asks `sarrus.kernels.flat.exists`. Addresses of functions are integers.
+Floats = Annotated[Any, float]
+Integers = Annotated[Any, int]
+
 
 class Record(np.ndarray):
-    """An array whose first entries have names; ``of`` is the type of all, float or int."""
+    """An array whose first entries have names: those a subclass annotates; ``of`` is the type of all, float or int."""
 
     fields: ClassVar[dict[str, Any]] = {}
     places: ClassVar[dict[str, int]] = {}
@@ -36,12 +42,38 @@ class Record(np.ndarray):
 
 
 def _entry(place: int) -> property:
-    """Return the entry at a place as an attribute."""
+    """Return the entry at a place as an attribute; an array stands for its address."""
 
     def read(record: Record) -> Any:
         return record.item(place)
 
     def write(record: Record, value: Any) -> None:
-        record[place] = value
+        record[place] = value.ctypes.data if isinstance(value, np.ndarray) else value
 
     return property(read, write)
+
+
+def pointee(kind: Any) -> Any:
+    """Return what a field points to: float, int or a record; None where it is a number."""
+    return kind.__metadata__[0] if get_origin(kind) is Annotated else None
+
+
+def laid(start: Any, sizes: Any) -> Any:
+    """Return the parts of memory from ``start`` on, one after the other, as a named tuple like that of their sizes.
+
+    Parts of an array in Python, pointers in a kernel. A field that is annotated with a record is one.
+    """
+    parts, first = [], 0
+    for size, record in zip(sizes, record_fields(type(sizes))):
+        if isinstance(start, np.ndarray):
+            parts.append(start[first : first + size].view(record or np.ndarray))
+        else:
+            parts.append(start + first)
+        first += size
+    return type(sizes)(*parts)
+
+
+def record_fields(tuple_type: type[NamedTuple]) -> list[type[Record] | None]:  # type: ignore[valid-type]
+    """Return of each field of a named tuple the record that it is, None where it is numbers."""
+    kinds = get_type_hints(tuple_type).values()
+    return [kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in kinds]

@@ -163,30 +163,28 @@ class Integration:
             s.project(x)
         self.x = x
         self.table = s.table.copy()
-        self.table[la.PROJECTION] = self.kernel.address
+        self.table.projection = self.kernel.address
         if self.n_functions:
-            self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, self.n_functions
-        self.table[la.WATCHED], self.table[la.N_WATCHED] = self.watched.ctypes.data, len(self.watched)
-        arrays = {la.BOUNDS: self.bounds, la.RUN: self.state, la.MODES: self.modes}
-        arrays |= {la.VALUES: self.values, la.LOG: self.log}
-        for entry, array in arrays.items():
-            self.table[entry] = array.ctypes.data
-        self.table[la.LOG_ROOM] = len(self.log)
+            self.table.events, self.table.n_events = self.locator.address, self.n_functions
+        self.table.watched, self.table.n_watched = self.watched.ctypes.data, len(self.watched)
+        self.table.bounds, self.table.run, self.table.modes = self.bounds, self.state, self.modes
+        self.table.values, self.table.log = self.values, self.log
+        self.table.log_room = len(self.log)
         self.passages = PassageLog(self.table)
-        self.table[la.PROJECT], self.table[la.PROJECT_EVERY] = self.project, self.project_every
+        self.table.project, self.table.project_every = self.project, self.project_every
         self.settings = s.settings()
         if self.stabilization == "baumgarte":
-            self.table[la.BAUMGARTE] = 1
-            self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
+            self.table.baumgarte = 1
+            self.settings.alpha, self.settings.beta = self.baumgarte
         self.state.start = self.began = t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
         energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
-        self.settings[la.TARGET_ENERGY] = energy[0, 0]
+        self.settings.target_energy = energy[0, 0]
         if self.solver is not None:
-            self.table[la.ACCELERATION] = self.solver.address
+            self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
-            self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
+            self.settings.near = np.inf  # every stage is brought back to the constraints
 
     def compile_control(self, control: StateFunction, sampling: Sampling | None, duration: float) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
@@ -196,13 +194,13 @@ class Integration:
             s = self.system
             control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
             control.reset()
-            self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, control.kernel.address
+            self.table.law, self.table.law_kernel = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
                 self._sample_law(control, sampling, duration)
             self.law = control
         else:
             self.law = compile_control(self.system, control)
-            self.table[la.CONTROL] = self.law.address
+            self.table.control = self.law.address
 
     def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
         law.period = sampling.sample_time
@@ -210,11 +208,11 @@ class Integration:
         state.period, state.first_sample, state.delay = sampling.sample_time, self.time, sampling.delay
         noise = sampling.noise(self.system, duration)
         self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
-        self.table[la.HELD] = 1
-        self.table[[la.RING, la.SEEN]] = [array.ctypes.data for array in self.sampled]
+        self.table.held = 1
+        self.table.ring, self.table.seen = self.sampled
         if noise is not None:
             self.sampled.append(noise)
-            self.table[la.NOISE] = noise.ctypes.data
+            self.table.noise = noise.ctypes.data
 
     def set_method(self, scheme: Scheme, max_step: float, duration: float) -> None:
         """Choose the method, or the two that take turns, and the first step."""
@@ -223,7 +221,7 @@ class Integration:
         state.longest, state.shortest = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
         state.unstable_since = np.inf
         if scheme.adaptive:
-            self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
+            self.settings.near = np.inf  # long steps have stages far off the constraints
         state.grid = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
         state.every = np.inf if state.grid else self.every
         state.grid_start, state.grid_next = self.time, 1.0
@@ -237,7 +235,7 @@ class Integration:
     def record_only(self, times: Array) -> None:
         """Record the start, the end and these ascending times, none before the start; the steps are as they are."""
         self.times, state = np.ascontiguousarray(times, dtype=float), self.state  # kept alive
-        self.table[la.TIMES] = self.times.ctypes.data
+        self.table.times = self.times.ctypes.data
         state.n_times, state.every = len(times), np.inf
         state.grid = state.grid_next = 0.0
 
@@ -257,18 +255,17 @@ class Integration:
         else:
             scheme = tableau(method)
             weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
-            table[la.IMPLICIT] = 0
+            table.implicit = 0
         errors = errors if self.adaptive else np.zeros((0, 0))
         self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
-        entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
-        table[entries] = [array.ctypes.data for array in self.weights]
-        table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
+        table.stage_weights, table.end_weights, table.nodes, table.error_weights = self.weights
+        table.n_stages, table.n_errors = len(weights[1]), len(errors)
         state.power, state.between = -1.0 / (scheme.error_order + 1), scheme.between(self.scheme.place)
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
             state.threshold = EASY if method == self.scheme.stiff else STIFF_8
         self.storage = np.zeros(la.run_storage(table))
-        table[[la.SETTINGS, la.WORK]] = self.settings.ctypes.data, self.storage.ctypes.data
+        table.settings, table.work = self.settings, self.storage
 
     def _take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
@@ -400,7 +397,7 @@ class Integration:
             or not s.expect_singular_mass()
         ):
             return False
-        self.table[[la.WHOLE, la.NULL_SPACE_SOLVE]] = s.table[[la.WHOLE, la.NULL_SPACE_SOLVE]]
+        self.table.whole, self.table.null_space_solve = s.table.whole, s.table.null_space_solve
         self.state.step = max(self.state.step, 1e3 * self.state.shortest)
         return True
 
@@ -441,18 +438,14 @@ class Integration:
         self.x[s.parts.p] = list(s.parameters.values())
         if survey:
             generic_rank(s, q, self.time, v, renew=True)
-            ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
-            self.table[ranks] = s.table[ranks]
+            self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
         self._begin_stretch()
         fresh = s.settings()
-        scales = [
-            la.SCALE_OF_ROWS,
-            la.SCALE_OF_WEIGHTED_ROWS,
-            la.SCALE_OF_EVEN_ROWS,
-            la.SCALE_OF_MEASURED_ROWS,
-        ]
-        self.settings[scales] = fresh[scales]
-        self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
+        self.settings.scale_of_rows = fresh.scale_of_rows
+        self.settings.scale_of_weighted_rows = fresh.scale_of_weighted_rows
+        self.settings.scale_of_even_rows = fresh.scale_of_even_rows
+        self.settings.scale_of_measured_rows = fresh.scale_of_measured_rows
+        self.settings.target_energy = s.evaluate("energy", q, v)["energy"][0, 0]
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
@@ -469,7 +462,7 @@ class Integration:
     def _begin_stretch(self) -> None:
         """Note that from now on the constraints have this rank and these parameters."""
         self.passages.forget()
-        self.stretches.append((self.time, int(self.table[la.GENERIC_RANK]), dict(self.system.parameters)))
+        self.stretches.append((self.time, int(self.table.generic_rank), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
         """Have the kernel compiled before the clock starts: a call that takes no step."""
@@ -480,7 +473,7 @@ class Integration:
 
     def _advance(self, end: float, block: Array) -> tuple[int, int]:
         """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
-        self.state.end, self.table[la.RECORDS] = end, block.ctypes.data
+        self.state.end, self.table.records = end, block.ctypes.data
         code = advance(self.table, self.x, len(block))
         return code, int(self.state.filled)
 

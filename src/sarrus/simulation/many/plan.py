@@ -22,8 +22,6 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
-from sarrus.kernels import layout as la
-from sarrus.kernels import run_state as rs
 from sarrus.simulation.integration import START_TOLERANCE, Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
@@ -97,9 +95,9 @@ class Plan:
                 element="u",
             )
         width = int(bl.record_width(s.table))
-        times = np.zeros(bl.N_TIMES)
-        times[[bl.BEGIN, bl.END]] = self.t0, self.t0 + self.duration
-        times[[bl.HOLD, bl.STEP]] = self.duration / intervals, self.step
+        times = bl.Times.zeros()
+        times.begin, times.end = self.t0, self.t0 + self.duration
+        times.hold, times.step = self.duration / intervals, self.step
         return Batch(
             states=states,
             inputs=inputs,
@@ -155,7 +153,7 @@ class Plan:
         """Return a worker for some runs, whose rows of A have these ranks (default: those at the reference)."""
         loop = self.loop()
         if ranks is not None:
-            loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = ranks
+            loop.table.holonomic_rank, loop.table.generic_rank = ranks
         rows = len(self.sample_times) if self.every is not None else self.steps
         return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
 
@@ -233,7 +231,7 @@ def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
 
 
 def _ranks(table: np.ndarray) -> tuple[int, int]:
-    return int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
+    return int(table.holonomic_rank), int(table.generic_rank)
 
 
 def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:
