@@ -161,8 +161,8 @@ def centre(work, shape, ds, dz, target, out):
     """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) of two directions in the scaled space."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
-        lam = work.lam[i]
-        out[i] = lam + (ds[i] * dz[i] - target) / lam
+        own = work.lam[i]
+        out[i] = own + (ds[i] * dz[i] - target) / own
     at = linear
     for c in range(count):
         n, lam, a, b, o = sizes[c], work.lam + at, ds + at, dz + at, out + at

@@ -204,12 +204,12 @@ def _cost(table, work, room, used, tasks, relaxed, cone):
     for i in range(free * free + free):
         cone.quadratic[i] = 0.0
     for k in range(n):
-        row, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
+        turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
-            share = weight * row[a]
+            share = weight * turned[a]
             cone.linear[a] += share * answer[k]
             for b in range(a + 1):
-                cone.quadratic[a * free + b] += share * row[b]
+                cone.quadratic[a * free + b] += share * turned[b]
     if relaxed:
         row = tasks
         for level in range(1, table.n_levels):

@@ -365,12 +365,23 @@ class Expressions(ABC):
     def kept_parts(self, start: View, sizes: Value) -> Term:
         """Return a variable with pointers to the parts of memory that have these sizes."""
 
+    def _addressed(self, value: Value) -> Value:
+        """Return an argument, in a variable if it is a structure that has no address."""
+        if isinstance(value, Pack):
+            return value if value.is_global else self.kept_pack(value)
+        is_new = isinstance(value, Term) and isinstance(value.kind, Struct) and value.text.endswith(")")
+        return self.kept(value) if is_new and not value.text.startswith("(*") else value
+
+    @abstractmethod
+    def kept(self, value: Value) -> Term:
+        """Return a value in a variable of its own."""
+
     @abstractmethod
     def kept_pack(self, pack: Pack) -> Term:
         """Return a variable with the values of a tuple."""
 
     def _invoke(self, function: Any, arguments: list[Value]) -> Value:
-        arguments = [self.kept_pack(a) if isinstance(a, Pack) and not a.is_global else a for a in arguments]
+        arguments = [self._addressed(argument) for argument in arguments]
         name, kind = self.functions.call(function, arguments)
         texts = [text for text in map(passed, arguments) if text is not None]
         if any(map(needs_workspace, arguments)):

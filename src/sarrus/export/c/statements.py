@@ -188,6 +188,8 @@ class Translator(Expressions):
             self.locals[name] = value
             return
         c = c_name(name)
+        if name in (self.kinds if isinstance(value, View) else self.pointers):
+            raise TypeError(f"{self.tree.name}: {name} is both a number and a pointer")
         if isinstance(value, View):
             self.pointers[name] = value
             self.locals[name] = replace(value, text=c)
@@ -230,7 +232,7 @@ class Translator(Expressions):
     def _do_assign(self, node: ast.Assign) -> None:
         value = self.value(node.value)
         if len(node.targets) > 1 and not isinstance(value, Known):
-            value = self._kept(value)
+            value = self.kept(value)
         for target in node.targets:
             self._assign(target, value, node.value)
 
@@ -259,13 +261,13 @@ class Translator(Expressions):
         elif not self._independent(target, source):
             assert isinstance(value, Pack)
             value = Pack(
-                tuple(v if isinstance(v, Known | View | Table) else self._kept(v) for v in value.values)
+                tuple(v if isinstance(v, Known | View | Table) else self.kept(v) for v in value.values)
             )
         assert isinstance(value, Pack)
         for item, part in zip(target.elts, value.values, strict=True):
             self._assign(item, part, source)
 
-    def _kept(self, value: Value) -> Term:
+    def kept(self, value: Value) -> Term:
         """Return a value in a variable of its own."""
         term = as_term(value)
         self.counter += 1
