@@ -412,10 +412,10 @@ class ContactLaw(Law):
             self._determined(q, v, t),
             outcome,
             float(u @ (self.cost_weights * u)),
-            float(facts.gap),
-            float(facts.primal),
-            float(facts.dual),
-            int(facts.count),
+            float(facts[cl.GAP]),
+            float(facts[cl.PRIMAL]),
+            float(facts[cl.DUAL]),
+            int(facts[cl.COUNT]),
             self._conflict() if outcome != "exact" else (),
         )
         if throw and status is not Status.OK:

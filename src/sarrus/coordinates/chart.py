@@ -33,11 +33,11 @@ class Chart:
         self.choices: list[tuple[float, tuple[str, ...]]] = []
         self.renewed = -np.inf
 
-    def attach(self, table: np.ndarray) -> None:
+    def attach(self, table: la.Table) -> None:
         """Have the kernels project along this chart."""
         table.chart, table.projection = self.array.ctypes.data, chart_projection.address
 
-    def renew(self, table: np.ndarray, settings: Array, x: Array) -> bool:
+    def renew(self, table: la.Table, settings: la.Settings, x: Array) -> bool:
         """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
         s = self.system
         q, v, t = x[: s.nq], x[s.nq : s.nq + s.nv], float(x[s.nq + s.nv + s.nu])

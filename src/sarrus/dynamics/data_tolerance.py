@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus.base.arrays import Array
-
 # Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
 _CLOSED, _ACCEPTED = 10.0, 30.0
 # How near to a singular configuration, in roots of the closing error, the data have no say.
@@ -59,7 +57,7 @@ class DataTolerance:
         """Return the relative singular value below which rows are dependent, ``least`` of an exact model."""
         return max(least, self.cut)
 
-    def loosen(self, settings: Array, beside: float, *, holonomic: bool) -> None:
+    def loosen(self, settings: Settings, beside: float, *, holonomic: bool) -> None:
         """Change the tolerances of the kernels to those of these data, nothing for an exact model.
 
         ``beside`` is the size that the smallest pivot has nearby, relative to the largest one.

@@ -69,7 +69,7 @@ def _text_only() -> Iterator[None]:
 
 def _arguments(function: Any) -> list[types.Type]:
     """Return Numba's types for the annotations of a kernel: a record or integers, floats, an integer."""
-    known = []
+    known: list[types.Type] = []
     for kind in inspect.get_annotations(function, eval_str=True).values():
         if isinstance(kind, type) and issubclass(kind, Record):
             known.append(RecordType(kind))

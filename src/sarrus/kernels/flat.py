@@ -98,7 +98,7 @@ register_model(RecordType)(models.PointerModel)
 class _Fields(AttributeTemplate):
     key = RecordType
 
-    def generic_resolve(self, pointer: RecordType, name: str) -> Any:
+    def generic_resolve(self, pointer: RecordType, name: str) -> Any:  # type: ignore[override]
         kind = pointer.record.fields.get(name)
         if kind is None:
             return None

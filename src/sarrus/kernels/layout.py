@@ -238,8 +238,8 @@ class Workspace(NamedTuple):
     lam: Any
     reaction: Any
     rate: Any
-    gauge: Gauge
-    facts: Facts
+    gauge: Annotated[Any, Gauge]
+    facts: Annotated[Any, Facts]
     x: Any  # for the projection, with room for q̇
     spare: Any  # Baumgarte's terms, and Newton's method for the energy
     end: Any  # what lies behind it
@@ -327,7 +327,7 @@ class LocalArray(NamedTuple):
     other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
     """
 
-    header: LocalHeader
+    header: Annotated[Any, LocalHeader]
     start: Any  # [x | a | λ] where the step begins
     ranks: Any  # of A there
     state: Any  # the x of a stage

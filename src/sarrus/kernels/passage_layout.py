@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels.layout import input_size
 from sarrus.kernels.record import Record, laid
@@ -37,7 +37,7 @@ class StateFacts(Record):
 class PassageState(NamedTuple):
     """A state: x, its slope, and the singular vectors u, w."""
 
-    facts: StateFacts
+    facts: Annotated[Any, StateFacts]
     x: Any
     slope: Any
     left: Any
@@ -66,7 +66,7 @@ POINTS = 4
 class PassageArray(NamedTuple):
     """The array: the last three states of the run and one for trials, an x, points, the log."""
 
-    header: PassageHeader
+    header: Annotated[Any, PassageHeader]
     states: Any
     shifted: Any
     times: Any  # of the points

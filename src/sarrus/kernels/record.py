@@ -8,7 +8,7 @@ sizes the model tells: a named tuple of the sizes, in their order, becomes one o
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def pointee(kind: Any) -> Any:
 def laid(start: Any, sizes: Any) -> Any:
     """Return the parts of memory from ``start`` on, one after the other, as a named tuple like that of their sizes.
 
-    Parts of an array in Python, pointers in a kernel. A field that is annotated with a record is one.
+    Parts of an array in Python, pointers in a kernel. A field that is ``Annotated[Any, Record]`` is one.
     """
     parts, first = [], 0
     for size, record in zip(sizes, record_fields(type(sizes))):
@@ -73,7 +73,7 @@ def laid(start: Any, sizes: Any) -> Any:
     return type(sizes)(*parts)
 
 
-def record_fields(tuple_type: type[NamedTuple]) -> list[type[Record] | None]:  # type: ignore[valid-type]
+def record_fields(tuple_type: type[tuple[Any, ...]]) -> list[type[Record] | None]:
     """Return of each field of a named tuple the record that it is, None where it is numbers."""
-    kinds = get_type_hints(tuple_type).values()
-    return [kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in kinds]
+    found = map(pointee, get_type_hints(tuple_type, include_extras=True).values())
+    return [kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in found]

@@ -225,7 +225,7 @@ class Integration:
         state.grid = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
         state.every = np.inf if state.grid else self.every
         state.grid_start, state.grid_next = self.time, 1.0
-        state.step = min(1e-4, duration, max_step) if scheme.adaptive else scheme.dt
+        state.step = min(1e-4, duration, max_step) if scheme.adaptive else float(scheme.dt or 0.0)
         self._install(scheme.method)
         self.times = np.zeros(0)
         if self.chart is not None:

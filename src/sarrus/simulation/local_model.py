@@ -49,7 +49,7 @@ class LocalModel:
         self.scheme, self.array = scheme.packed(), np.zeros(0)
         self.count = len(scheme.m)
 
-    def attach(self, table: np.ndarray, x: Array) -> None:
+    def attach(self, table: la.Table, x: Array) -> None:
         """Have the kernels take their steps with this model, from x = [q | v | u | t | p | τ] on.
 
         Raises `ArgumentError` where x is a singular configuration, about which there are no local coordinates.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -23,6 +23,9 @@ from sarrus.kernels.tableau import tableau
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
+
+
+T = TypeVar("T", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class SystemPlan:
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
-        table = self.table.numbers
+        table = self.work.table
         work = la.run_storage(table) if stepping else sum(la.workspace_sizes(table))
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
@@ -143,7 +146,7 @@ class SystemPlan:
         ]
 
 
-def clean(table: Record, entries: Mapping[str, Value]) -> Record:
+def clean(table: T, entries: Mapping[str, Value]) -> T:
     """Return a copy of a table without addresses."""
     numbers = table.copy()
     for name, value in entries.items():

@@ -369,8 +369,9 @@ class Expressions(ABC):
         """Return an argument, in a variable if it is a structure that has no address."""
         if isinstance(value, Pack):
             return value if value.is_global else self.kept_pack(value)
-        is_new = isinstance(value, Term) and isinstance(value.kind, Struct) and value.text.endswith(")")
-        return self.kept(value) if is_new and not value.text.startswith("(*") else value
+        if not isinstance(value, Term) or not isinstance(value.kind, Struct):
+            return value
+        return self.kept(value) if value.text.endswith(")") and not value.text.startswith("(*") else value
 
     @abstractmethod
     def kept(self, value: Value) -> Term:
@@ -452,8 +453,8 @@ def _is_known(value: Value) -> bool:
 def _plain(value: Value) -> Any:
     """Return what a layout function of the kernels gets for a value that is known."""
     if isinstance(value, Pack):
-        assert value.kind is not None
-        return value.kind(*(v.value if isinstance(v, Known) else v for v in value.values))
+        make: Any = value.kind
+        return make(*(v.value if isinstance(v, Known) else v for v in value.values))
     return value.value if isinstance(value, Known) else value
 
 

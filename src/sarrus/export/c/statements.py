@@ -341,8 +341,8 @@ class Translator(Expressions):
             return True
         value = self.value(node.value)
         if isinstance(value, Known) and isinstance(value.value, tuple):
-            kind = type(value.value) if hasattr(value.value, "_fields") else None
-            value = Pack(tuple(map(Known, value.value)), kind)
+            named = type(value.value) if hasattr(value.value, "_fields") else None
+            value = Pack(tuple(map(Known, value.value)), named)
         if isinstance(value, Pack):
             terms = [Term(p.text, p.type) if isinstance(p, View) else as_term(p) for p in value.values]
             old = dict(self.result.members) if isinstance(self.result, Struct) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Pack:
     """Several values that Python has as a tuple, by name where they have names."""
 
     values: tuple[Value, ...]
-    kind: type[NamedTuple] | None = None  # type: ignore[valid-type]
+    kind: type[tuple[Any, ...]] | None = None
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
+from sarrus.kernels.layout import Table
 from sarrus.simulation.integration import START_TOLERANCE, Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
@@ -230,7 +231,7 @@ def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
     todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.t0
 
 
-def _ranks(table: np.ndarray) -> tuple[int, int]:
+def _ranks(table: Table) -> tuple[int, int]:
     return int(table.holonomic_rank), int(table.generic_rank)
 
 

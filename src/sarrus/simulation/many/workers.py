@@ -45,7 +45,7 @@ class Batch:
     inputs: Array | None
     samples: Array
     folds: dict[str, Array]
-    times: Array
+    times: bl.Times
     steps: int
     steps_held: int
     every: int
