@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.kernels.layout import Settings
+
 # Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
 _CLOSED, _ACCEPTED = 10.0, 30.0
 # How near to a singular configuration, in roots of the closing error, the data have no say.

@@ -178,10 +178,10 @@ def _type_of_laid(context: Any) -> Any:
 @lower_builtin(laid, types.CPointer, types.BaseTuple)
 def _laid(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     start, sizes = arguments
-    parts = []
+    parts, first = [], context.get_constant(types.int64, 0)
     for k in range(len(signature.args[1])):
-        parts.append(start)
-        start = builder.gep(start, [builder.extract_value(sizes, k)])
+        parts.append(builder.gep(start, [first]))
+        first = builder.add(first, builder.extract_value(sizes, k))
     return context.make_tuple(builder, signature.return_type, parts)
 
 
