@@ -146,7 +146,7 @@ def finish_run(table, todo, run, code, samples, x):
 
 
 def prepare(table: Table, x: Floats, what: int) -> int:
-    """Project the starts of the runs ``first`` to before ``last`` on the constraints and tell about each in its outcome; returns 0."""
+    """Project the starts of the runs to do on the constraints and tell about each in its outcome; returns 0."""
     todo = table.batch
     work = la.workspace(table)
     nh, nc = table.nh, table.nc

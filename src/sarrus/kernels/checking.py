@@ -126,9 +126,9 @@ def _largest_beside(table, values, j):
 def unmet(table, work, used, whole):
     """Return the largest relative residual of the answer, 0 where all are below `layout.MET`; Â lies at work.copy.
 
-    work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or larger
-    by the condition number of L. The residuals of the constraints, negative, are left at work.rhs. Rows that are short
-    beside those nearby are no constraints here.
+    work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or
+    larger by the condition number of L. The residuals of the constraints, negative, are left at work.rhs. Rows that are
+    short beside those nearby are no constraints here.
     """
     nv, nc, settings = table.nv, table.nc, table.settings
     total = worst = 0.0
@@ -220,7 +220,7 @@ def weakest(factor, n):
 
 @internal
 def refine(table, work, used, whole):
-    """Correct step and answer by the minimum-norm solution for the residuals that `unmet` left; λ follows from work.y."""
+    """Correct step and answer by the minimum-norm solution for the residuals `unmet` left; λ follows from work.y."""
     nv = table.nv
     fa.least_squares(fa.matrix(table, work, work.rows, table.nc), used, work.rhs, work.norms, work.extra)
     for c in range(nv):
@@ -249,7 +249,7 @@ def outcome(table, work, used):
 
 @internal
 def unmet_whole(table, work, used, reach):
-    """Do what `unmet` does where nothing was eliminated: M, f, A and γ lie in the workspace, a and λ at work.a, work.lam.
+    """Do what `unmet` does where nothing was eliminated: M, f, A, γ, a and λ lie in the workspace.
 
     Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual.
     """

@@ -158,8 +158,8 @@ TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
 # factorisation knows; these with the residuals looked at, as they are for an answer.
 SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
-# What became of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.forward` returns the rank plus `STRIDE` ×
-# one of these. Negative: no answer.
+# What became of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.forward` returns the rank plus
+# `STRIDE` × one of these. Negative: no answer.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
 NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
@@ -323,8 +323,8 @@ class LocalHeader(Record):
 class LocalArray(NamedTuple):
     """The array of an implicit method: local coordinates about a state, and the linear model in them.
 
-    ``terms`` receives the derivatives in the order of `sarrus.simulation.local_model.TERMS`. Of the directions (y, η, t), one after the
-    other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
+    ``terms`` receives the derivatives in the order of `sarrus.simulation.local_model.TERMS`. Of the directions
+    (y, η, t), one after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
     """
 
     header: Annotated[Any, LocalHeader]

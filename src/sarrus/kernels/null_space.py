@@ -78,31 +78,40 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     for i in range(nv):
         work.a[i] += work.step[i]
     if want > la.SLOPE:
-        # First block of Qᵀ(M a − f) = rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
-        for i in range(used):
-            value = -work.rhs[i]
-            for j in range(free):
-                value += work.mass[i * nv + used + j] * z[j]
-            work.y[i] = value
-        fa.multipliers(A, used, work.y, work.extra, work.lam)
-        for i in range(nv):
-            work.reaction[i] = work.y[i] if i < used else 0.0
-        fa.apply_q(A, used, work.reaction)
-        if looks:
-            work.facts.weakest = ch.weakest(work.copy, free)
-            _load(table, x, work)
-            _measure(table, work)
-            work.facts.unmet = ch.unmet_whole(table, work, used, reach)
-            work.facts.outcome = ch.outcome(table, work, used)
-            if used < nc:
-                work.facts.residual = ch.residual(table, work, work.rows, work.a)
-        for j in range(nc):
-            work.lam[j] *= settings[la.FACTORS + j]
-        for i in range(nv):
-            work.reaction[i] *= settings[la.FACTORS + nc + i]
+        _find_multipliers(table, x, A, used, want, reach, work)
     for i in range(nv):
         work.a[i] /= settings[la.FACTORS + nc + i]
     return used if is_finite(work.a, nv) else -1
+
+
+@internal
+def _find_multipliers(table, x, A, used, want, reach, work):
+    """Write λ and Aᵀλ, and what the residuals of the answer say where they are looked at.
+
+    The first block of Qᵀ(M a − f) is rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
+    """
+    nv, nc, settings, z, free = table.nv, table.nc, table.settings, work.rhs + used, table.nv - used
+    for i in range(used):
+        value = -work.rhs[i]
+        for j in range(free):
+            value += work.mass[i * nv + used + j] * z[j]
+        work.y[i] = value
+    fa.multipliers(A, used, work.y, work.extra, work.lam)
+    for i in range(nv):
+        work.reaction[i] = work.y[i] if i < used else 0.0
+    fa.apply_q(A, used, work.reaction)
+    if want == la.ANSWER or want == la.VERIFIED:
+        work.facts.weakest = ch.weakest(work.copy, free)
+        _load(table, x, work)
+        _measure(table, work)
+        work.facts.unmet = ch.unmet_whole(table, work, used, reach)
+        work.facts.outcome = ch.outcome(table, work, used)
+        if used < nc:
+            work.facts.residual = ch.residual(table, work, work.rows, work.a)
+    for j in range(nc):
+        work.lam[j] *= settings[la.FACTORS + j]
+    for i in range(nv):
+        work.reaction[i] *= settings[la.FACTORS + nc + i]
 
 
 @inlined

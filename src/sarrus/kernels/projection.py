@@ -131,7 +131,7 @@ def load_characteristic_metric(table, work):
 def load_holonomic_rows(table, x, work):
     """Evaluate residuals and holonomic rows at x to work.native; return where the factor of the metric lies.
 
-    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for the metric at work.metric.
+    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for work.metric.
     """
     if table.closing != 0:
         call_native(table.closing, x, work.native)

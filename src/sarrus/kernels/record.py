@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 import numpy as np
 
 # Fields of records of integers that are addresses: of numbers, or of a record as ``Annotated[Any, Record]``. Where
-# there is nothing they are 0 in Python; a kernel asks `sarrus.kernels.flat.exists`. Addresses of functions are integers.
+# there is nothing they are 0 in Python; a kernel asks `sarrus.kernels.flat.exists`. Addresses of functions are int.
 Floats = Annotated[Any, float]
 Integers = Annotated[Any, int]
 

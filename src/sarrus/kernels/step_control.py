@@ -1,7 +1,7 @@
 """How long the next step is, and whether it counts: error control, and where a singular configuration lies in a step.
 
-The acceleration at a distance δ from a singular configuration is uncertain by about ε/δ²; so no step begins, has a stage
-or ends close to one, where that can be helped.
+The acceleration at a distance δ from a singular configuration is uncertain by about ε/δ²; so no step begins, has a
+stage or ends close to one, where that can be helped.
 """
 
 from __future__ import annotations

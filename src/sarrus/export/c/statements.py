@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from sarrus.export.c.expressions import OPERATORS, Expressions, Functions, is_number, needs_workspace
@@ -297,7 +298,7 @@ class Translator(Expressions):
             self.line(f"{lengths.text} = {sizes.text};")
         found = self._structure(Struct(tuple((name, start.type) for name in names), sizes.kind.name))
         self.line(f"{found.text}.{names[0]} = {start.text};")
-        for before, name in zip(names, names[1:]):
+        for before, name in pairwise(names):
             self.line(f"{found.text}.{name} = {found.text}.{before} + {lengths.text}.{before};")
         return found
 
