@@ -50,7 +50,7 @@ def solved(
     out, code = empty(work.output_size), _NOT_ARRAYS
     if type(q) is type(v) is ndarray and (tau is None or type(tau) is ndarray):
         try:
-            code = work.forward(work.table, q, v, work.no_force if tau is None else tau, t, out)
+            code = work.forward(work.numbers, q, v, work.no_force if tau is None else tau, t, out)
         except TypeError:  # no arrays of floats: they are converted, or what is wrong with them is said
             code = _NOT_ARRAYS
     if code == work.ordinary:
@@ -92,7 +92,7 @@ def _second_look(
     t = float(x[work.parts.t])
     q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :].view(la.Facts)
     if code in (la.NOT_ARRAYS, la.NOT_UNIT):
-        code = work.forward(work.table, q, v, tau, t, out)
+        code = work.forward(work.numbers, q, v, tau, t, out)
     outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
     if (
         outcome == la.SINGULAR_ANSWER
@@ -102,11 +102,11 @@ def _second_look(
     ):
         # The rank nearby may differ from where it was found: look again, here.
         generic_rank(work, work.normalized(q), t, v, renew=True)
-        code = work.forward(work.table, q, v, tau, t, out)
+        code = work.forward(work.numbers, q, v, tau, t, out)
         outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
         _prepare(work, q, v, t)
     if outcome == la.NO_ANSWER and is_singular_at(work, q, t) and work.expect_singular_mass():
-        code = work.forward(work.table, q, v, tau, t, out)
+        code = work.forward(work.numbers, q, v, tau, t, out)
         outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
         _prepare(work, q, v, t)
     if outcome == la.INCONSISTENT_ANSWER:
@@ -143,7 +143,7 @@ def _with_more_rows(work: Workspace, q: Array, v: Array, tau: Array, t: float, o
     if found <= known:
         return code
     kept, work.table.generic_rank = out.copy(), found
-    again = int(work.forward(work.table, q, v, tau, t, out))
+    again = int(work.forward(work.numbers, q, v, tau, t, out))
     if again == found:
         work.is_ready = work.is_plain = False
         return again

@@ -49,6 +49,7 @@ class Workspace(Evaluations):
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
+        self.numbers = self.table.view(np.ndarray)  # Numba takes longer to see what a subclass is
         self.forget()
 
     def copy(self, options: Options | None = None) -> Workspace:

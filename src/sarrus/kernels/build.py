@@ -38,7 +38,10 @@ define i64 @{entry}(ptr %table, ptr %x, i64 %what) {{
 
 
 class _PlainLibrary(JITCodeLibrary):
-    """Text to be linked: Numba would optimise it and make machine code of it at every level of the calls."""
+    """Text to be linked: Numba would optimise it and make machine code of it at every level of the calls.
+
+    Numba's public way to LLVM's text is that of a function that has been made machine code of.
+    """
 
     def _optimize_functions(self, module: Any) -> None:
         pass
