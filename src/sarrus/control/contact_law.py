@@ -461,8 +461,8 @@ class ContactLaw(Law):
     @property
     def closed(self) -> np.ndarray:
         """Which contacts the law took as closed at its last call, in the order of the contacts."""
-        told = laid(self._work, ll.law_sizes(self.table)).contacts
-        return np.asarray(told[: len(self.terms.names)] != 0.0)
+        closed = laid(self._work, ll.law_sizes(self.table)).contacts
+        return np.asarray(closed[: len(self.terms.names)] != 0.0)
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         if self.outcome == "infeasible":
