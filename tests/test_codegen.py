@@ -424,7 +424,7 @@ def accumulate(address, x, out, n):
     total = 0.0
     for k in range(n):
         x[1] = k
-        call_native(address, x, 1, out, 1)
+        call_native(address, x[1:], out[1:])
         total += out[1] + out[2]
     return total
 
@@ -453,7 +453,7 @@ def test_numba_code_calls_by_address_and_is_cached_for_any_model(tmp_path):
 def test_numba_call_refuses_other_arrays():
     @numba.njit
     def call(address, x, out):
-        call_native(address, x, 0, out, 0)
+        call_native(address, x, out)
 
     native = square()
     address = native.address

@@ -13,23 +13,24 @@ from sarrus.base.status import Status
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
+from sarrus.kernels.record import laid
 
 
 def general(system: System, q: Array, v: Array, **inputs: Any) -> ForwardDynamics:
     """The answer without the straight-line solve."""
     table = system.workspace().table
-    rank = table[la.DIRECT_RANK]
-    table[la.DIRECT_RANK] = -2
+    rank = table.direct_rank
+    table.direct_rank = -2
     try:
         return system.forward_dynamics(q, v, **inputs)
     finally:
-        table[la.DIRECT_RANK] = rank
+        table.direct_rank = rank
 
 
 def clearance(system: System) -> float:
     """Squared sine of the angle between the last rows solved."""
     work = system.workspace()
-    return float(work.work[la.workspace(work.table).gauge + la.CLEARANCE])
+    return laid(work.work, la.workspace_sizes(work.table)).gauge.clearance
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_both_solves_agree_on_examples(example, name: str) -> None:
             assert error <= 1e-12 * np.abs(expected).max(initial=1.0)
         assert (direct.rank, direct.status) == (other.rank, other.status)
         used += gauge > 0.1
-    assert used or system.workspace().table[la.DIRECT_RANK] < system.workspace().table[la.GENERIC_RANK]
+    assert used or system.workspace().table.direct_rank < system.workspace().table.generic_rank
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -65,7 +66,7 @@ def test_both_solves_agree_on_random_loops(seed: int) -> None:
     system = System(close_loops(plan, q, ("point",)))
     v = system.project_velocity(q, random_state(system, seed)[1])
     direct, other = system.forward_dynamics(q, v), general(system, q, v)
-    assert system.workspace().table[la.DIRECT_RANK] == 3
+    assert system.workspace().table.direct_rank == 3
     np.testing.assert_allclose(direct.a, other.a, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(direct.multipliers, other.multipliers, rtol=1e-10, atol=1e-10)
 
@@ -91,7 +92,7 @@ def test_nearly_dependent_rows_are_left_to_the_factorisation() -> None:
 def test_structurally_zero_rows_need_no_factorisation(example) -> None:
     """A planar loop closed by a point in space has a dead row, which vanishes when it is traced."""
     system = System(example("five_bar").build())
-    assert system.workspace().table[la.DIRECT_RANK] <= system.nc
+    assert system.workspace().table.direct_rank <= system.nc
     q = system.assemble(system.neutral()).q
     result = system.forward_dynamics(q, np.zeros(system.nv))
     assert result.rank == 2

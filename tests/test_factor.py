@@ -8,64 +8,86 @@ from numba import njit
 
 from sarrus.base.arrays import Array
 from sarrus.kernels import factor as kernels
+from sarrus.kernels.flat import flat
 
 CUT = 1e-9
 
 
-class fa:
-    """The functions of the kernel with entries from Python."""
+@njit(error_model="numpy")
+def _matrix(room, perm, m, n, big):
+    """A, at the start of the room, and the vectors behind it."""
+    s, end = flat(room), flat(room) + m * n
+    return kernels.Matrix(s, m, n, flat(perm), end, end + big, end + 2 * big, end + 3 * big)
 
-    factor, reduce, least_squares, apply_q_transposed, multipliers, cholesky_ltl, solve_l, solve_l_transposed = (
-        staticmethod(njit(getattr(kernels, name).py_func, error_model="numpy"))
-        for name in (
-            "factor", "reduce", "least_squares", "apply_q_transposed", "multipliers", "cholesky_ltl", "solve_l",
-            "solve_l_transposed",
-        )
-    )  # fmt: skip
+
+@njit(error_model="numpy")
+def factor(room, perm, m, n, big, limit, cut, scale):
+    A = _matrix(room, perm, m, n, big)
+    rank = kernels.factor(A, limit, cut, scale)
+    if 0 <= rank < m:
+        kernels.reduce(A, rank)
+    return rank if room.size + perm.size > 0 else -2
+
+
+@njit(error_model="numpy")
+def least_squares(room, perm, m, n, big, rank, b, y, x):
+    left = kernels.least_squares(_matrix(room, perm, m, n, big), rank, flat(b), flat(y), flat(x))
+    return left if room.size + perm.size + b.size + y.size + x.size > 0 else -1.0
+
+
+@njit(error_model="numpy")
+def transposed_solve(room, perm, m, n, big, rank, g, work, lam):
+    A = _matrix(room, perm, m, n, big)
+    kernels.apply_q_transposed(A, rank, flat(g))
+    kernels.multipliers(A, rank, flat(g), flat(work), flat(lam))
+    return room.size + perm.size + g.size + work.size + lam.size
+
+
+@njit(error_model="numpy")
+def cholesky_ltl(a, n):
+    return kernels.cholesky_ltl(flat(a), n) and a.size > 0
+
+
+@njit(error_model="numpy")
+def solve_l(a, n, x):
+    kernels.solve_l(flat(a), n, flat(x))
+    return a.size + x.size
+
+
+@njit(error_model="numpy")
+def solve_l_transposed(a, n, x):
+    kernels.solve_l_transposed(flat(a), n, flat(x))
+    return a.size + x.size
 
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (4, 4), (3, 7), (7, 3), (12, 12), (20, 6), (6, 20)]
 
 
 class Factored:
-    """A factored copy of a matrix: everything lies in one flat array, as the kernels want it."""
+    """A factored copy of a matrix, with room for the vectors of the factorisation behind it."""
 
     def __init__(self, matrix: Array, limit: int | None = None, scale: float = 0.0, cut: float = CUT) -> None:
         self.m, self.n = m, n = matrix.shape
         big = max(m, n) + 1
-        # matrix, diagonal, beta, beta2, norms, and three vectors for the solves
-        self.w, self.diagonal, self.beta, self.beta2, self.norms, self.one, self.two, self.three = [0] + [
-            m * n + k * big for k in range(7)
-        ]
-        self.s = np.full(m * n + 7 * big, np.nan)
-        self.s[: m * n] = np.ravel(matrix)
-        self.perm = np.zeros(m, np.int64)
+        room, self.perm = np.full(m * n + 4 * big, np.nan), np.zeros(m, np.int64)
+        room[: m * n] = np.ravel(matrix)
+        self.parts, self.big = (room, self.perm, m, n, big), big
         limit = min(m, n) if limit is None else limit
-        self.rank = fa.factor(
-            self.s, 0, m, n, limit, cut, scale, self.perm, self.diagonal, self.beta, self.norms
-        )
-        self.pivots = np.abs(self.s[self.diagonal :][: min(m, n)])
-        if self.rank < m:
-            fa.reduce(self.s, 0, m, n, self.rank, self.diagonal, self.beta2)
+        pivots = room[m * n :][: min(m, n)]
+        self.rank = factor(*self.parts, limit, cut, scale)
+        self.pivots = np.abs(pivots)
 
     def solve(self, b: Array) -> tuple[Array, float]:
         """A⁺ b and the least-squares residual."""
-        self.s[self.one :][: self.m] = b
-        left = fa.least_squares(
-            self.s, 0, self.m, self.n, self.rank, self.perm, self.diagonal, self.beta, self.beta2, self.one,
-            self.two, self.three,
-        )  # fmt: skip
-        return self.s[self.three :][: self.n].copy(), left
+        x = np.full(self.big, np.nan)
+        left = least_squares(*self.parts, self.rank, np.array(b, float), np.full(self.big, np.nan), x)
+        return x[: self.n], left
 
     def transposed_solve(self, g: Array) -> Array:
         """(Aᵀ)⁺ g."""
-        self.s[self.one :][: self.n] = g
-        fa.apply_q_transposed(self.s, 0, self.n, self.rank, self.beta, self.one)
-        fa.multipliers(
-            self.s, 0, self.m, self.n, self.rank, self.perm, self.diagonal, self.beta2, self.one, self.two,
-            self.three,
-        )  # fmt: skip
-        return self.s[self.three :][: self.m].copy()
+        lam, g = np.full(self.big, np.nan), np.concatenate([g, np.zeros(self.big)])
+        transposed_solve(*self.parts, self.rank, g, np.full(self.big, np.nan), lam)
+        return lam[: self.m]
 
 
 def check_against_svd(matrix: Array, rank: int, tolerance: float, limit: int | None = None) -> None:
@@ -166,21 +188,21 @@ def test_cholesky(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.standard_normal((n, n + 3))
     mass = root @ root.T
-    s = np.concatenate([mass.ravel(), np.zeros(n)])
-    assert fa.cholesky_ltl(s, 0, n)
-    lower = np.tril(s[: n * n].reshape(n, n))
+    factor = mass.ravel().copy()
+    assert cholesky_ltl(factor, n)
+    lower = np.tril(factor.reshape(n, n))
     np.testing.assert_allclose(lower.T @ lower, mass, rtol=1e-12, atol=1e-12)
     b = rng.standard_normal(n)
-    s[n * n :] = b
-    fa.solve_l_transposed(s, 0, n, n * n)
-    np.testing.assert_allclose(lower.T @ s[n * n :], b, rtol=1e-9, atol=1e-11)
-    s[n * n :] = b
-    fa.solve_l(s, 0, n, n * n)
-    np.testing.assert_allclose(lower @ s[n * n :], b, rtol=1e-9, atol=1e-11)
+    x = b.copy()
+    solve_l_transposed(factor, n, x)
+    np.testing.assert_allclose(lower.T @ x, b, rtol=1e-9, atol=1e-11)
+    x = b.copy()
+    solve_l(factor, n, x)
+    np.testing.assert_allclose(lower @ x, b, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize(
     "bad", [[[1, 0], [0, -1]], [[0, 0], [0, 1]], [[1, 2], [2, 1]], [[np.nan, 0], [0, 1]]]
 )
 def test_cholesky_says_no(bad: Array) -> None:
-    assert not fa.cholesky_ltl(np.ravel(bad).astype(float), 0, 2)
+    assert not cholesky_ltl(np.ravel(bad).astype(float), 2)

@@ -11,6 +11,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.contacts.activity import gaps
 from sarrus.control.contact_law import LEAST_SHARE
 from sarrus.kernels import law_layout as ll
+from sarrus.kernels.record import laid
 
 LEGS = ("FL", "FR", "RL", "RR")
 TROT = {"FL": 0.0, "FR": 0.5, "RL": 0.5, "RR": 0.0}
@@ -53,8 +54,7 @@ def standing(system):
 def told(law, q, v, t):
     """Return which contacts are closed and their shares at a state."""
     law.solve(q, v, t, throw=False)
-    ws = ll.law_workspace(law.table)
-    closed, share = law._work[ws.contacts : ws.contacts + 8].reshape(2, 4)
+    closed, share = laid(law._work, ll.law_sizes(law.table)).contacts.reshape(2, 4)
     return closed.copy(), share.copy()
 
 

@@ -24,6 +24,7 @@ from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import distribution
+from sarrus.kernels.record import laid
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
 from sarrus.optimize.cone_rows import ConeRows
 
@@ -255,8 +256,9 @@ class ContactLaw(Law):
     ) -> None:
         """Write the limits and weights."""
         s, names = self.system, self.terms.names
-        layout = cn.physics(s.nu, len(names), self.unknowns, len(self.levels))
-        data = np.zeros(layout.size)
+        sizes = cn.physics(s.nu, len(names), self.unknowns, len(self.levels))
+        data = np.zeros(sum(sizes))
+        parts = laid(data, sizes)
         servos = limited_by_state(s) if limits is None else ()
         if servos:
             raise ArgumentError(
@@ -266,16 +268,16 @@ class ContactLaw(Law):
             )
         lower, upper = control_bounds(s) if limits is None else limits
         try:
-            data[layout.lower : layout.upper], data[layout.upper : layout.weights] = lower, upper
+            parts.lower[:], parts.upper[:] = lower, upper
         except ValueError:
-            data[layout.upper : layout.weights] = np.nan
-        if not np.all(data[layout.lower : layout.upper] < data[layout.upper : layout.weights]):
+            parts.upper[:] = np.nan
+        if not np.all(parts.lower < parts.upper):
             raise ArgumentError(
                 f"{self.name}: limits must be numbers or {s.nu} of them, lower < upper for every actuator",
                 element="limits",
             )
         small = FORCE_WEIGHT * float(np.mean(self.cost_weights))
-        data[layout.weights : layout.relaxation] = [*self.cost_weights, *[small] * (self.unknowns - s.nu)]
+        parts.weights[:] = [*self.cost_weights, *[small] * (self.unknowns - s.nu)]
         rho = real_array(relaxation)
         if rho.shape not in ((), (len(self.levels) - 1,)) or not np.all(rho > 0.0):
             raise ArgumentError(
@@ -283,7 +285,7 @@ class ContactLaw(Law):
                 f"{relaxation!r}",
                 element="relaxation",
             )
-        data[layout.relaxation + 1 : layout.friction] = rho
+        parts.relaxation[1:] = rho
         given = dict(coefficients or {})
         for k, contact in enumerate(s.equations.contacts):
             own = given.pop(contact.name, contact.friction_coefficient)
@@ -295,7 +297,7 @@ class ContactLaw(Law):
                     "in coefficients=",
                     element=contact.name,
                 )
-            data[layout.friction + k] = own
+            parts.friction[k] = own
         if given:
             name = next(iter(given))
             raise ArgumentError(
@@ -309,9 +311,9 @@ class ContactLaw(Law):
                 f"{largest_rate}",
                 element="largest_force",
             )
-        data[layout.largest : layout.rate] = largest_force
-        data[layout.rate] = largest_rate
-        data[layout.solver :] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
+        parts.largest[:] = largest_force
+        parts.rate[:] = largest_rate
+        parts.solver[:] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
         self._physics_data = data
 
     def _connect(self, friction: int, constraints: ConeRows | None, hold: bool) -> None:
@@ -326,23 +328,23 @@ class ContactLaw(Law):
             )
         rows = cn.most_rows(self.system.nu, count, len(extra.h))
         places = [v for p in self.terms.places for v in (self.system.nu + p.start, p.stop - p.start)]
-        table = np.zeros(cn.PLACES + 3 * count + 2 * len(extra.cones) + rows + n, np.int64)
-        table[[cn.FRICTION, cn.HOLD]] = friction, hold
-        table[[cn.EXTRA_LINEAR, cn.EXTRA_CONES]] = extra.linear, len(extra.cones)
-        table[cn.EXTRA_ROWS] = len(extra.h)
+        table = cn.ContactTable.zeros(3 * count + 2 * len(extra.cones) + rows + n)
+        table.friction, table.hold = friction, hold
+        table.extra_linear, table.extra_cones = extra.linear, len(extra.cones)
+        table.extra_rows = len(extra.h)
         table[cn.PLACES : cn.PLACES + 2 * count + len(extra.cones)] = [*places, *extra.cones]
         total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
-        work = cn.distribution_workspace(n, total, cl.cone_workspace(n, rows).size).size
-        memory = cn.memory(n, rows)
-        self._report_layout = cn.report(self.system.nu, count, len(extra.h))
+        work = sum(cn.distribution_sizes(n, total, sum(cl.cone_sizes(n, rows))))
+        memory, report = cn.memory(n, rows), cn.report(self.system.nu, count, len(extra.h))
+        self._report_layout = laid(0, report)
         self._arrays = {
-            cn.PHYSICS: self._physics_data,
-            cn.EXTRA: np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
-            cn.MEMORY: np.zeros(memory.size),
-            cn.WORK: np.zeros(work),
-            cn.REPORT: np.zeros(self._report_layout.size),
+            "physics": self._physics_data,
+            "extra": np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
+            "memory": np.zeros(sum(memory)),
+            "work": np.zeros(work),
+            "report": np.zeros(sum(report)),
         }
-        self._memory_layout = memory
+        self._memory_layout = laid(0, memory)
         self.contact_table = table
         self._point()
         self._forget()
@@ -350,20 +352,20 @@ class ContactLaw(Law):
     def _point(self) -> None:
         """Have the tables point to the arrays of this law."""
         for entry, array in self._arrays.items():
-            self.contact_table[entry] = array.ctypes.data
-        self.table[ll.CONTACTS] = self.contact_table.ctypes.data
+            setattr(self.contact_table, entry, array)
+        self.table.contacts = self.contact_table
 
     def _copy(self) -> ContactLaw:
         duplicate = super()._copy()
         assert isinstance(duplicate, ContactLaw)
         duplicate.contact_table = self.contact_table.copy()
         duplicate._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
-        duplicate._physics_data = duplicate._arrays[cn.PHYSICS]
+        duplicate._physics_data = duplicate._arrays["physics"]
         duplicate._point()
         return duplicate
 
     def _forget(self) -> None:
-        kept, layout = self._arrays[cn.MEMORY], self._memory_layout
+        kept, layout = self._arrays["memory"], self._memory_layout
         kept[layout.known], kept[layout.exact], kept[layout.relaxed] = 0.0, -1.0, -1.0
 
     def reset(self) -> None:
@@ -382,7 +384,7 @@ class ContactLaw(Law):
     @property
     def outcome(self) -> str:
         """What became of the last distribution; see `Distribution`."""
-        return OUTCOMES[int(self._arrays[cn.REPORT][self._report_layout.outcome])]
+        return OUTCOMES[int(self._arrays["report"][self._report_layout.outcome])]
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
         """Return u with forces, certificate and what became of each demand.
@@ -394,7 +396,7 @@ class ContactLaw(Law):
             return self._solve(q, v, t, throw)
 
     def _solve(self, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> Distribution:
-        report, layout = self._arrays[cn.REPORT], self._report_layout
+        report, layout = self._arrays["report"], self._report_layout
         report[layout.conflict :] = 0.0
         u = self(q, v, t)
         facts, levels, outcome = report[layout.facts :], self._levels_of_answer(), self.outcome
@@ -428,7 +430,7 @@ class ContactLaw(Law):
         For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
         it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
         """
-        report = self._arrays[cn.REPORT][self._report_layout.conflict :]
+        report = self._arrays["report"][self._report_layout.conflict :]
         actuators, contacts = self.system.actuator_names, self.terms.names
         names = [f"actuator {name!r}" for name in actuators]
         names += [f"contact {name!r}" for name in contacts]
@@ -459,8 +461,8 @@ class ContactLaw(Law):
     @property
     def closed(self) -> np.ndarray:
         """Which contacts the law took as closed at its last call, in the order of the contacts."""
-        ws, count = ll.law_workspace(self.table), len(self.terms.names)
-        return np.asarray(self._work[ws.contacts : ws.contacts + count] != 0.0)
+        closed = laid(self._work, ll.law_sizes(self.table)).contacts
+        return np.asarray(closed[: len(self.terms.names)] != 0.0)
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         if self.outcome == "infeasible":

@@ -20,7 +20,6 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
-from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import command
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ class Law:
         self._input = np.zeros(self._native.n_in)
         own = self._input[system.parts.tau.stop :]
         self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, own)
-        self._tolerances = np.zeros(ll.N_SETTINGS)
+        self._tolerances = ll.LawSettings.zeros()
         self.table = self._table()
         self._state = np.zeros(system.nq + system.nv + system.nu + 1)
         self._addresses = self.table.ctypes.data, self._state.ctypes.data
@@ -299,11 +298,11 @@ class Law:
     @property
     def period(self) -> float:
         """The time for which memory goes on at a sample [s]."""
-        return float(self._tolerances[ll.PERIOD])
+        return self._tolerances.period
 
     @period.setter
     def period(self, value: float) -> None:
-        self._tolerances[ll.PERIOD] = value
+        self._tolerances.period = value
 
     def reset(self) -> None:
         """Forget what was measured and remembered; a simulation begins so."""
@@ -380,10 +379,10 @@ class Law:
             work = self.workspace()
             generic_rank(work, x[system.parts.q], t, x[system.parts.v])
             known = work.settings()
-            self.table[ll.RANK] = self._generic_rank(work, x, t)
-            self._tolerances[ll.SINGULAR_CUT] = known[la.SINGULAR_CUT]
-            self._tolerances[ll.SCALE_OF_ROWS] = known[la.SCALE_OF_ROWS]
-            self._tolerances[ll.LEVEL_CUT] = LEVEL_CUT
+            self.table.generic_rank = self._generic_rank(work, x, t)
+            self._tolerances.singular_cut = known.singular_cut
+            self._tolerances.scale_of_rows = known.scale_of_rows
+            self._tolerances.level_cut = LEVEL_CUT
             self._ready = True
         self._input[system.parts.p] = list(self.workspace().parameters.values())
 
@@ -397,7 +396,7 @@ class Law:
 
     def _generic_rank(self, work: Workspace, x: Array, t: float) -> int:
         """Return the rank of the constraint rows near a state, which the workspace knows."""
-        return int(work.table[la.GENERIC_RANK])
+        return int(work.table.generic_rank)
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         x = self.system.pack(q, v, None, t)
@@ -436,7 +435,7 @@ class Law:
             outputs["memory"] = self.memory.rate
         return outputs
 
-    def _table(self) -> np.ndarray:
+    def _table(self) -> ll.LawTable:
         """Return the table for the kernel; see `sarrus.kernels.law_layout`."""
         system, levels = self.system, []
         row = force = 0
@@ -449,30 +448,28 @@ class Law:
                 levels.append((ll.FORCE, -1 if level.force is None else force, 0))
                 force += level.force is not None
         memory = self.memory or Memory((), 0, 0, ca.SX(0, 1))
-        end = ll.LEVELS + 3 * len(levels) + len(memory.measured)
-        table = np.zeros(end + system.nc + system.nv + self.unknowns + row + 1, np.int64)
-        table[[ll.NQ, ll.NV, ll.NU, ll.NC]] = system.nq, system.nv, self.unknowns, self.constraint_rows
-        table[ll.ACTUATORS] = system.nu
-        table[[ll.N_DEMANDS, ll.N_FORCES, ll.N_LEVELS]] = row, force, len(levels)
-        table[ll.ON_MULTIPLIERS] = "couplings" in self._native.outputs
-        table[ll.ON_UNKNOWNS] = "selections" in self._native.outputs
-        table[ll.N_CONTACTS] = self._contact_count()
-        table[ll.LEVELS : end] = [*np.ravel(levels), *memory.measured]
+        tail = [*np.ravel(levels), *memory.measured]
+        table = ll.LawTable.zeros(len(tail) + system.nc + system.nv + self.unknowns + row + 1)
+        table.nq, table.nv, table.nu, table.nc = system.nq, system.nv, self.unknowns, self.constraint_rows
+        table.actuators = system.nu
+        table.n_demands, table.n_forces, table.n_levels = row, force, len(levels)
+        table.on_multipliers = "couplings" in self._native.outputs
+        table.on_unknowns = "selections" in self._native.outputs
+        table.n_contacts = self._contact_count()
+        table[ll.LEVELS : ll.LEVELS + len(tail)] = tail
         own = system.parts.tau.stop
-        table[[ll.N_MEASURED, ll.N_STATES]] = len(memory.measured), memory.rate.numel()
-        table[[ll.MEASURED, ll.STATES]] = own + memory.measured_at, own + memory.state_at
+        table.n_measured, table.n_states = len(memory.measured), memory.rate.numel()
+        table.measured, table.states = own + memory.measured_at, own + memory.state_at
         self._attach(table)
-        table[ll.NATIVE] = self._native.address
+        table.native = self._native.address
         return table
 
-    def _attach(self, table: np.ndarray) -> None:
+    def _attach(self, table: ll.LawTable) -> None:
         """Have a table point to the arrays of this law, with a workspace of its own."""
-        self._work = np.zeros(ll.law_workspace(table).size)
+        self._work = np.zeros(sum(ll.law_sizes(table)))
         self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels))
-        arrays = {ll.INPUT: self._input, ll.WORK: self._work, ll.SETTINGS: self._tolerances}
-        arrays |= {ll.ROOTS: self._roots, ll.WISH: self._preferred, ll.ANSWER: self._answer}
-        for entry, array in arrays.items():
-            table[entry] = array.ctypes.data
+        table.own, table.work, table.settings = self._input, self._work, self._tolerances
+        table.roots, table.preferred, table.answer = self._roots, self._preferred, self._answer
 
     def __repr__(self) -> str:
         return f"{self.name}({self.system.name!r}: {', '.join(level.name for level in self.levels)})"

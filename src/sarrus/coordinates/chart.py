@@ -29,15 +29,15 @@ class Chart:
         self.system = system
         self.coordinates = coordinates
         self.named = not (isinstance(coordinates, str) and coordinates in AUTOMATIC)
-        self.array = np.zeros(la.chart_size(system.nv, system.nc))
+        self.array = np.zeros(la.chart_size(system.nv, system.nc)).view(la.Chart)
         self.choices: list[tuple[float, tuple[str, ...]]] = []
         self.renewed = -np.inf
 
-    def attach(self, table: np.ndarray) -> None:
+    def attach(self, table: la.Table) -> None:
         """Have the kernels project along this chart."""
-        table[la.CHART], table[la.PROJECTION] = self.array.ctypes.data, chart_projection.address
+        table.chart, table.projection = self.array.ctypes.data, chart_projection.address
 
-    def renew(self, table: np.ndarray, settings: Array, x: Array) -> bool:
+    def renew(self, table: la.Table, settings: la.Settings, x: Array) -> bool:
         """Choose the coordinates at x; False where the user's own have failed. The kernel's limit goes to settings."""
         s = self.system
         q, v, t = x[: s.nq], x[s.nq : s.nq + s.nv], float(x[s.nq + s.nv + s.nu])
@@ -45,7 +45,7 @@ class Chart:
             return False
         self.renewed = t
         jacobian = s.constraint_jacobian(q, v, t)
-        holonomic, rank = int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
+        holonomic, rank = int(table.holonomic_rank), int(table.generic_rank)
         velocities = choose(s, self.coordinates, jacobian, rank)
         rows = [velocities.rows]
         if holonomic == rank and s.nh == s.nc:
@@ -62,19 +62,19 @@ class Chart:
         self.array[la.CHART_ROWS : la.CHART_ROWS + len(flat)] = flat
         if not self.choices or not velocities.indices or velocities.names != self.choices[-1][1]:
             self.choices.append((t, velocities.names))
-        self.array[la.CHART_FAILED] = 0.0
+        self.array.failed = 0.0
         if self.coordinates == NULL_SPACE:
-            settings[la.CHART_LIMIT] = np.inf
+            settings.chart_limit = np.inf
             return True
         chart_projection(table, x.copy(), la.CONSTRAINTS)
-        self.array[[la.CHART_GAUGE_BEFORE, la.CHART_FAILED]] = self.array[la.CHART_GAUGE], 0.0
-        settings[la.CHART_LIMIT] = self.array[la.CHART_GAUGE] * (USELESS if self.named else WORN)
+        self.array.gauge_before, self.array.failed = self.array.gauge, 0.0
+        settings.chart_limit = self.array.gauge * (USELESS if self.named else WORN)
         return True
 
     @property
     def failed(self) -> bool:
         """Whether a projection along the chart has failed since the last step."""
-        return bool(self.array[la.CHART_FAILED])
+        return bool(self.array.failed)
 
     @property
     def changes(self) -> list[tuple[float, str]]:

@@ -17,7 +17,6 @@ from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
-from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 
 # A configuration farther from the constraints than this is an error.
@@ -86,7 +85,7 @@ class Parametrization:
         self.q0, self.v0 = map(read_only, self._checked(q, v, t))
         work = system.workspace()
         self.rank = generic_rank(work, self.q0, t, self.v0, renew=True)
-        self.holonomic_rank = int(work.table[la.HOLONOMIC_RANK])
+        self.holonomic_rank = int(work.table.holonomic_rank)
         self._velocity_rows: Array | None = None
         if isinstance(coordinates, Relation):
             self._relation, self.y0 = trace_relation(system, coordinates, self.q0, t, self.v0)

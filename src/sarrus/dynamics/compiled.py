@@ -96,19 +96,25 @@ class CompiledEquations:
         """Whether M is singular, so that only the null-space method solves the dynamics."""
         return self.mode == la.NULL_SPACE
 
-    def table(self) -> np.ndarray:
+    def table(self) -> la.Table:
         """Return the table for the kernels with dimensions and modes; see `sarrus.kernels.layout`."""
         e = self.equations
-        end = la.QUATERNIONS + len(e.quaternions)
-        table = np.zeros(end + e.nh + e.nc + e.nv + 1, np.int64)
-        table[[la.NQ, la.NV, la.NU, la.NP, la.NH, la.NC]] = e.nq, e.nv, e.nu, e.p.shape[0], e.nh, e.nc
-        table[la.ELIMINATION] = self.mode
-        table[la.SIMPLE_RATE] = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
-        table[la.GENERIC_RANK] = min(e.nc, e.nv)
-        table[la.HOLONOMIC_RANK] = min(e.nh, e.nv)
-        table[la.DIRECT_RANK] = -1 if self.direct is None else len(self.direct)
-        table[la.N_QUATERNIONS] = len(e.quaternions)
-        table[la.QUATERNIONS : end] = e.quaternions
+        table = la.Table.zeros(len(e.quaternions) + e.nh + e.nc + e.nv + 1)
+        table.nq, table.nv, table.nu, table.np, table.nh, table.nc = (
+            e.nq,
+            e.nv,
+            e.nu,
+            e.p.shape[0],
+            e.nh,
+            e.nc,
+        )
+        table.elimination = self.mode
+        table.simple_rate = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
+        table.generic_rank = min(e.nc, e.nv)
+        table.holonomic_rank = min(e.nh, e.nv)
+        table.direct_rank = -1 if self.direct is None else len(self.direct)
+        table.n_quaternions = len(e.quaternions)
+        table[la.QUATERNIONS : la.QUATERNIONS + len(e.quaternions)] = e.quaternions
         return table
 
     def outputs(self, name: str) -> dict[str, ca.SX]:

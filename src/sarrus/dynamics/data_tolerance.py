@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus.base.arrays import Array
-from sarrus.kernels import layout as la
+from sarrus.kernels.layout import Settings
 
 # Loops open by up to so many times what the data leave open count as closed where they are found, and on the way.
 _CLOSED, _ACCEPTED = 10.0, 30.0
@@ -60,18 +59,18 @@ class DataTolerance:
         """Return the relative singular value below which rows are dependent, ``least`` of an exact model."""
         return max(least, self.cut)
 
-    def loosen(self, settings: Array, beside: float, *, holonomic: bool) -> None:
+    def loosen(self, settings: Settings, beside: float, *, holonomic: bool) -> None:
         """Change the tolerances of the kernels to those of these data, nothing for an exact model.
 
         ``beside`` is the size that the smallest pivot has nearby, relative to the largest one.
         """
         if self.exact:
             return
-        settings[la.ACCEPTED_RESIDUAL] = self.accepted(settings[la.ACCEPTED_RESIDUAL])
-        settings[la.SHORTEST_CLOSING] = SHORTEST
-        settings[la.SINGULAR_CUT] = max(settings[la.SINGULAR_CUT], self.passing_cut * beside)
+        settings.accepted_residual = self.accepted(settings.accepted_residual)
+        settings.shortest_closing = SHORTEST
+        settings.singular_cut = max(settings.singular_cut, self.passing_cut * beside)
         # γ may differ by any part of it where little is left; holonomic rows are judged by where they are.
-        settings[la.INCONSISTENT] = 1.0 if holonomic else max(settings[la.INCONSISTENT], 0.1)
+        settings.inconsistent = 1.0 if holonomic else max(settings.inconsistent, 0.1)
 
 
 EXACT = DataTolerance()

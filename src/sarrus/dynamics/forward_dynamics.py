@@ -50,7 +50,7 @@ def solved(
     out, code = empty(work.output_size), _NOT_ARRAYS
     if type(q) is type(v) is ndarray and (tau is None or type(tau) is ndarray):
         try:
-            code = work.forward(work.table, q, v, work.no_force if tau is None else tau, t, out)
+            code = work.forward(work.numbers, q, v, work.no_force if tau is None else tau, t, out)
         except TypeError:  # no arrays of floats: they are converted, or what is wrong with them is said
             code = _NOT_ARRAYS
     if code == work.ordinary:
@@ -71,7 +71,7 @@ def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
         return  # the constraints are not numbers here, which the status of the solve will say
     # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.
     second_look = not work.model.is_ideal or work.motions_left is not None
-    work.ordinary = -2 if second_look else int(work.table[la.GENERIC_RANK])
+    work.ordinary = -2 if second_look else int(work.table.generic_rank)
     work.is_ready = True
 
 
@@ -90,23 +90,23 @@ def _second_look(
     x[work.parts.u] = work.x[work.parts.u]
     tau = work.no_force if tau is None else work.checked(tau, work.nv, "tau")
     t = float(x[work.parts.t])
-    q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :]
+    q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :].view(la.Facts)
     if code in (la.NOT_ARRAYS, la.NOT_UNIT):
-        code = work.forward(work.table, q, v, tau, t, out)
+        code = work.forward(work.numbers, q, v, tau, t, out)
     outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
     if (
         outcome == la.SINGULAR_ANSWER
-        or (outcome == la.INCONSISTENT_ANSWER and facts[la.BEYOND] > 1e-3 * facts[la.LARGEST])
-        or (outcome == la.INCONSISTENT_ANSWER and rank < work.table[la.GENERIC_RANK])
+        or (outcome == la.INCONSISTENT_ANSWER and facts.beyond > 1e-3 * facts.largest)
+        or (outcome == la.INCONSISTENT_ANSWER and rank < work.table.generic_rank)
         or (outcome >= 0 and work.motions_left is not None)
     ):
         # The rank nearby may differ from where it was found: look again, here.
         generic_rank(work, work.normalized(q), t, v, renew=True)
-        code = work.forward(work.table, q, v, tau, t, out)
+        code = work.forward(work.numbers, q, v, tau, t, out)
         outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
         _prepare(work, q, v, t)
     if outcome == la.NO_ANSWER and is_singular_at(work, q, t) and work.expect_singular_mass():
-        code = work.forward(work.table, q, v, tau, t, out)
+        code = work.forward(work.numbers, q, v, tau, t, out)
         outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
         _prepare(work, q, v, t)
     if outcome == la.INCONSISTENT_ANSWER:
@@ -121,7 +121,7 @@ def _second_look(
         force = out[work.nv + work.nc : 2 * work.nv + work.nc]
         force += work.constraint_jacobian(q, v, t).T @ (answer.multipliers - out[work.nv : work.nv + work.nc])
         out[: work.nv], out[work.nv : work.nv + work.nc] = answer.a, answer.multipliers
-        facts[la.RESIDUAL] = answer.residual
+        facts.residual = answer.residual
         return ForwardDynamics(work, out, rank, Status.RIGID, t, answer.unbalanced)
     if outcome < 0:
         status = work.diagnose(x)
@@ -130,7 +130,7 @@ def _second_look(
             raise SolveError(f"{work.name}: {what}. {status.remedy}")
         return ForwardDynamics(work, out, rank, status, t)
     if outcome == la.INCONSISTENT_ANSWER and only_rounding(work, x, out[: work.nv], rank):
-        outcome = la.SINGULAR_ANSWER if rank < work.table[la.GENERIC_RANK] else la.COMPLETE_ANSWER
+        outcome = la.SINGULAR_ANSWER if rank < work.table.generic_rank else la.COMPLETE_ANSWER
     return ForwardDynamics(work, out, rank, Status(outcome), t)
 
 
@@ -139,13 +139,13 @@ def _with_more_rows(work: Workspace, q: Array, v: Array, tau: Array, t: float, o
 
     Velocities in units that are many decades apart may hide it where it was found.
     """
-    known, found = int(work.table[la.GENERIC_RANK]), kinetic_rank(work, q, t, v)
+    known, found = int(work.table.generic_rank), kinetic_rank(work, q, t, v)
     if found <= known:
         return code
-    kept, work.table[la.GENERIC_RANK] = out.copy(), found
-    again = int(work.forward(work.table, q, v, tau, t, out))
+    kept, work.table.generic_rank = out.copy(), found
+    again = int(work.forward(work.numbers, q, v, tau, t, out))
     if again == found:
         work.is_ready = work.is_plain = False
         return again
-    work.table[la.GENERIC_RANK], out[:] = known, kept
+    work.table.generic_rank, out[:] = known, kept
     return code

@@ -14,7 +14,6 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.solves import InverseDynamics
 from sarrus.dynamics.workspace import Workspace
-from sarrus.kernels import layout as la
 
 _TOLERANCE = 1e-8
 # Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
@@ -100,12 +99,12 @@ def inverse_dynamics(
 def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: Array) -> int:
     """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
     generic, cut = generic_rank(system, q, t, v), system.options.singular_cut
-    scale = system.settings()[la.SCALE_OF_ROWS]
+    scale = system.settings().scale_of_rows
     rank = numerical_rank(jacobian, cut, scale)
     unlike = rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic
     if unlike or system.motions_left is not None:
         generic = generic_rank(system, q, t, v, renew=True)
-        rank = numerical_rank(jacobian, cut, system.settings()[la.SCALE_OF_ROWS])
+        rank = numerical_rank(jacobian, cut, system.settings().scale_of_rows)
     return min(rank, generic)
 
 

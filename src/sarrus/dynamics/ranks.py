@@ -14,7 +14,6 @@ from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import close
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.workspace import Workspace
-from sarrus.kernels import layout as la
 
 # States larger than this are no place to look at: the run flew off.
 _FAR = 1e6
@@ -30,12 +29,12 @@ def generic_rank(
     """
     if work.near is None or renew or work.switched != work.parameters.switched:
         near = _survey(work, q, t, v)
-        work.table[la.HOLONOMIC_RANK], work.table[la.GENERIC_RANK] = near.holonomic_rank, near.rank
+        work.table.holonomic_rank, work.table.generic_rank = near.holonomic_rank, near.rank
         work.near, work.switched = near, work.parameters.switched
         if not work.compiled.mass_is_singular and is_singular_at(work, q, t):
             work.expect_singular_mass()
         work.renew_settings()
-    return int(work.table[la.GENERIC_RANK])
+    return int(work.table.generic_rank)
 
 
 def _survey(work: Workspace, q: Array, t: float, v: Array | None) -> Neighbourhood:

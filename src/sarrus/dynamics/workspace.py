@@ -17,6 +17,7 @@ from sarrus.dynamics.options import Options
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
+from sarrus.kernels.record import laid
 
 if TYPE_CHECKING:
     from sarrus.dynamics.assembly import Neighbourhood
@@ -47,9 +48,8 @@ class Workspace(Evaluations):
         self.x = np.zeros(la.input_size(self.table))
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
-        self.table[[la.SETTINGS, la.STATE, la.WORK]] = [
-            array.ctypes.data for array in (self.tolerances, self.x, self.work)
-        ]
+        self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
+        self.numbers = self.table.view(np.ndarray)  # Numba takes longer to see what a subclass is
         self.forget()
 
     def copy(self, options: Options | None = None) -> Workspace:
@@ -69,7 +69,7 @@ class Workspace(Evaluations):
     @property
     def size(self) -> int:
         """Length of the float workspace of the kernels."""
-        return int(la.workspace(self.table).size)
+        return int(sum(la.workspace_sizes(self.table)))
 
     # --- what forward dynamics keeps from call to call -----------------------------------------------
 
@@ -89,23 +89,22 @@ class Workspace(Evaluations):
         """At a rigid q the basis of the motions that there are; None elsewhere (see `Neighbourhood`)."""
         return None if self.near is None else self.near.motions
 
-    def settings(self) -> Array:
+    def settings(self) -> la.Settings:
         """Return the tolerances for the kernels, from ``options`` and from what is known of A."""
         size, near = self.characteristic, self.near
-        settings = np.concatenate(
-            [np.zeros(la.N_SETTINGS), size.rows, size.columns, self.model.first_rows, size.coordinates]
-        )
-        settings[la.SINGULAR_CUT] = self.options.singular_cut
-        settings[la.POSITION_TOLERANCE] = self.options.position_tolerance
-        settings[la.INCONSISTENT] = self.options.inconsistent
-        settings[la.NEAR] = self.options.near_singular
-        settings[la.SIZE_OF_ENERGY] = size.mass * size.length**2
-        settings[la.EVENT_TOLERANCE] = 1e-10
-        settings[la.ACCEPTED_RESIDUAL] = DATA_TOLERANCE
+        factors = size.rows, size.columns, self.model.first_rows, size.coordinates
+        settings = np.concatenate([la.Settings.zeros(), *factors]).view(la.Settings)
+        settings.singular_cut = self.options.singular_cut
+        settings.position_tolerance = self.options.position_tolerance
+        settings.inconsistent = self.options.inconsistent
+        settings.near = self.options.near_singular
+        settings.size_of_energy = size.mass * size.length**2
+        settings.event_tolerance = 1e-10
+        settings.accepted_residual = DATA_TOLERANCE
         if near is not None:
-            settings[la.SCALE_OF_ROWS], settings[la.SCALE_OF_WEIGHTED_ROWS] = near.scale, near.weighted_scale
-            settings[la.SCALE_OF_EVEN_ROWS] = near.even_scale
-            settings[la.SCALE_OF_MEASURED_ROWS] = near.measured_scale
+            settings.scale_of_rows, settings.scale_of_weighted_rows = near.scale, near.weighted_scale
+            settings.scale_of_even_rows = near.even_scale
+            settings.scale_of_measured_rows = near.measured_scale
             beside = near.smallest / near.even_scale if near.even_scale > 0.0 else 0.0
             data_of(self).loosen(settings, beside, holonomic=self.nc == self.nh)
         return settings
@@ -126,19 +125,19 @@ class Workspace(Evaluations):
         if "invariants" in names:
             names += ("metric",)
         for name in names:
-            self.table[la.FUNCTIONS[name]] = self.compiled.function(name).address
+            setattr(self.table, name, self.compiled.function(name).address)
         if "dynamics" in names:
             if may_lose_inertia(self.mechanism):
                 self.expect_singular_mass()
             solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
-            self.table[la.ACCELERATION] = solve.address
+            self.table.acceleration = solve.address
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
-        if self.compiled.mass_is_singular or self.table[la.WHOLE] != 0:
+        if self.compiled.mass_is_singular or self.table.whole != 0:
             return False
-        self.table[la.WHOLE] = self.compiled.function("whole").address
-        self.table[la.NULL_SPACE_SOLVE] = null_space_acceleration.address
+        self.table.whole = self.compiled.function("whole").address
+        self.table.null_space_solve = null_space_acceleration.address
         self.is_ready = self.is_plain = False
         return True
 
@@ -156,9 +155,8 @@ class Workspace(Evaluations):
         kernel = null_space_acceleration if self.compiled.mass_is_singular else acceleration
         self.load_functions("dynamics", "checked", "position", "velocity")
         rank = kernel(self.table, x, la.ANSWER)
-        ws = la.workspace(self.table)
-        answer = self.work[ws.a : ws.a + 2 * self.nv + self.nc]
-        return rank, np.concatenate([answer, self.work[ws.facts : ws.facts + la.N_FACTS]])
+        work = laid(self.work, la.workspace_sizes(self.table))
+        return rank, np.concatenate([work.a, work.lam, work.reaction, work.facts])
 
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""

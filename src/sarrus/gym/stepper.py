@@ -130,8 +130,8 @@ class Stepper:
     def _row(self, row: int) -> None:
         """Do one copy at its own time."""
         worker, t = self._workers[0], self.t[row]
-        self._batch.times[[bl.BEGIN, bl.END]] = t, t + self.interval
-        worker.template[[rs.START, rs.GRID_START]] = t
+        self._batch.times.begin, self._batch.times.end = t, t + self.interval
+        worker.template.start = worker.template.grid_start = t
         self._batch.states[row, self.system.parts.t] = t
         worker.do(worker.kernel, row, row + 1)
 

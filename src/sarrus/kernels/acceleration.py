@@ -16,190 +16,188 @@ from __future__ import annotations
 from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
+from sarrus.kernels.flat import inlined, internal
+from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.record import Floats
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
 CLEAR = 0.1
 
 
-def acceleration(table_pointer, x_pointer, want):
+def acceleration(table: Table, x: Floats, want: int) -> int:
     """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace with N v and what is wanted; return the rank used.
 
     The rank is at most the generic one in the table: what is redundant on the constraint manifold stays so at
     Runge–Kutta stages beside it, however much its pivots grow there. −1 where the problem is ill posed.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
-    ws = la.workspace(table)
-    nv, nc = table[la.NV], table[la.NC]
-    checked = want == la.ANSWER and table[la.CHECKED] != 0
+    settings = table.settings
+    work = la.workspace(table)
+    nv, nc = table.nv, table.nc
+    checked = want == la.ANSWER and table.checked != 0
     plain = want < la.PIVOTS or (want == la.PIVOTS and nc == 0)
-    suits = checked or (plain and table[la.DIRECT] != 0)
-    if suits and table[la.DIRECT_RANK] == table[la.GENERIC_RANK] and table[la.BAUMGARTE] == 0:
+    suits = checked or (plain and table.direct != 0)
+    if suits and table.direct_rank == table.generic_rank and table.baumgarte == 0:
         if checked:
-            call_native(table[la.CHECKED], x, 0, s, ws.a)
+            call_native(table.checked, x, work.a)
         else:
-            call_native(table[la.DIRECT], x, 0, s, ws.a)
-        size = max(s[ws.gauge + la.LARGEST_ENTRY], settings[la.SCALE_OF_EVEN_ROWS] ** 2)
-        cut = max(10.0 * settings[la.SINGULAR_CUT], 1e-5)
+            call_native(table.direct, x, work.a)
+        size = max(work.gauge.largest_entry, settings.scale_of_even_rows**2)
+        cut = max(10.0 * settings.singular_cut, 1e-5)
         if (
-            s[ws.gauge + la.CLEARANCE] > CLEAR
-            and s[ws.gauge + la.LEAST_PIVOT] > cut * cut * size
-            and (not checked or s[ws.gauge + la.MISSED] <= la.MET)
+            work.gauge.clearance > CLEAR
+            and work.gauge.least_pivot > cut * cut * size
+            and (not checked or work.gauge.missed <= la.MET)
             # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
-            and (table[la.WHOLE] == 0 or size <= la.HEAVY * settings[la.SCALE_OF_EVEN_ROWS] ** 2)
-            and is_finite(s, ws.a, nv)
+            and (table.whole == 0 or size <= la.HEAVY * settings.scale_of_even_rows**2)
+            and is_finite(work.a, nv)
         ):
             for k in range(la.N_FACTS):
-                s[ws.facts + k] = 0.0
+                work.facts[k] = 0.0
             if checked:
-                if not s[ws.gauge + la.WEAKEST_MASS] < la.SINGULAR_MASS:
+                if not work.gauge.weakest_mass < la.SINGULAR_MASS:
                     return -1
-                s[ws.facts + la.WEAKEST] = s[ws.gauge + la.WEAKEST_MASS]
-                if not s[ws.gauge + la.WEAKEST_MASS] <= la.ILL:
-                    s[ws.facts + la.OUTCOME] = la.ILL_CONDITIONED_ANSWER
-            return table[la.GENERIC_RANK]
-    load_dynamics(table, settings, x, s, ws)
-    good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.mass, nv)
-    if table[la.WHOLE] == 0:
+                work.facts.weakest = work.gauge.weakest_mass
+                if not work.gauge.weakest_mass <= la.ILL:
+                    work.facts.outcome = la.ILL_CONDITIONED_ANSWER
+            return table.generic_rank
+    load_dynamics(table, x, work)
+    good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
+    if table.whole == 0:
         if not good:
             return -1
-    elif not (good and ch.weakest(s, ws.mass, nv) <= la.HEAVY):
-        return call_kernel(table[la.NULL_SPACE_SOLVE], table, x, want)
-    if table[la.ELIMINATION] == la.CHOLESKY:
-        fa.solve_l_transposed(s, ws.mass, nv, ws.force)
+    elif not (good and ch.weakest(work.mass, nv) <= la.HEAVY):
+        return call_kernel(table.null_space_solve, table, x, want)
+    if table.elimination == la.CHOLESKY:
+        fa.solve_l_transposed(work.mass, nv, work.force)
         for j in range(nc):
-            fa.solve_l_transposed(s, ws.mass, nv, ws.rows + j * nv)
-    used = _project(
-        table, settings, want, x, s, flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS]), ws
-    )
-    return used if is_finite(s, ws.a, nv) else -1
+            fa.solve_l_transposed(work.mass, nv, work.rows + j * nv)
+    used = _project(table, x, want, work)
+    return used if is_finite(work.a, nv) else -1
 
 
 @inlined
-def load_dynamics(table, settings, x, s, ws):
+def load_dynamics(table, x, work):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
-    call_native(table[la.DYNAMICS], x, 0, s, ws.native)
-    complete_dynamics(table, settings, x, s, ws)
+    call_native(table.dynamics, x, work.native)
+    complete_dynamics(table, x, work)
 
 
 @inlined
-def complete_dynamics(table, settings, x, s, ws):
+def complete_dynamics(table, x, work):
     """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
-    if table[la.BAUMGARTE] == 1:
-        _baumgarte(table, settings, x, s, ws)
-    for i in range(table[la.NQ]):
-        s[ws.rate + i] = s[ws.velocity + i]
+    if table.baumgarte == 1:
+        _baumgarte(table, x, work)
+    for i in range(table.nq):
+        work.rate[i] = work.velocity[i]
 
 
 @internal
-def is_finite(s, first, count):
-    """Tell whether the entries from ``first`` on are numbers."""
+def is_finite(values, count):
+    """Tell whether values are numbers."""
     wrong = 0.0
-    for i in range(first, first + count):
-        wrong += 0.0 * s[i]
+    for i in range(count):
+        wrong += 0.0 * values[i]
     return wrong == 0.0
 
 
 @inlined
-def _project(table, settings, want, x, s, perm, ws):
+def _project(table, x, want, work):
     """Project f̂ on the constraints and return to accelerations."""
-    nv, nc = table[la.NV], table[la.NC]
+    settings = table.settings
+    nv, nc = table.nv, table.nc
     for j in range(nc):
-        factor, row = settings[la.FACTORS + j], ws.rows + j * nv
-        inner = s[ws.bias + j] * factor
-        s[ws.bias + j] = inner
+        factor, row = settings[la.FACTORS + j], work.rows + j * nv
+        inner = work.bias[j] * factor
+        work.bias[j] = inner
         for c in range(nv):
-            value = s[row + c] * factor
-            inner += value * s[ws.force + c]
-            s[row + c] = value
-            s[ws.copy + j * nv + c] = value
-        s[ws.rhs + j] = -inner
+            value = row[c] * factor
+            inner += value * work.force[c]
+            row[c] = value
+            work.copy[j * nv + c] = value
+        work.rhs[j] = -inner
     looks = want == la.ANSWER or want == la.VERIFIED
-    size = settings[la.SCALE_OF_EVEN_ROWS]
-    used = solve_rows(table, settings, size, looks, 0.0, x, True, s, perm, ws)
+    A = fa.matrix(table, work, work.rows, nc)
+    used = solve_rows(table, x, A, looks, 0.0, True, work)
     if used < 0:
         return -1
     weak, whole = 0.0, False
     if looks:
-        weak = ch.weakest(s, ws.mass, nv)
+        weak = ch.weakest(work.mass, nv)
         if not weak < la.SINGULAR_MASS:
             return -1
         whole = weak > la.FAIR
     for i in range(nv):
-        s[ws.a + i] = s[ws.force + i] + s[ws.step + i]
+        work.a[i] = work.force[i] + work.step[i]
     if want > la.SLOPE:
-        fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
+        fa.multipliers(A, used, work.y, work.extra, work.lam)
         if looks:
             if whole:
-                fa.solve_l(s, ws.mass, nv, ws.a)
-            missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
+                fa.solve_l(work.mass, nv, work.a)
+            missed = ch.unmet(table, work, used, whole)
             if not missed <= la.MET:
-                ch.refine(s, ws, nv, nc, used, whole, perm)
-                fa.multipliers(s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta2, ws.y, ws.extra, ws.lam)
-                missed = ch.unmet(s, ws, nv, nc, used, whole, settings)
-            s[ws.facts + la.UNMET], s[ws.facts + la.WEAKEST] = missed, weak
-            s[ws.facts + la.OUTCOME] = ch.outcome(table, settings, s, ws, used)
+                ch.refine(table, work, used, whole)
+                fa.multipliers(A, used, work.y, work.extra, work.lam)
+                missed = ch.unmet(table, work, used, whole)
+            work.facts.unmet, work.facts.weakest = missed, weak
+            work.facts.outcome = ch.outcome(table, work, used)
             if used < nc:
                 for i in range(nv):
-                    s[ws.extra + i] = s[ws.force + i] + s[ws.step + i]
-                s[ws.facts + la.RESIDUAL] = ch.residual(s, ws, ws.copy, ws.extra, nv, nc, settings)
+                    work.extra[i] = work.force[i] + work.step[i]
+                work.facts.residual = ch.residual(table, work, work.copy, work.extra)
         for j in range(nc):
-            s[ws.lam + j] *= settings[la.FACTORS + j]
+            work.lam[j] *= settings[la.FACTORS + j]
         for i in range(nv):
-            s[ws.reaction + i] = 0.0
+            work.reaction[i] = 0.0
         for k in range(nv):
-            row, weight = ws.mass + k * nv, s[ws.step + k]
+            row, weight = work.mass + k * nv, work.step[k]
             for i in range(k + 1):
-                s[ws.reaction + i] += s[row + i] * weight
+                work.reaction[i] += row[i] * weight
     if not whole:
-        fa.solve_l(s, ws.mass, nv, ws.a)
+        fa.solve_l(work.mass, nv, work.a)
     return used
 
 
 @inlined
-def solve_rows(table, settings, size, looks, reach, x, eliminated, s, perm, ws):
-    """Factor the rows and write their minimum-norm solution for rhs to ws.step, with the facts; return the rank.
+def solve_rows(table, x, A, looks, reach, eliminated, work):
+    """Factor the rows and write their minimum-norm solution for rhs to work.step, with the facts; return the rank.
 
-    ``size`` is the one that pivots have nearby. Where it ``looks`` at them, dependent rows are compared with the
-    others (see `checking.contradiction`, with ``reach`` and ``eliminated``); they lie at ws.copy too.
+    Where it ``looks`` at them, dependent rows are compared with the others (see `checking.contradiction`, with
+    ``reach`` and ``eliminated``); they lie at work.copy too.
     """
-    nv, nc = table[la.NV], table[la.NC]
-    limit, cut = table[la.GENERIC_RANK], settings[la.SINGULAR_CUT]
-    used = fa.factor(s, ws.rows, nc, nv, limit, cut, size, perm, ws.diagonal, ws.beta, ws.norms)
+    settings = table.settings
+    nv, nc, limit = table.nv, table.nc, table.generic_rank
+    nearby = settings.scale_of_even_rows if eliminated else settings.scale_of_measured_rows
+    used = fa.factor(A, limit, settings.singular_cut, nearby)
     if used < 0:
         return -1
-    _note_pivots(s, ws, min(nc, nv), limit)
-    s[ws.facts + la.CONTRADICTION] = 0.0
+    _note_pivots(work, min(nc, nv), limit)
+    work.facts.contradiction = 0.0
     if used < nc:
         if looks:
-            s[ws.facts + la.CONTRADICTION] = ch.contradiction(
-                s, ws, nv, nc, used, perm, reach, x, table[la.NQ], eliminated, settings
-            )
-        fa.reduce(s, ws.rows, nc, nv, used, ws.diagonal, ws.beta2)
-    s[ws.facts + la.RESIDUAL] = fa.least_squares(
-        s, ws.rows, nc, nv, used, perm, ws.diagonal, ws.beta, ws.beta2, ws.rhs, ws.y, ws.step
-    )
+            work.facts.contradiction = ch.contradiction(table, work, used, x, reach, eliminated)
+        fa.reduce(A, used)
+    work.facts.residual = fa.least_squares(A, used, work.rhs, work.y, work.step)
     return used
 
 
 @inlined
-def _note_pivots(s, ws, steps, generic):
+def _note_pivots(work, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
-    s[ws.facts + la.LARGEST] = abs(s[ws.diagonal]) if steps > 0 else 0.0
-    s[ws.facts + la.SMALLEST] = abs(s[ws.diagonal + generic - 1]) if 0 < generic <= steps else 0.0
-    s[ws.facts + la.BEYOND] = abs(s[ws.diagonal + generic]) if generic < steps else 0.0
+    work.facts.largest = abs(work.diagonal[0]) if steps > 0 else 0.0
+    work.facts.smallest = abs(work.diagonal[generic - 1]) if 0 < generic <= steps else 0.0
+    work.facts.beyond = abs(work.diagonal[generic]) if generic < steps else 0.0
 
 
 @internal
-def _baumgarte(table, settings, x, s, ws):
+def _baumgarte(table, x, work):
     """Add 2α ψ + β² φ to γ (Baumgarte 1972)."""
-    nh, nc = table[la.NH], table[la.NC]
-    alpha, beta = settings[la.ALPHA], settings[la.BETA]
-    call_native(table[la.VELOCITY], x, 0, s, ws.spare)
+    settings = table.settings
+    nh, nc = table.nh, table.nc
+    alpha, beta = settings.alpha, settings.beta
+    call_native(table.velocity, x, work.spare)
     for j in range(nc):
-        s[ws.bias + j] += 2.0 * alpha * s[ws.spare + j]
-    call_native(table[la.POSITION], x, 0, s, ws.spare)
+        work.bias[j] += 2.0 * alpha * work.spare[j]
+    call_native(table.position, x, work.spare)
     for j in range(nh):
-        s[ws.bias + j] += beta * beta * s[ws.spare + j]
+        work.bias[j] += beta * beta * work.spare[j]

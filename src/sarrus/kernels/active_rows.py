@@ -28,88 +28,75 @@ INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
 
 
 @internal
-def classify(s, ws, linear, count, sizes, slack, dual):
+def classify(work, shape, slack, dual):
     """Guess from a pair s, z which rows are active; write that and the pair to the trial."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
-        s[ws.kind + i] = BOUNDARY if s[slack + i] < s[dual + i] else INACTIVE
+        work.kind[i] = BOUNDARY if slack[i] < dual[i] else INACTIVE
     at = linear
     for c in range(count):
         n = sizes[c]
-        push, pull = s[slack + at], s[dual + at]
-        inner, outer = np.sqrt(dot(s, slack + at + 1, slack + at + 1, n - 1)), 0.0
-        outer = np.sqrt(dot(s, dual + at + 1, dual + at + 1, n - 1))
+        push, pull = slack[at], dual[at]
+        inner, outer = np.sqrt(dot(slack + at + 1, slack + at + 1, n - 1)), 0.0
+        outer = np.sqrt(dot(dual + at + 1, dual + at + 1, n - 1))
         kind = BOUNDARY
         if pull + outer < push - inner:
             kind = INACTIVE
         elif push + inner < pull - outer:
             kind = APEX
-        s[ws.kind + linear + c] = kind
+        work.kind[linear + c] = kind
         at += n
     for i in range(at):
-        s[ws.trial_z + i] = s[dual + i]
+        work.trial_z[i] = dual[i]
 
 
 @internal
-def optimize_active(s, ws, n, m, linear, count, sizes, perm):
-    """Solve for the rows marked in ws.kind from the x at ws.trial on; True where that is the solution, then there with
-    s at ws.trial_s and z at ws.trial_z."""
-    beta, beta2, norms, diagonal, way = ws.x1, ws.x2, ws.z1, ws.z2, ws.rest
+def optimize_active(work, shape):
+    """Solve for the rows marked in work.kind from the x at work.trial on; True where that is the solution, then there
+    with s at work.trial_s and z at work.trial_z."""
+    n, perm = shape.n, shape.order
+    way = work.rest
     # lengths: x1, x2, rest, rhs_x have room for n, the others for m; ranks are at most n
     before = np.inf
     for _ in range(_STEPS):
-        rows = _active(s, ws, n, linear, count, sizes)
-        _gradient(s, ws, n, ws.slope)
+        rows = _active(work, shape)
+        active = fa.Matrix(work.spare, rows, n, perm, work.z2, work.x1, work.x2, work.z1)
+        _gradient(work, n, work.slope)
         rank = 0
         for c in range(n):
-            s[way + c] = 0.0
+            way[c] = 0.0
         if rows > 0:
-            rank, _ = fa.solve(
-                s,
-                ws.spare,
-                rows,
-                n,
-                n,
-                _CUT,
-                1.0,
-                perm,
-                diagonal,
-                beta,
-                beta2,
-                norms,
-                ws.centred,
-                ws.missed,
-                way,
-            )
+            rank, _ = fa.solve(active, n, _CUT, 1.0, work.centred, work.missed, way)
             if rank < 0:
                 return False
         # the gradient after the step within the rows; then the step along them
         for a in range(n):
-            s[ws.slope + a] += dot(s, ws.normal + a * n, way, n)
+            work.slope[a] += dot(work.normal + a * n, way, n)
         free = n - rank
-        if not _reduce(s, ws, n, rank, free, beta):
+        if not _reduce(work, active, rank, free):
             return False
         for k in range(free):
-            s[ws.inner + k] = -dot(s, ws.along + k * n, ws.slope, n)
-        fa.solve_l_transposed(s, ws.reduced, free, ws.inner)
-        fa.solve_l(s, ws.reduced, free, ws.inner)
+            work.inner[k] = -dot(work.along + k * n, work.slope, n)
+        fa.solve_l_transposed(work.reduced, free, work.inner)
+        fa.solve_l(work.reduced, free, work.inner)
         for k in range(free):
             for a in range(n):
-                s[way + a] += s[ws.inner + k] * s[ws.along + k * n + a]
+                way[a] += work.inner[k] * work.along[k * n + a]
         for a in range(n):
-            s[ws.trial + a] += s[way + a]
+            work.trial[a] += way[a]
         # multipliers: Jᵀ y = P x + q + H Δx
         for k in range(free):
             for a in range(n):
-                s[ws.slope + a] += s[ws.inner + k] * dot(s, ws.normal + a * n, ws.along + k * n, n)
+                work.slope[a] += work.inner[k] * dot(work.normal + a * n, work.along + k * n, n)
         if rows > 0:
             for a in range(n):
-                s[ws.slope + a] -= s[ws.pull + a]
-            fa.apply_q_transposed(s, ws.spare, n, rank, beta, ws.slope)
-            fa.multipliers(s, ws.spare, rows, n, rank, perm, diagonal, beta2, ws.slope, ws.missed, ws.centred)
+                work.slope[a] -= work.pull[a]
+            fa.apply_q_transposed(active, rank, work.slope)
+            fa.multipliers(active, rank, work.slope, work.missed, work.centred)
             for i in range(rows):
-                s[ws.centred + i] += s[ws.change + i]
-        _spread(s, ws, linear, count, sizes)
-        error = _error(s, ws, n, m, linear, count, sizes)
+                work.centred[i] += work.change[i]
+        _spread(work, shape)
+        error = _error(work, shape)
         if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
             return True
         if rows == 0 and error > _ACCEPTED:
@@ -119,149 +106,150 @@ def optimize_active(s, ws, n, m, linear, count, sizes, perm):
 
 
 @internal
-def _gradient(s, ws, n, out):
+def _gradient(work, n, out):
     """Write P x + q of the trial."""
     for a in range(n):
-        s[out + a] = s[ws.q + a] + dot(s, ws.p + a * n, ws.trial, n)
+        out[a] = work.q[a] + dot(work.p + a * n, work.trial, n)
 
 
 @internal
-def _active(s, ws, n, linear, count, sizes):
-    """Write J to ws.spare, −c to ws.centred, s to ws.trial_s, H to ws.normal, the multipliers y so far to ws.change and
-    Jᵀy to ws.pull; return how many rows J has."""
+def _active(work, shape):
+    """Write J to work.spare, −c to work.centred, s to work.trial_s, H to work.normal, the multipliers y so far to
+    work.change and Jᵀy to work.pull; return how many rows J has."""
+    n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
     for i in range(n * n):
-        s[ws.normal + i] = s[ws.p + i]
-    m = linear
-    for c in range(count):
-        m += sizes[c]
+        work.normal[i] = work.p[i]
     for i in range(m):
-        s[ws.trial_s + i] = s[ws.h + i] - dot(s, ws.g + i * n, ws.trial, n)
+        work.trial_s[i] = work.h[i] - dot(work.g + i * n, work.trial, n)
     rows = 0
     for i in range(linear):
-        if s[ws.kind + i] == BOUNDARY:
+        if work.kind[i] == BOUNDARY:
             for c in range(n):
-                s[ws.spare + rows * n + c] = -s[ws.g + i * n + c]
-            s[ws.centred + rows] = -s[ws.trial_s + i]
-            s[ws.change + rows] = s[ws.trial_z + i]
+                work.spare[rows * n + c] = -work.g[i * n + c]
+            work.centred[rows] = -work.trial_s[i]
+            work.change[rows] = work.trial_z[i]
             rows += 1
     at = linear
     for k in range(count):
-        size, kind = sizes[k], s[ws.kind + linear + k]
+        size, kind = sizes[k], work.kind[linear + k]
         if kind == APEX:
             for i in range(at, at + size):
                 for c in range(n):
-                    s[ws.spare + rows * n + c] = -s[ws.g + i * n + c]
-                s[ws.centred + rows] = -s[ws.trial_s + i]
-                s[ws.change + rows] = s[ws.trial_z + i]
+                    work.spare[rows * n + c] = -work.g[i * n + c]
+                work.centred[rows] = -work.trial_s[i]
+                work.change[rows] = work.trial_z[i]
                 rows += 1
         elif kind == BOUNDARY:
-            _boundary(s, ws, n, at, size, rows)
-            s[ws.change + rows] = s[ws.trial_z + at]
+            _boundary(work, n, at, size, rows)
+            work.change[rows] = work.trial_z[at]
             rows += 1
         at += size
     for c in range(n):
-        s[ws.pull + c] = 0.0
+        work.pull[c] = 0.0
     for i in range(rows):
         for c in range(n):
-            s[ws.pull + c] += s[ws.change + i] * s[ws.spare + i * n + c]
+            work.pull[c] += work.change[i] * work.spare[i * n + c]
     return rows
 
 
 @internal
-def _boundary(s, ws, n, at, size, row):
+def _boundary(work, n, at, size, row):
     """Write the row of a cone at its boundary and add its curvature to H."""
-    tail = max(np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, size - 1)), 1e-300)
-    out, y = ws.spare + row * n, max(s[ws.trial_z + at], 0.0) / tail
+    tail = max(np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1)), 1e-300)
+    out, y = work.spare + row * n, max(work.trial_z[at], 0.0) / tail
     for c in range(n):
-        s[out + c] = 0.0
+        out[c] = 0.0
     for i in range(at + 1, at + size):
-        share = s[ws.trial_s + i] / tail
+        share = work.trial_s[i] / tail
         for c in range(n):
-            s[out + c] += share * s[ws.g + i * n + c]
+            out[c] += share * work.g[i * n + c]
     for a in range(n):
         for b in range(n):
-            total = -s[out + a] * s[out + b]
+            total = -out[a] * out[b]
             for i in range(at + 1, at + size):
-                total += s[ws.g + i * n + a] * s[ws.g + i * n + b]
-            s[ws.normal + a * n + b] += y * total
+                total += work.g[i * n + a] * work.g[i * n + b]
+            work.normal[a * n + b] += y * total
     for c in range(n):
-        s[out + c] -= s[ws.g + at * n + c]
-    s[ws.centred + row] = tail - s[ws.trial_s + at]
+        out[c] -= work.g[at * n + c]
+    work.centred[row] = tail - work.trial_s[at]
 
 
 @internal
-def _reduce(s, ws, n, rank, free, beta):
-    """Write a basis of the null space of J to ws.along and the factor of H on it, with a ridge for directions that cost
-    nothing, to ws.reduced; False where there is none."""
+def _reduce(work, active, rank, free):
+    """Write a basis of the null space of J to work.along and the factor of H on it, with a ridge for directions that
+    cost nothing, to work.reduced; False where there is none."""
+    n = active.n
     for k in range(free):
-        column = ws.along + k * n
+        column = work.along + k * n
         for c in range(n):
-            s[column + c] = 1.0 if c == rank + k else 0.0
-        fa.apply_q(s, ws.spare, n, rank, beta, column)
+            column[c] = 1.0 if c == rank + k else 0.0
+        fa.apply_q(active, rank, column)
     largest = 0.0
     for k in range(free):
         for a in range(n):
-            s[ws.rhs_x + a] = dot(s, ws.normal + a * n, ws.along + k * n, n)
+            work.rhs_x[a] = dot(work.normal + a * n, work.along + k * n, n)
         for j in range(free):
-            s[ws.reduced + j * free + k] = dot(s, ws.along + j * n, ws.rhs_x, n)
-        largest = max(largest, s[ws.reduced + k * free + k])
+            work.reduced[j * free + k] = dot(work.along + j * n, work.rhs_x, n)
+        largest = max(largest, work.reduced[k * free + k])
     for k in range(free):
-        s[ws.reduced + k * free + k] += _RIDGE * (1.0 + largest)
-    return fa.cholesky_ltl(s, ws.reduced, free)
+        work.reduced[k * free + k] += _RIDGE * (1.0 + largest)
+    return fa.cholesky_ltl(work.reduced, free)
 
 
 @internal
-def _spread(s, ws, linear, count, sizes):
-    """Write the multipliers of the active rows as z to ws.trial_z."""
+def _spread(work, shape):
+    """Write the multipliers of the active rows as z to work.trial_z."""
+    linear, count, sizes = shape.linear, shape.count, shape.sizes
     row = 0
     for i in range(linear):
-        s[ws.trial_z + i] = 0.0
-        if s[ws.kind + i] == BOUNDARY:
-            s[ws.trial_z + i] = s[ws.centred + row]
+        work.trial_z[i] = 0.0
+        if work.kind[i] == BOUNDARY:
+            work.trial_z[i] = work.centred[row]
             row += 1
     at = linear
     for k in range(count):
-        size, kind = sizes[k], s[ws.kind + linear + k]
+        size, kind = sizes[k], work.kind[linear + k]
         for i in range(at, at + size):
-            s[ws.trial_z + i] = 0.0
+            work.trial_z[i] = 0.0
         if kind == APEX:
             for i in range(at, at + size):
-                s[ws.trial_z + i] = s[ws.centred + row]
+                work.trial_z[i] = work.centred[row]
                 row += 1
         elif kind == BOUNDARY:
-            tail = max(np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, size - 1)), 1e-300)
-            s[ws.trial_z + at] = s[ws.centred + row]
+            tail = max(np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1)), 1e-300)
+            work.trial_z[at] = work.centred[row]
             for i in range(at + 1, at + size):
-                s[ws.trial_z + i] = -s[ws.centred + row] * s[ws.trial_s + i] / tail
+                work.trial_z[i] = -work.centred[row] * work.trial_s[i] / tail
             row += 1
         at += size
 
 
 @internal
-def _error(s, ws, n, m, linear, count, sizes):
+def _error(work, shape):
     """Return the largest error of the trial in the conditions of optimality, infinite where it leaves the cones."""
+    n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
     size, error, product = 1.0, 0.0, 0.0
     for i in range(m):
-        s[ws.trial_s + i] = s[ws.h + i] - dot(s, ws.g + i * n, ws.trial, n)
-        size = max(size, abs(s[ws.trial_z + i]))
-        product += s[ws.trial_s + i] * s[ws.trial_z + i]
-    _gradient(s, ws, n, ws.slope)
+        work.trial_s[i] = work.h[i] - dot(work.g + i * n, work.trial, n)
+        size = max(size, abs(work.trial_z[i]))
+        product += work.trial_s[i] * work.trial_z[i]
+    _gradient(work, n, work.slope)
     for i in range(m):
-        weight = s[ws.trial_z + i]
+        weight = work.trial_z[i]
         if weight != 0.0:
             for c in range(n):
-                s[ws.slope + c] += weight * s[ws.g + i * n + c]
+                work.slope[c] += weight * work.g[i * n + c]
     for c in range(n):
-        error = max(error, abs(s[ws.slope + c]))
+        error = max(error, abs(work.slope[c]))
     error = max(error, abs(product)) / size
     for i in range(linear):
-        if not (s[ws.trial_s + i] >= -_ZERO and s[ws.trial_z + i] >= -_ZERO * size):
+        if not (work.trial_s[i] >= -_ZERO and work.trial_z[i] >= -_ZERO * size):
             return np.inf
     at = linear
     for k in range(count):
         rest = sizes[k] - 1
-        inside = s[ws.trial_s + at] - np.sqrt(dot(s, ws.trial_s + at + 1, ws.trial_s + at + 1, rest))
-        total = s[ws.trial_z + at] - np.sqrt(dot(s, ws.trial_z + at + 1, ws.trial_z + at + 1, rest))
+        inside = work.trial_s[at] - np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, rest))
+        total = work.trial_z[at] - np.sqrt(dot(work.trial_z + at + 1, work.trial_z + at + 1, rest))
         if not (inside >= -_ZERO and total >= -_ZERO * size):
             return np.inf
         at += sizes[k]

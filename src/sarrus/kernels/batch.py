@@ -7,15 +7,19 @@ import numpy as np
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
-from sarrus.kernels.flat import flat_at, flat_pointer, integers_at, internal
+from sarrus.kernels.flat import exists, internal, outcome_at, start_at
+from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.record import Floats
+
+# Where the energy to keep lies in the settings.
+TARGET_ENERGY = la.Settings.places["target_energy"]
 
 
-def batch(table_pointer, x_pointer, what):
-    """Do the runs FIRST to LAST of the batch; x is room for one state. Returns 0."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    todo = integers_at(table[la.BATCH])
-    for run in range(todo[bl.FIRST], todo[bl.LAST]):
+def batch(table: Table, x: Floats, what: int) -> int:
+    """Do the runs ``first`` to before ``last`` of the batch; x is room for one state. Returns 0."""
+    todo = table.batch
+    for run in range(todo.first, todo.last):
         _run(table, todo, run, x)
     return 0
 
@@ -23,43 +27,42 @@ def batch(table_pointer, x_pointer, what):
 @internal
 def _run(table, todo, run, x):
     """Do one run."""
-    times, state = flat_at(todo[bl.TIMES]), flat_at(table[la.RUN])
-    begin(todo, state, table, run, x)
+    times, state = todo.times, table.run
+    begin(table, todo, state, run, x)
     code, sample = rs.DONE, 0
-    intervals = max(todo[bl.N_INTERVALS], 1)
+    intervals = max(todo.n_intervals, 1)
     for interval in range(intervals):
         hold_inputs(table, todo, run, interval, x)
-        state[rs.END] = end_of(todo, times, interval)
-        state[rs.KEEP_LAST] = 1.0 if interval == intervals - 1 else 0.0
+        state.end = end_of(todo, times, interval)
+        state.keep_last = 1.0 if interval == intervals - 1 else 0.0
         code = rs.RUNNING
         while code == rs.RUNNING:
-            table[la.RECORDS] = todo[bl.BLOCK]
-            code = call_kernel(todo[bl.ADVANCE], table, x, todo[bl.ROOM])
-            for row in range(int(state[rs.FILLED])):
+            table.records = todo.block
+            code = call_kernel(todo.advance, table, x, todo.room)
+            for row in range(int(state.filled)):
                 keep(table, todo, run, row, sample)
                 sample += 1
         if code != rs.DONE:
             break
-    finish_run(table, todo, run, code, sample, state, x)
+    finish_run(table, todo, run, code, sample, x)
 
 
 @internal
-def begin(todo, state, table, run, x):
+def begin(table, todo, state, run, x):
     """Fetch the start of a run, and the energy that it is to keep."""
-    template = flat_at(todo[bl.TEMPLATE])
+    template = todo.template
     for i in range(rs.N_STATE):
         state[i] = template[i]
     fetch(table, todo, run, x)
-    if todo[bl.KEEP_ENERGY] != 0:
-        settings = flat_at(table[la.SETTINGS])
-        call_native(table[la.ENERGY], x, 0, settings, la.TARGET_ENERGY)
+    if todo.keep_energy != 0:
+        call_native(table.energy, x, table.settings + TARGET_ENERGY)
 
 
 @internal
 def fetch(table, todo, run, x):
     """Copy the state of a run to x."""
     size = la.input_size(table)
-    own = flat_at(todo[bl.STATES] + 8 * run * size)
+    own = todo.states + run * size
     for i in range(size):
         x[i] = own[i]
 
@@ -68,7 +71,7 @@ def fetch(table, todo, run, x):
 def store(table, todo, run, x):
     """Copy x to the state of a run."""
     size = la.input_size(table)
-    own = flat_at(todo[bl.STATES] + 8 * run * size)
+    own = todo.states + run * size
     for i in range(size):
         own[i] = x[i]
 
@@ -76,107 +79,107 @@ def store(table, todo, run, x):
 @internal
 def hold_inputs(table, todo, run, interval, x):
     """Put the controls of an interval into x, if they are given."""
-    if todo[bl.INPUTS] == 0:
+    if not exists(todo.inputs):
         return
-    first, own = table[la.NQ] + table[la.NV], held_inputs(table, todo, run, interval)
-    for k in range(table[la.NU]):
+    first, own = table.nq + table.nv, held_inputs(table, todo, run, interval)
+    for k in range(table.nu):
         x[first + k] = own[k]
 
 
 @internal
 def held_inputs(table, todo, run, interval):
     """Return the controls that a run holds in an interval."""
-    return flat_at(todo[bl.INPUTS] + 8 * (run * todo[bl.N_INTERVALS] + interval) * table[la.NU])
+    return todo.inputs + (run * todo.n_intervals + interval) * table.nu
 
 
 @internal
 def end_of(todo, times, interval):
     """Return when an interval of the inputs ends."""
-    if interval >= todo[bl.N_INTERVALS] - 1:
-        return times[bl.END]
-    return times[bl.BEGIN] + (interval + 1) * times[bl.HOLD]
+    if interval >= todo.n_intervals - 1:
+        return times.end
+    return times.begin + (interval + 1) * times.hold
 
 
 @internal
 def keep(table, todo, run, row, sample):
     """Keep a row of the block as a sample of a run, the last one where there is room for one, and fold it."""
     width = bl.record_width(table)
-    values = flat_at(todo[bl.BLOCK] + 8 * row * width)
-    slot = run * todo[bl.N_SAMPLES] + min(sample, todo[bl.N_SAMPLES] - 1)
-    kept = flat_at(todo[bl.SAMPLES] + 8 * slot * width)
+    values = todo.block + row * width
+    slot = run * todo.n_samples + min(sample, todo.n_samples - 1)
+    kept = todo.samples + slot * width
     for i in range(width):
         kept[i] = values[i]
-    offset = 8 * run * width
-    if todo[bl.LEAST] != 0:
-        least = flat_at(todo[bl.LEAST] + offset)
+    offset = run * width
+    if exists(todo.least):
+        least = todo.least + offset
         for i in range(width):
             least[i] = values[i] if sample == 0 else min(least[i], values[i])
-    if todo[bl.GREATEST] != 0:
-        greatest = flat_at(todo[bl.GREATEST] + offset)
+    if exists(todo.greatest):
+        greatest = todo.greatest + offset
         for i in range(width):
             greatest[i] = values[i] if sample == 0 else max(greatest[i], values[i])
-    if todo[bl.SUM] != 0:
-        total = flat_at(todo[bl.SUM] + offset)
+    if exists(todo.total):
+        total = todo.total + offset
         for i in range(width):
             total[i] = values[i] + (0.0 if sample == 0 else total[i])
-    if todo[bl.SQUARES] != 0:
-        squares = flat_at(todo[bl.SQUARES] + offset)
+    if exists(todo.squares):
+        squares = todo.squares + offset
         for i in range(width):
             squares[i] = values[i] * values[i] + (0.0 if sample == 0 else squares[i])
 
 
 @internal
-def finish_run(table, todo, run, code, samples, state, x):
-    """Note the end of a run."""
+def finish_run(table, todo, run, code, samples, x):
+    """Note the end of a run, whose state the table points to."""
+    state = table.run
     store(table, todo, run, x)
-    outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
-    unstable = state[rs.UNSTABLE_SINCE] < np.inf and code in (rs.DONE, rs.NOT_FINITE)
+    outcome = outcome_at(todo.outcomes + run * bl.N_OUTCOME)
+    unstable = state.unstable_since < np.inf and code in (rs.DONE, rs.NOT_FINITE)
     if unstable:
-        outcome[bl.CODE] = float(rs.UNSTABLE_STEP)
+        outcome.code = float(rs.UNSTABLE_STEP)
     else:
-        sound = code != rs.DONE or state[rs.UNSOUND] == 0.0
-        outcome[bl.CODE] = float(code) if sound else state[rs.UNSOUND]
-    outcome[bl.REACHED] = x[table[la.NQ] + table[la.NV] + table[la.NU]]
-    outcome[bl.ACCEPTED], outcome[bl.REJECTED] = state[rs.STEPS], state[rs.REJECTED]
-    outcome[bl.SAMPLED] = float(samples)
+        sound = code != rs.DONE or state.unsound == 0.0
+        outcome.code = float(code) if sound else state.unsound
+    outcome.reached = x[table.nq + table.nv + table.nu]
+    outcome.accepted, outcome.rejected = state.steps, state.rejected
+    outcome.sampled = float(samples)
 
 
-def prepare(table_pointer, x_pointer, what):
-    """Project the starts of the runs FIRST to LAST on the constraints and tell about each in its outcome; returns 0."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    todo = integers_at(table[la.BATCH])
-    s, ws = flat_at(table[la.WORK]), la.workspace(table)
-    nh, nc = table[la.NH], table[la.NC]
-    for run in range(todo[bl.FIRST], todo[bl.LAST]):
+def prepare(table: Table, x: Floats, what: int) -> int:
+    """Project the starts of the runs to do on the constraints and tell about each in its outcome; returns 0."""
+    todo = table.batch
+    work = la.workspace(table)
+    nh, nc = table.nh, table.nc
+    for run in range(todo.first, todo.last):
         fetch(table, todo, run, x)
-        outcome = flat_at(todo[bl.OUTCOMES] + 8 * run * bl.N_OUTCOME)
+        start = start_at(todo.outcomes + run * bl.N_OUTCOME)
         gap = slip = 0.0
         if nh > 0:
-            call_native(table[la.POSITION], x, 0, s, ws.native)
-            gap = _largest(s, ws.native, nh)
+            call_native(table.position, x, work.native)
+            gap = _largest(work.native, nh)
         if nc > 0:
-            call_native(table[la.VELOCITY], x, 0, s, ws.native)
-            slip = _largest(s, ws.native, nc)
-        outcome[bl.GAP], outcome[bl.SLIP] = gap, slip
+            call_native(table.velocity, x, work.native)
+            slip = _largest(work.native, nc)
+        start.gap, start.slip = gap, slip
         rank = 0
         if nc > 0:
-            rank = call_kernel(table[la.PROJECTION], table, x, la.CONSTRAINTS)
-        outcome[bl.PROJECTED] = 1.0 if rank >= 0 else 0.0
-        call_kernel(table[la.ACCELERATION], table, x, la.PIVOTS)
-        largest = s[ws.facts + la.LARGEST]
-        generic = table[la.GENERIC_RANK]
-        outcome[bl.SMALLEST] = s[ws.facts + la.SMALLEST] / largest if generic > 0 else 1.0
-        outcome[bl.BEYOND] = s[ws.facts + la.BEYOND] / largest if generic > 0 else s[ws.facts + la.BEYOND]
+            rank = call_kernel(table.projection, table, x, la.CONSTRAINTS)
+        start.projected = 1.0 if rank >= 0 else 0.0
+        call_kernel(table.acceleration, table, x, la.PIVOTS)
+        largest = work.facts.largest
+        generic = table.generic_rank
+        start.smallest = work.facts.smallest / largest if generic > 0 else 1.0
+        start.beyond = work.facts.beyond / largest if generic > 0 else work.facts.beyond
         store(table, todo, run, x)
     return 0
 
 
 @internal
-def _largest(s, first, count):
+def _largest(values, count):
     """Return the largest absolute value; NaN if there is one."""
     largest = 0.0
-    for i in range(first, first + count):
-        value = abs(s[i])
+    for i in range(count):
+        value = abs(values[i])
         if not value <= largest:
             largest = value
     return largest if np.isfinite(largest) else np.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,9 @@ from numba.core.registry import cpu_target
 from sarrus.codegen.emit import ENTRY
 from sarrus.codegen.machine import build_object
 from sarrus.kernels.c_function import Kernel
-from sarrus.kernels.flat import internal
+from sarrus.kernels.flat import RecordType, internal, pointer_to
+from sarrus.kernels.record import Record, pointee
 
-SIGNATURE = types.int64(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
 # What a kernel returns that Numba ended with an exception; none does.
 RAISED = -99
 
@@ -37,7 +38,10 @@ define i64 @{entry}(ptr %table, ptr %x, i64 %what) {{
 
 
 class _PlainLibrary(JITCodeLibrary):
-    """Text to be linked: Numba would optimise it and make machine code of it at every level of the calls."""
+    """Text to be linked: Numba would optimise it and make machine code of it at every level of the calls.
+
+    Numba's public way to LLVM's text is that of a function that has been made machine code of.
+    """
 
     def _optimize_functions(self, module: Any) -> None:
         pass
@@ -66,12 +70,24 @@ def _text_only() -> Iterator[None]:
         del codegen.set_env
 
 
+def _arguments(function: Any) -> list[types.Type]:
+    """Return Numba's types for the annotations of a kernel: a record or integers, floats, an integer."""
+    known: list[types.Type] = []
+    for kind in inspect.get_annotations(function, eval_str=True).values():
+        if isinstance(kind, type) and issubclass(kind, Record):
+            known.append(RecordType(kind))
+        else:
+            known.append(types.int64 if pointee(kind) is None else pointer_to(pointee(kind)))
+    return known[:-1]  # without what is returned
+
+
 def build(module: str, name: str) -> bytes:
     """Return the object code of the function ``name`` of a module of this package, under the name `ENTRY`."""
-    kernel = internal(getattr(importlib.import_module(f"sarrus.kernels.{module}"), name))
+    function = getattr(importlib.import_module(f"sarrus.kernels.{module}"), name)
+    kernel, signature = internal(function), types.int64(*_arguments(function))
     with _text_only(), global_compiler_lock:
-        kernel.compile(SIGNATURE)
-        compiled = kernel.overloads[SIGNATURE.args]
+        kernel.compile(signature)
+        compiled = kernel.overloads[signature.args]
         compiled.library.finalize()
     symbol = compiled.fndesc.llvm_func_name
     text = compiled.library.get_llvm_str() + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)

@@ -12,86 +12,104 @@ singular values of W T are cosines of the angles between y and the motions possi
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.flat import internal
+from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import MAX_ITERATIONS, move
+from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
+from sarrus.kernels.record import Floats, laid
 
 
-def chart_projection(table_pointer, x_pointer, what):
+class Correction(NamedTuple):
+    """A δ = −residual for A (m × nv) of a known rank, W δ = wanted (count rows), or zero where nothing is ``given``."""
+
+    residual: Any
+    jacobian: Any
+    m: Any
+    rank: Any
+    W: Any
+    count: Any
+    wanted: Any
+    given: Any
+
+
+class CorrectionRoom(NamedTuple):
+    """What `correction_along` works in: A, W Q, vectors."""
+
+    rows: Any
+    inner: Any
+    right: Any
+    y: Any
+    step: Any
+    turned: Any
+    diagonal: Any
+    beta: Any
+    other: Any
+    beta2: Any
+    norms: Any
+
+
+def chart_projection(table: Table, x: Floats, what: int) -> int:
     """Do what `sarrus.kernels.projection.projection` does, along the chart; −1 where Newton does not contract."""
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    settings, chart, s = flat_at(table[la.SETTINGS]), flat_at(table[la.CHART]), flat_at(table[la.WORK])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
-    ws = la.workspace(table)
-    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
-    rank, bound = table[la.GENERIC_RANK], table[la.HOLONOMIC_RANK]
-    work = la.CHART_ROWS + (2 * nv - bound - rank) * nv
-    factors = la.FACTORS + nc
-    chart[la.CHART_GAUGE] = 1.0
-    if what != la.VELOCITIES and nh > 0:
-        small = settings[la.POSITION_TOLERANCE]
-        before, converged = 0.0, False
-        for _ in range(MAX_ITERATIONS + 1):
-            call_native(table[la.POSITION], x, 0, s, ws.native)
-            residual = 0.0
-            for j in range(nh):
-                residual += abs(s[ws.native + j]) * settings[la.FACTORS + j]
-            if residual <= 0.1 * small:
-                converged = True
-                break
-            step = correction_along(
-                chart,
-                la.CHART_ROWS,
-                work,
-                nv - bound,
-                s,
-                ws.native,
-                ws.native + nh,
-                nh,
-                nv,
-                bound,
-                settings,
-                perm,
-                -1,
-            )
-            longest = 0.0
-            for i in range(nv):
-                longest = max(longest, abs(chart[step + i]) * settings[factors + i])
-                s[ws.step + i] = chart[step + i]
-            if not np.isfinite(longest):
-                return -1
-            move(table, x, s, ws.step, ws.x)
-            # The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
-            contraction = longest / before if before > 0.0 else 0.5
-            if contraction < 0.9:
-                converged = longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small
-            else:
-                # rounding of φ, or of the data in redundant rows: no more to gain
-                converged = min(longest, residual) <= 100.0 * small
-                if not converged:
-                    break
-            if converged:
-                break
-            before = longest
-        if not converged:
-            chart[la.CHART_FAILED] = 1.0
-            return -1
-    if nc == 0:
-        return 0
-    for _ in range(1 if nc == nh else 8):
-        call_native(table[la.VELOCITY], x, 0, s, ws.native)
-        first_row = la.CHART_ROWS + (nv - bound) * nv
-        step = correction_along(
-            chart, first_row, work, nv - rank, s, ws.native, ws.native + nc, nc, nv, rank, settings, perm, -1
-        )
-        longest = 0.0
+    work = la.workspace(table)
+    table.chart.gauge = 1.0
+    if what != la.VELOCITIES and table.nh > 0 and not _project_positions(table, x, work):
+        return -1
+    return 0 if table.nc == 0 else _project_velocities(table, x, work)
+
+
+@internal
+def _project_positions(table, x, work):
+    """Correct q until φ = 0; False where Newton does not contract."""
+    chart, nv, nh, bound = table.chart, table.nv, table.nh, table.holonomic_rank
+    rows = chart + la.CHART_ROWS
+    asked = Correction(work.native, work.native + nh, nh, bound, rows, nv - bound, rows, False)
+    small, before = table.settings.position_tolerance, 0.0
+    for _ in range(MAX_ITERATIONS + 1):
+        call_native(table.position, x, work.native)
+        residual = 0.0
+        for j in range(nh):
+            residual += abs(work.native[j]) * table.settings[la.FACTORS + j]
+        if residual <= 0.1 * small:
+            return True
+        step = correction_along(table, chart, asked, _room(table))
+        longest = longest_entry(table, step)
         for i in range(nv):
-            x[nq + i] += chart[step + i]
-            longest = max(longest, abs(chart[step + i]) * settings[factors + i])
+            work.step[i] = step[i]
+        if not np.isfinite(longest):
+            return False
+        move(table, x, work.step, work.x)
+        # The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
+        contraction = longest / before if before > 0.0 else 0.5
+        if contraction < 0.9:
+            if longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small:
+                return True
+        elif min(longest, residual) <= 100.0 * small:
+            return True  # rounding of φ, or of the data in redundant rows: no more to gain
+        else:
+            break
+        before = longest
+    chart.failed = 1.0
+    return False
+
+
+@internal
+def _project_velocities(table, x, work):
+    """Correct v until ψ = 0; return the rank of A, −1 where something is not finite."""
+    nq, nv, nc, rank = table.nq, table.nv, table.nc, table.generic_rank
+    rows = table.chart + (la.CHART_ROWS + (nv - table.holonomic_rank) * nv)
+    asked = Correction(work.native, work.native + nc, nc, rank, rows, nv - rank, rows, False)
+    for _ in range(1 if nc == table.nh else 8):
+        call_native(table.velocity, x, work.native)
+        step = correction_along(table, table.chart, asked, _room(table))
+        longest = longest_entry(table, step)
+        for i in range(nv):
+            x[nq + i] += step[i]
         if not np.isfinite(longest):
             return -1
         if longest < 1e-13:
@@ -100,51 +118,46 @@ def chart_projection(table_pointer, x_pointer, what):
 
 
 @internal
-def correction_along(chart, rows, work, count, s, residual, jacobian, m, nv, limit, settings, perm, wanted):
-    """Solve A δ = −residual, W δ = c for A of rank ``limit``; return where δ lies in ``chart`` and note the gauge.
+def _room(table):
+    """Return the room to work in, behind W."""
+    nv = table.nv
+    return table.chart + (la.CHART_ROWS + (2 * nv - table.holonomic_rank - table.generic_rank) * nv)
 
-    c lies in ``chart`` at ``wanted``; it is zero where that is negative.
-    """
+
+@internal
+def correction_along(table, chart, asked, work):
+    """Write the δ that is asked for; return where it lies in ``work`` and note the gauge."""
+    settings, nv, m, count = table.settings, table.nv, asked.m, asked.count
     big = m + nv + 1
-    inner = work + m * nv
-    right = inner + count * nv
-    y, step, turned, diagonal, beta, other, beta2, norms = (
-        right + big, right + 2 * big, right + 3 * big, right + 4 * big, right + 5 * big, right + 6 * big,
-        right + 7 * big, right + 8 * big,
-    )  # fmt: skip
+    room = laid(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
+    order, turned, step = la.permutation(table), room.turned, room.step
+    A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
     for k in range(m * nv):
-        chart[work + k] = s[jacobian + k]
+        room.rows[k] = asked.jacobian[k]
     for j in range(m):
-        chart[right + j] = -s[residual + j]
-    rank, _ = fa.solve(
-        chart, work, m, nv, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS], perm, diagonal, beta, beta2,
-        norms, right, y, step,
-    )  # fmt: skip
+        room.right[j] = -asked.residual[j]
+    rank, _ = fa.solve(A, asked.rank, settings.singular_cut, settings.scale_of_rows, room.right, room.y, step)
     if rank < 0:
-        chart[step] = np.nan
+        step[0] = np.nan
         return step
     left = nv - rank
     for i in range(count):
-        amount = -chart[wanted + i] if wanted >= 0 else 0.0
+        amount = -asked.wanted[i] if asked.given else 0.0
         for c in range(nv):
-            value = chart[rows + i * nv + c]
-            chart[turned + c] = value
-            amount += value * chart[step + c]
-        chart[right + i] = -amount
-        fa.apply_q_transposed(chart, work, nv, rank, beta, turned)
+            value = asked.W[i * nv + c]
+            turned[c] = value
+            amount += value * step[c]
+        room.right[i] = -amount
+        fa.apply_q_transposed(A, rank, turned)
         for c in range(left):
-            chart[inner + i * left + c] = chart[turned + rank + c]
+            room.inner[i * left + c] = turned[rank + c]
     for c in range(nv):
-        chart[turned + c] = 0.0
-    used, _ = fa.solve(
-        chart, inner, count, left, count, settings[la.SINGULAR_CUT], 0.0, perm, diagonal, other, beta2, norms, right, y,
-        turned + rank,
-    )  # fmt: skip
+        turned[c] = 0.0
+    inner = fa.Matrix(room.inner, count, left, order, room.diagonal, room.other, room.beta2, room.norms)
+    used, _ = fa.solve(inner, count, settings.singular_cut, 0.0, room.right, room.y, turned + rank)
     if count > 0:
-        chart[la.CHART_GAUGE] = (
-            min(chart[la.CHART_GAUGE], abs(chart[diagonal + count - 1])) if used == count else 0.0
-        )
-    fa.apply_q(chart, work, nv, rank, beta, turned)
+        chart.gauge = min(chart.gauge, abs(room.diagonal[count - 1])) if used == count else 0.0
+    fa.apply_q(A, rank, turned)
     for c in range(nv):
-        chart[step + c] += chart[turned + c]
+        step[c] += turned[c]
     return step

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import factor as fa
-from sarrus.kernels.cones import dot
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.cone_layout import ConeTable
+from sarrus.kernels.cones import Shape, dot
+from sarrus.kernels.flat import internal
 from sarrus.kernels.interior_point import interior_point
+from sarrus.kernels.record import Floats, laid
 
 # Relative size below which a row of the equalities depends on the others, and of what it may miss then.
 _CUT, _MISSED = 1e-11, 1e-9
@@ -20,39 +24,37 @@ _FIXED_NOISE = 1e-11
 _ASYMMETRIC = 1e-10
 
 
-def cone_program(table_pointer, x_pointer, what):
+def cone_program(table: ConeTable, x: Floats, what: int) -> int:
     """Solve the program of a table; write x, s, z, the multipliers y and the facts to the answer.
 
     The second argument is not used. ``what`` is COLD or WARM. Returns one of `cone_layout`'s answers.
     """
-    table = flat_pointer(table_pointer)
-    data, s, answer = flat_at(table[cl.DATA]), flat_at(table[cl.WORK]), flat_at(table[cl.ANSWER])
-    n, e, linear, count = table[cl.VARIABLES], table[cl.EQUALITIES], table[cl.LINEAR], table[cl.CONES]
-    sizes, perm = flat_from(table, cl.SIZES), flat_from(table, cl.SIZES + count)
-    m = linear
-    for c in range(count):
+    data, answer = table.program, table.answer
+    n, e, sizes = table.variables, table.equalities, table + cl.SIZES
+    m = table.linear
+    for c in range(table.cones):
         m += sizes[c]
     fault = _fault(data, n, n * n + n + e * n + e + m * n + m)
     if fault != cl.SOLVED:
         return fault
     if e > 0:
-        verdict = _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what)
+        verdict = _with_equalities(table, n, e, m, what)
     else:
-        ws = cl.cone_workspace(n, m)
+        work = cl.cone_workspace(table.work, n, m)
         for i in range(n * n + n):
-            s[ws.quadratic + i] = data[i]
+            work.quadratic[i] = data[i]
         for i in range(m * n + m):
-            s[ws.rows + i] = data[n * n + n + i]
+            work.rows[i] = data[n * n + n + i]
         if what == cl.WARM:
             for i in range(n + 2 * m):
-                s[ws.x + i] = answer[i]
-        limits = flat_at(table[cl.LIMITS])
-        verdict = interior_point(s, ws, n, linear, count, sizes, perm, limits, what == cl.WARM)
+                work.x[i] = answer[i]
+        shape = Shape(n, m, table.linear, table.cones, sizes, sizes + table.cones)
+        verdict = interior_point(work, shape, table.limits, what == cl.WARM)
         for i in range(n + 2 * m):
-            answer[i] = s[ws.x + i]
-        answer[n + 2 * m + cl.COUNT] = s[ws.iterations]
+            answer[i] = work.x[i]
+        answer[n + 2 * m + cl.COUNT] = work.iterations[0]
         answer[n + 2 * m + cl.RANK] = 0.0
-    return _certify(data, s, answer, n, e, m, verdict)
+    return _certify(table, n, e, m, verdict)
 
 
 @internal
@@ -73,199 +75,199 @@ def _fault(data, n, size):
 
 
 @internal
-def _with_equalities(table, data, s, answer, n, e, m, sizes, perm, what):
+def _with_equalities(table, n, e, m, what):
     """Solve in x = A⁺b + N y, N a basis of the null space of A, and find the multipliers of A x = b.
 
     Columns and rows of A are first brought to size one, and N is orthonormal in these units.
     """
-    es = cl.equality_workspace(n, e, m)
-    big, first = es.big, es.vectors
-    beta, beta2, norms, diagonal, rhs, y, work, units, lengths = (
-        first, first + big, first + 2 * big, first + 3 * big, first + 4 * big, first + 5 * big, first + 6 * big,
-        first + 7 * big, first + 8 * big,
-    )  # fmt: skip
-    linear = n * n
-    rows, limits = linear + n, linear + n + e * n
-    cone_rows = limits + e
-    cone_limits = cone_rows + m * n
-    asked = _equilibrate(data, s, n, e, m, rows, es.rows, cone_rows, limits, rhs, units, lengths)
-    rank, left = fa.solve(
-        s, es.rows, e, n, n, _CUT, 1.0, perm, diagonal, beta, beta2, norms, rhs, y, es.particular
-    )
+    data, answer, sizes = table.program, table.answer, table + cl.SIZES
+    own, order = cl.equality_workspace(table.work, n, e, m), sizes + table.cones
+    units, change = own.units, own.change
+    A = fa.Matrix(own.rows, e, n, order, own.diagonal, own.beta, own.beta2, own.norms)
+    parts = _parts(data, n, e, m)
+    asked = _equilibrate(parts, own, n, e, m)
+    rank, left = fa.solve(A, n, _CUT, 1.0, own.rhs, own.y, own.particular)
     answer[n + 2 * m + e + cl.RANK] = rank
     answer[n + 2 * m + e + cl.COUNT] = 0.0
     if rank < 0:
         return cl.NOT_FINITE
     for a in range(n):
-        s[es.particular + a] *= s[units + a]
+        own.particular[a] *= units[a]
     if left > _MISSED * asked:
-        _contradict(data, s, answer, n, e, m, es.particular, lengths)
+        _contradict(table, own, n, e, m)
         return cl.CONTRADICTING
     free = n - rank
     for k in range(free):
-        column = es.basis + k * n
+        column = own.basis + k * n
         for c in range(n):
-            s[column + c] = 1.0 if c == rank + k else 0.0
-        fa.apply_q(s, es.rows, n, rank, beta, column)
+            column[c] = 1.0 if c == rank + k else 0.0
+        fa.apply_q(A, rank, column)
         for c in range(n):
-            s[column + c] *= s[units + c]
-    ws = cl.cone_workspace(free, m)
+            column[c] *= units[c]
+    work = cl.cone_workspace(table.work, free, m)
     for k in range(free):
-        column = es.basis + k * n
+        column = own.basis + k * n
         for a in range(n):
-            s[work + a] = _product(data, a * n, s, column, n, 0.0, _NOISE)
+            change[a] = _product(data + a * n, column, n, 0.0, _NOISE)
         for j in range(k + 1):
-            value = _product(s, es.basis + j * n, s, work, n, 0.0, _NOISE)
-            s[ws.quadratic + j * free + k] = value
-            s[ws.quadratic + k * free + j] = value
+            value = _product(own.basis + j * n, change, n, 0.0, _NOISE)
+            work.quadratic[j * free + k] = value
+            work.quadratic[k * free + j] = value
         for i in range(m):
-            s[ws.rows + i * free + k] = _product(data, cone_rows + i * n, s, column, n, 0.0, _NOISE)
+            work.rows[i * free + k] = _product(parts.cone_rows + i * n, column, n, 0.0, _NOISE)
     for a in range(n):
-        s[work + a] = _product(data, a * n, s, es.particular, n, data[linear + a], _NOISE)
+        change[a] = _product(data + a * n, own.particular, n, parts.linear[a], _NOISE)
     for k in range(free):
-        s[ws.linear + k] = _product(s, es.basis + k * n, s, work, n, 0.0, _NOISE)
+        work.linear[k] = _product(own.basis + k * n, change, n, 0.0, _NOISE)
     for i in range(m):
         fixed = True
         for k in range(free):
-            fixed = fixed and s[ws.rows + i * free + k] == 0.0
+            fixed = fixed and work.rows[i * free + k] == 0.0
         noise = _FIXED_NOISE if fixed else _NOISE
-        missed = _product(data, cone_rows + i * n, s, es.particular, n, -data[cone_limits + i], noise)
-        s[ws.limits + i] = -missed
+        missed = _product(parts.cone_rows + i * n, own.particular, n, -parts.cone_limits[i], noise)
+        work.limits[i] = -missed
     if what == cl.WARM:
         for a in range(n):
-            s[work + a] = (answer[a] - s[es.particular + a]) / s[units + a] ** 2
+            change[a] = (answer[a] - own.particular[a]) / units[a] ** 2
         for k in range(free):
-            s[ws.x + k] = dot(s, es.basis + k * n, work, n)
+            work.x[k] = dot(own.basis + k * n, change, n)
         for i in range(2 * m):
-            s[ws.s + i] = answer[n + i]
-    verdict = interior_point(
-        s,
-        ws,
-        free,
-        table[cl.LINEAR],
-        table[cl.CONES],
-        sizes,
-        flat_from(perm, e),
-        flat_at(table[cl.LIMITS]),
-        what == cl.WARM,
-    )
-    answer[n + 2 * m + e + cl.COUNT] = s[ws.iterations]
+            work.s[i] = answer[n + i]
+    shape = Shape(free, m, table.linear, table.cones, sizes, order + e)
+    verdict = interior_point(work, shape, table.limits, what == cl.WARM)
+    answer[n + 2 * m + e + cl.COUNT] = work.iterations[0]
     for a in range(n):
-        answer[a] = s[es.particular + a] if verdict != cl.UNBOUNDED else 0.0
+        answer[a] = own.particular[a] if verdict != cl.UNBOUNDED else 0.0
         for k in range(free):
-            answer[a] += s[es.basis + k * n + a] * s[ws.x + k]
+            answer[a] += own.basis[k * n + a] * work.x[k]
     for i in range(2 * m):
-        answer[n + i] = s[ws.s + i]
+        answer[n + i] = work.s[i]
     for a in range(n):
-        s[work + a] = _missed(data, a * n, answer, n, data[linear + a]) if verdict != cl.INFEASIBLE else 0.0
-    _add_slopes(data, cone_rows, m, n, answer, n + m, s, work)
+        change[a] = _missed(data + a * n, answer, n, parts.linear[a]) if verdict != cl.INFEASIBLE else 0.0
+    _add_slopes(parts.cone_rows, m, n, answer + (n + m), change)
     for a in range(n):
-        s[work + a] *= -s[units + a]
-    fa.apply_q_transposed(s, es.rows, n, rank, beta, work)
-    fa.multipliers(s, es.rows, e, n, rank, perm, diagonal, beta2, work, rhs, y)
+        change[a] *= -units[a]
+    fa.apply_q_transposed(A, rank, change)
+    fa.multipliers(A, rank, change, own.rhs, own.y)
     for i in range(e):
-        answer[n + 2 * m + i] = s[y + i] / s[lengths + i]
+        answer[n + 2 * m + i] = own.y[i] / own.lengths[i]
     return verdict
 
 
 @internal
-def _product(a, i, b, j, n, start, noise):
+def _product(a, b, n, start, noise):
     """Return start plus a scalar product, zero where that is rounding."""
     total, size = start, abs(start)
     for k in range(n):
-        value = a[i + k] * b[j + k]
+        value = a[k] * b[k]
         total += value
         size += abs(value)
     return total if abs(total) > noise * size else 0.0
 
 
+class Parts(NamedTuple):
+    """Of the data of a program: P, q, A, b, G, h."""
+
+    quadratic: Any
+    linear: Any
+    rows: Any
+    limits: Any
+    cone_rows: Any
+    cone_limits: Any
+
+
 @internal
-def _equilibrate(data, s, n, e, m, rows, out, cone_rows, limits, rhs, units, lengths):
+def _parts(data, n, e, m):
+    """Return the parts of the data."""
+    return laid(data, Parts(n * n, n, e * n, e, m * n, m))
+
+
+@internal
+def _equilibrate(parts, own, n, e, m):
     """Write A and b with rows of length one in units of x in which columns of A and G are of size one; also these
     units and the lengths of the rows. Return max |b|."""
+    units, rhs = own.units, own.rhs
     for a in range(n):
-        s[units + a] = 1.0
+        units[a] = 1.0
     for _ in range(2):
         # the sizes of columns, next to the old units
         for a in range(n):
-            s[rhs + a] = 0.0
-        _column_sizes(data, s, n, e, rows, units, rhs)
-        _column_sizes(data, s, n, m, cone_rows, units, rhs)
+            rhs[a] = 0.0
+        _column_sizes(parts.rows, e, n, units, rhs)
+        _column_sizes(parts.cone_rows, m, n, units, rhs)
         for a in range(n):
-            s[units + a] = 1.0 / np.sqrt(s[rhs + a]) if s[rhs + a] > 0.0 else 1.0
+            units[a] = 1.0 / np.sqrt(rhs[a]) if rhs[a] > 0.0 else 1.0
     asked = 0.0
     for i in range(e):
         total = 0.0
         for a in range(n):
-            value = data[rows + i * n + a] * s[units + a]
-            s[out + i * n + a] = value
+            value = parts.rows[i * n + a] * units[a]
+            own.rows[i * n + a] = value
             total += value * value
         length = np.sqrt(total) if total > 0.0 else 1.0
         for a in range(n):
-            s[out + i * n + a] /= length
-        s[lengths + i] = length
-        s[rhs + i] = data[limits + i] / length
-        asked = max(asked, abs(s[rhs + i]))
+            own.rows[i * n + a] /= length
+        own.lengths[i] = length
+        rhs[i] = parts.limits[i] / length
+        asked = max(asked, abs(rhs[i]))
     return asked
 
 
 @internal
-def _column_sizes(data, s, n, count, rows, units, out):
+def _column_sizes(rows, count, n, units, out):
     """Add to ``out`` the squares of the columns of rows that are brought to length one."""
-    for i in range(rows, rows + count * n, n):
-        total = 0.0
+    for i in range(count):
+        row, total = rows + i * n, 0.0
         for a in range(n):
-            total += (data[i + a] * s[units + a]) ** 2
+            total += (row[a] * units[a]) ** 2
         if total > 0.0:
             weight = 1.0 / total
             for a in range(n):
-                s[out + a] += weight * data[i + a] ** 2
+                out[a] += weight * row[a] ** 2
 
 
 @internal
-def _add_slopes(data, first, rows, n, weights, z, out, at):
-    """Add the product of a transposed rows × n matrix of the data with the vector z."""
-    for i in range(rows):
-        weight, row = weights[z + i], first + i * n
+def _add_slopes(rows, count, n, z, out):
+    """Add the product of a transposed count × n matrix with the vector z."""
+    for i in range(count):
+        weight, row = z[i], rows + i * n
         if weight != 0.0:
             for a in range(n):
-                out[at + a] += weight * data[row + a]
+                out[a] += weight * row[a]
 
 
 @internal
-def _missed(data, row, answer, n, start):
-    """Return start plus the product of a row of the data with x."""
+def _missed(row, x, n, start):
+    """Return start plus the product of a row with x."""
     total = start
     for a in range(n):
-        total += data[row + a] * answer[a]
+        total += row[a] * x[a]
     return total
 
 
 @internal
-def _contradict(data, s, answer, n, e, m, x, lengths):
+def _contradict(table, own, n, e, m):
     """Write the least-squares solution x of A x = b as the answer and, as the proof that there is none, the rest of it
     as y: Aᵀy = 0 and bᵀy < 0."""
-    rows, limits = n * n + n, n * n + n + e * n
-    cone_rows, cone_limits = limits + e, limits + e + m * n
+    parts, answer, x = _parts(table.program, n, e, m), table.answer, own.particular
     for a in range(n):
-        answer[a] = s[x + a]
+        answer[a] = x[a]
     for i in range(m):
-        answer[n + i] = -_product(data, cone_rows + i * n, s, x, n, -data[cone_limits + i], 0.0)
+        answer[n + i] = -_product(parts.cone_rows + i * n, x, n, -parts.cone_limits[i], 0.0)
         answer[n + m + i] = 0.0
     for i in range(e):
-        missed = _product(data, rows + i * n, s, x, n, -data[limits + i], 0.0)
-        answer[n + 2 * m + i] = missed / s[lengths + i] ** 2
+        missed = _product(parts.rows + i * n, x, n, -parts.limits[i], 0.0)
+        answer[n + 2 * m + i] = missed / own.lengths[i] ** 2
 
 
 @internal
-def _certify(data, s, answer, n, e, m, verdict):
+def _certify(table, n, e, m, verdict):
     """Write the facts of the answer, found from the program itself; return the verdict if they bear it out.
 
     A proof that there is no solution is brought to hᵀz + bᵀy = −1, a direction without bound to qᵀx = −1; their
     residuals are then those of the proof. The workspace is overwritten.
     """
-    linear, rows, limits = n * n, n * n + n, n * n + n + e * n
-    cone_rows, cone_limits = limits + e, limits + e + m * n
+    parts, answer, slope = _parts(table.program, n, e, m), table.answer, table.work
     slack, z, y, facts = n, n + m, n + 2 * m, n + 2 * m + e
     none, endless = verdict == cl.INFEASIBLE or verdict == cl.CONTRADICTING, verdict == cl.UNBOUNDED
     finite = verdict != cl.NOT_FINITE
@@ -277,11 +279,11 @@ def _certify(data, s, answer, n, e, m, verdict):
         return cl.NOT_FINITE
     along = bound = curve = 0.0
     for a in range(n):
-        along += data[linear + a] * answer[a]
+        along += parts.linear[a] * answer[a]
     for i in range(m):
-        bound -= data[cone_limits + i] * answer[z + i]
+        bound -= parts.cone_limits[i] * answer[z + i]
     for i in range(e):
-        bound -= data[limits + i] * answer[y + i]
+        bound -= parts.limits[i] * answer[y + i]
     if none:
         if not bound > 0.0:
             return cl.STALLED
@@ -298,23 +300,23 @@ def _certify(data, s, answer, n, e, m, verdict):
         along = -1.0
     primal = dual = 0.0
     for a in range(n):
-        s[a] = _missed(data, a * n, answer, n, 0.0)
-        curve += answer[a] * s[a]
+        slope[a] = _missed(parts.quadratic + a * n, answer, n, 0.0)
+        curve += answer[a] * slope[a]
         if none:
-            s[a] = 0.0
+            slope[a] = 0.0
         elif not endless:
-            s[a] += data[linear + a]
+            slope[a] += parts.linear[a]
     if not endless:
-        _add_slopes(data, cone_rows, m, n, answer, z, s, 0)
-        _add_slopes(data, rows, e, n, answer, y, s, 0)
+        _add_slopes(parts.cone_rows, m, n, answer + z, slope)
+        _add_slopes(parts.rows, e, n, answer + y, slope)
     for a in range(n):
-        dual = max(dual, abs(s[a]))
+        dual = max(dual, abs(slope[a]))
     for i in range(m):
-        start = answer[slack + i] - (0.0 if endless else data[cone_limits + i])
-        primal = max(primal, abs(_missed(data, cone_rows + i * n, answer, n, start)))
+        start = answer[slack + i] - (0.0 if endless else parts.cone_limits[i])
+        primal = max(primal, abs(_missed(parts.cone_rows + i * n, answer, n, start)))
     for i in range(e):
-        start = 0.0 if endless else -data[limits + i]
-        primal = max(primal, abs(_missed(data, rows + i * n, answer, n, start)))
+        start = 0.0 if endless else -parts.limits[i]
+        primal = max(primal, abs(_missed(parts.rows + i * n, answer, n, start)))
     answer[facts + cl.PRIMAL], answer[facts + cl.DUAL] = primal, dual
     answer[facts + cl.COST], answer[facts + cl.DUAL_COST] = 0.5 * curve + along, bound - 0.5 * curve
     answer[facts + cl.GAP] = curve + along - bound

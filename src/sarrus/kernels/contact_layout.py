@@ -1,5 +1,5 @@
-"""How the contacts of a control law are handed to its kernel (`sarrus.kernels.distribution`): the table at
-table[CONTACTS] of the law, with entries named here.
+"""How the contacts of a control law are handed to its kernel (`sarrus.kernels.distribution`): the record
+``table.contacts`` of the law.
 
 The unknowns x of such a law are the controls u and then the forces λ of all contacts, each in its own frame
 (n, t1, t2).
@@ -7,14 +7,32 @@ The unknowns x of such a law are the controls u and then the forces λ of all co
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-FRICTION, HOLD = 0, 1  # which friction; whether the last controls stay where there are none
-EXTRA_LINEAR, EXTRA_CONES, EXTRA_ROWS = 2, 3, 4  # of the user: half-lines, second-order cones, rows of both
-PHYSICS, EXTRA, MEMORY, WORK, REPORT = 5, 6, 7, 8, 9  # addresses
-# first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of a program and
-# for a permutation
-PLACES = 10
+from sarrus.kernels.record import Floats, Record, laid
+
+
+class ContactTable(Record, of=int):
+    """The contacts of a control law.
+
+    Then follow first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of
+    a program and for a permutation.
+    """
+
+    friction: int  # which friction
+    hold: int  # whether the last controls stay where there are none
+    # of the user
+    extra_linear: int  # half-lines
+    extra_cones: int  # second-order cones
+    extra_rows: int  # of both
+    physics: Floats
+    extra: Floats
+    memory: Floats
+    work: Floats
+    report: Floats
+
+
+PLACES = len(ContactTable.fields)
 
 # Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
 CONE, PYRAMID, NO_LIMITS = 0, 1, 2
@@ -25,61 +43,55 @@ EXACT, RELAXED, JUMPED, HELD, FAILED = 0, 1, 2, 3, 4
 
 
 class Physics(NamedTuple):
-    """Offsets in the array at PHYSICS: limits of the controls, weights of the unknowns and of what relaxed levels miss,
-    coefficients of friction, largest normal forces, largest rate of the controls (0: any), limits of the solver."""
+    """The array ``physics``."""
 
-    lower: int
-    upper: int
-    weights: int
-    relaxation: int
-    friction: int
-    largest: int
-    rate: int
-    solver: int
-    size: int
+    lower: Any  # limits of the controls
+    upper: Any
+    weights: Any  # of the unknowns
+    relaxation: Any  # weights of what relaxed levels miss
+    friction: Any  # coefficients
+    largest: Any  # normal forces
+    rate: Any  # of the controls, 0: any
+    solver: Any  # limits of the solver
 
 
 def physics(actuators, contacts, unknowns, levels):
-    """Return the offsets; ``size`` is the length."""
-    weights = 2 * actuators
-    relaxation = weights + unknowns
-    friction = relaxation + levels
-    largest = friction + contacts
-    rate = largest + contacts
-    solver = rate + 1
-    return Physics(0, actuators, weights, relaxation, friction, largest, rate, solver, solver + 4)
+    """Return the lengths of its parts."""
+    return Physics(
+        lower=actuators, upper=actuators, weights=unknowns, relaxation=levels, friction=contacts, largest=contacts,
+        rate=1, solver=4,
+    )  # fmt: skip
 
 
 class Report(NamedTuple):
-    """Offsets in the array at REPORT: what became of it, the facts of the program, how strongly each actuator, contact
-    and row of the user is in conflict where there is no solution."""
+    """The array ``report``."""
 
-    outcome: int
-    facts: int
-    conflict: int
-    size: int
+    outcome: Any  # what became of it
+    facts: Any  # of the program
+    conflict: Any  # how strongly each actuator, contact and row of the user is in conflict where there is no solution
 
 
 def report(actuators, contacts, extra):
-    """Return the offsets; ``size`` is the length."""
-    return Report(0, 1, 8, 8 + actuators + contacts + extra)
+    """Return the lengths of its parts."""
+    return Report(outcome=1, facts=7, conflict=actuators + contacts + extra)
 
 
 class Memory(NamedTuple):
-    """Offsets in the array at MEMORY: whether unknowns of a sample are known, these; then for programs with tasks as
-    they are and relaxed: the signature of the last one solved (−1: none), its unknowns, s and z."""
+    """The array ``memory``.
 
-    known: int
-    controls: int
-    exact: int
-    relaxed: int
-    size: int
+    A slot has the signature of the last program solved (−1: none), its unknowns, s and z.
+    """
+
+    known: Any  # whether unknowns of a sample are known
+    controls: Any  # these
+    exact: Any  # a slot for programs with tasks as they are
+    relaxed: Any  # and one for relaxed ones
 
 
 def memory(unknowns, rows):
-    """Return the offsets; ``size`` is the length."""
+    """Return the lengths of its parts."""
     slot = 1 + unknowns + 2 * rows
-    return Memory(0, 1, 1 + unknowns, 1 + unknowns + slot, 1 + unknowns + 2 * slot)
+    return Memory(known=1, controls=unknowns, exact=slot, relaxed=slot)
 
 
 def most_rows(actuators, contacts, extra):
@@ -88,16 +100,31 @@ def most_rows(actuators, contacts, extra):
 
 
 class DistributionWorkspace(NamedTuple):
-    """Offsets in the array at WORK: the rows of the levels, a vector of all unknowns, a cone program."""
+    """The array ``work``."""
 
-    rows: int
-    vector: int
-    program: int
-    size: int
+    rows: Any  # of the levels
+    vector: Any  # of all unknowns
+    program: Any  # a cone program
 
 
-def distribution_workspace(unknowns, total, program):
-    """Return the offsets for so many unknowns, rows of levels, and numbers of a cone program."""
-    vector = total * unknowns
-    start = vector + unknowns
-    return DistributionWorkspace(0, vector, start, start + program)
+def distribution_sizes(unknowns, total, program):
+    """Return the lengths of its parts for so many unknowns, rows of levels, and numbers of a cone program."""
+    return DistributionWorkspace(rows=total * unknowns, vector=unknowns, program=program)
+
+
+def physics_of(table):
+    """Return the parts of the array ``physics`` of a law."""
+    sizes = physics(table.actuators, table.n_contacts, table.nu, table.n_levels)
+    return laid(table.contacts.physics, sizes)
+
+
+def memory_of(table):
+    """Return the parts of the array ``memory`` of a law."""
+    rows = most_rows(table.actuators, table.n_contacts, table.contacts.extra_rows)
+    return laid(table.contacts.memory, memory(table.nu, rows))
+
+
+def report_of(table):
+    """Return the parts of the array ``report`` of a law."""
+    sizes = report(table.actuators, table.n_contacts, table.contacts.extra_rows)
+    return laid(table.contacts.report, sizes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.flat import flat_pointer, internal
+from sarrus.kernels.flat import internal
+from sarrus.kernels.record import Floats, Integers
 
 PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
 
@@ -15,7 +16,7 @@ SWEEPS = 60
 COMPARABLE = 0.6
 
 
-def dense(table_pointer, x_pointer, what):
+def dense(table: Integers, x: Floats, what: int) -> int:
     """Do what is asked for with matrices by rows in x, sizes in table; return 0, or −1 where it cannot be done.
 
     PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), V (m × m), σ (m) with room for V and σ: G
@@ -23,7 +24,6 @@ def dense(table_pointer, x_pointer, what):
     n − m more that complete them. SOLUTION: A (m × m), B (m × n), which becomes A⁻¹ B. CHOLESKY: A (m × m) becomes L
     with L Lᵀ = A.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     m, n = table[0], table[1]
     if what == PRODUCT:
         return _multiply(x, m, table[2], n)

@@ -1,7 +1,8 @@
-"""`flat`: a view of an array of float64 or int64 as a bare pointer, indexed as in C.
+"""Bare pointers in the kernels: to numbers, indexed as in C, and to records, whose numbers have names.
 
 Numba's arrays test every index for being negative and count references at every slice. Measured on the
-12 × 18 factorisation that costs a third of the time, so the kernels index such views instead.
+12 × 18 factorisation that costs a third of the time, so the kernels index pointers instead. ``x + n`` points n numbers
+further on.
 """
 
 from __future__ import annotations
@@ -10,153 +11,248 @@ import operator
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
 from numba.core.registry import CPUDispatcher
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_jitable, register_model
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    register_jitable,
+    register_model,
+    type_callable,
+)
 
-from sarrus.kernels import batch_layout, cone_layout, contact_layout, law_layout, layout, passage_layout
+from sarrus.kernels import (
+    batch_layout,
+    cone_layout,
+    contact_layout,
+    lane_layout,
+    law_layout,
+    layout,
+    passage_layout,
+)
+from sarrus.kernels.record import Record, laid, pointee, record_fields
+from sarrus.kernels.run_state import Run
 
 # Functions that Python calls too.
 for _shared in (
+    layout.workspace_sizes,
     layout.workspace,
     layout.input_size,
+    layout.stage_sizes,
+    layout.stages_of,
+    layout.permutation,
+    layout.local_sizes,
     layout.local_array,
+    passage_layout.state_sizes,
+    passage_layout.state_width,
+    passage_layout.log_width,
+    passage_layout.passage_sizes,
     passage_layout.passage_array,
+    passage_layout.state_of,
     batch_layout.record_width,
-    batch_layout.lane_storage,
+    lane_layout.slope_width,
+    lane_layout.lane_sizes,
+    lane_layout.lanes_of,
+    law_layout.law_sizes,
     law_layout.law_workspace,
+    law_layout.law_permutation,
+    cone_layout.cone_sizes,
     cone_layout.cone_workspace,
+    cone_layout.equality_sizes,
     cone_layout.equality_workspace,
     contact_layout.physics,
     contact_layout.memory,
+    contact_layout.report,
     contact_layout.most_rows,
-    contact_layout.distribution_workspace,
+    contact_layout.distribution_sizes,
+    contact_layout.physics_of,
+    contact_layout.memory_of,
+    contact_layout.report_of,
 ):
     register_jitable(_shared)
 
-
-class FlatType(types.Type):
-    """Numba type of a `flat` view of numbers of type ``dtype``."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__(name=f"Flat({dtype})")
+FLOATS, INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
 
 
-flat_type, integers_type = FlatType(types.float64), FlatType(types.int64)
+class RecordType(types.CPointer):
+    """Numba type of a pointer to a record: also one to its numbers."""
+
+    def __init__(self, record: type[Record]) -> None:
+        super().__init__(types.int64 if record.number is int else types.float64)
+        self.record, self.name = record, f"{record.__name__}*"
+
+    @property
+    def key(self) -> Any:
+        """What tells types apart."""
+        return self.record
 
 
-@register_model(FlatType)
-class _FlatModel(models.StructModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, [("data", types.CPointer(kind.dtype))])
+register_model(RecordType)(models.PointerModel)
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = RecordType
+
+    def generic_resolve(self, pointer: RecordType, name: str) -> Any:  # type: ignore[override]
+        kind = pointer.record.fields.get(name)
+        if kind is None:
+            return None
+        target = pointee(kind)
+        return pointer.dtype if target is None else pointer_to(target)
+
+
+def pointer_to(target: Any) -> types.CPointer:
+    """Return Numba's type of a pointer to float, to int or to a record."""
+    known = {float: FLOATS, int: INTEGERS}
+    return known[target] if target in known else RecordType(target)
+
+
+def _entry(context: Any, builder: Any, kind: RecordType, pointer: Any, name: str) -> Any:
+    place = context.get_constant(types.intp, kind.record.places[name])
+    return builder.gep(pointer, [place])
+
+
+@lower_getattr_generic(RecordType)
+def _read(context: Any, builder: Any, kind: RecordType, pointer: Any, name: str) -> Any:
+    value = builder.load(_entry(context, builder, kind, pointer, name))
+    target = pointee(kind.record.fields[name])
+    if target is None:
+        return value
+    return builder.inttoptr(value, context.get_value_type(pointer_to(target)))
+
+
+@lower_setattr_generic(RecordType)
+def _write(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
+    pointer, value = arguments
+    if isinstance(signature.args[1], types.CPointer):
+        value = builder.ptrtoint(value, context.get_value_type(types.int64))
+    builder.store(value, _entry(context, builder, signature.args[0], pointer, name))
+
+
+@type_callable(operator.iadd)
+@type_callable(operator.add)
+def _type_of_sum(context: Any) -> Any:
+    def typer(pointer: Any, count: Any) -> Any:
+        if isinstance(pointer, types.CPointer) and isinstance(count, types.Integer):
+            return types.CPointer(pointer.dtype)
+        return None
+
+    return typer
+
+
+@lower_builtin(operator.iadd, types.CPointer, types.Integer)
+@lower_builtin(operator.add, types.CPointer, types.Integer)
+def _sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.gep(arguments[0], [arguments[1]])
+
+
+@type_callable(operator.eq)
+def _type_of_sameness(context: Any) -> Any:
+    def typer(left: Any, right: Any) -> Any:
+        pointers = isinstance(left, types.CPointer) and isinstance(right, types.CPointer)
+        return types.boolean if pointers else None
+
+    return typer
+
+
+@lower_builtin(operator.eq, types.CPointer, types.CPointer)
+def _is_same(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.icmp_unsigned("==", *arguments)
+
+
+@type_callable(laid)
+def _type_of_laid(context: Any) -> Any:
+    def typer(start: Any, sizes: Any) -> Any:
+        numbers = types.CPointer(start.dtype)
+        kinds = [RecordType(r) if r else numbers for r in record_fields(sizes.instance_class)]
+        return types.BaseTuple.from_types(kinds, sizes.instance_class)
+
+    return typer
+
+
+@lower_builtin(laid, types.CPointer, types.BaseTuple)
+def _laid(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    start, sizes = arguments
+    parts, first = [], context.get_constant(types.int64, 0)
+    for k in range(len(signature.args[1])):
+        parts.append(builder.gep(start, [first]))
+        first = builder.add(first, builder.extract_value(sizes, k))
+    return context.make_tuple(builder, signature.return_type, parts)
+
+
+@intrinsic
+def exists(typing_context: Any, pointer: Any) -> Any:
+    """Tell whether a pointer from a table points to anything."""
+
+    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+        number = builder.ptrtoint(arguments[0], context.get_value_type(types.int64))
+        return builder.icmp_unsigned("!=", number, context.get_constant(types.int64, 0))
+
+    return types.boolean(pointer), generate
+
+
+# The records of what `placed` has made.
+PLACED: dict[int, type[Record]] = {}
+
+
+def placed(record: type[Record]) -> Any:
+    """Return what makes a pointer to a record of one to numbers."""
+
+    @intrinsic
+    def at(typing_context: Any, pointer: Any) -> Any:
+        return RecordType(record)(pointer), lambda context, builder, signature, arguments: arguments[0]
+
+    PLACED[id(at)] = record
+    return at
+
+
+run_at, table_at = placed(Run), placed(layout.Table)
+outcome_at, start_at = placed(batch_layout.Outcome), placed(batch_layout.Start)
+log_facts_at, limits_at = placed(passage_layout.LogFacts), placed(cone_layout.Limits)
 
 
 @intrinsic
 def flat(typing_context: Any, array: Any) -> Any:
-    """Return the flat view of a C-contiguous array of float64 or int64. Nothing is checked.
+    """Return a pointer to the first number of a C-contiguous array of float64 or int64. Nothing is checked.
 
-    The view keeps nothing alive, and Numba frees an array after its last use by name: take views of arguments,
-    or use a local array once more after the last use of its view.
+    It keeps nothing alive, and Numba frees an array after its last use by name: take pointers to arguments, or use a
+    local array once more after the last use of its pointer.
     """
 
     def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
-        view = cgutils.create_struct_proxy(call.return_type)(context, builder)
-        view.data = data_pointer(context, builder, call.args[0], arguments[0])
-        return view._getvalue()
+        return data_pointer(context, builder, call.args[0], arguments[0])
 
     if not isinstance(array, types.Array) or array.layout != "C":
         return None
-    return (flat_type if array.dtype == types.float64 else integers_type)(array), generate
+    return types.CPointer(array.dtype)(array), generate
 
 
 @intrinsic
 def flat_at(typing_context: Any, address: Any) -> Any:
-    """Return the flat view of the float64 numbers from an address on, such as ``array.ctypes.data``."""
-
-    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
-        view = cgutils.create_struct_proxy(flat_type)(context, builder)
-        view.data = builder.inttoptr(arguments[0], view.data.type)
-        return view._getvalue()
-
-    return flat_type(types.int64), generate
+    """Return a pointer to the float64 numbers from an address on, such as ``array.ctypes.data``."""
+    return FLOATS(types.int64), _pointer
 
 
 @intrinsic
 def integers_at(typing_context: Any, address: Any) -> Any:
-    """Return the flat view of the int64 numbers from an address on."""
-
-    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
-        view = cgutils.create_struct_proxy(integers_type)(context, builder)
-        view.data = builder.inttoptr(arguments[0], view.data.type)
-        return view._getvalue()
-
-    return integers_type(types.int64), generate
+    """Return a pointer to the int64 numbers from an address on."""
+    return INTEGERS(types.int64), _pointer
 
 
-@intrinsic
-def flat_pointer(typing_context: Any, pointer: Any) -> Any:
-    """Return the flat view of what a C pointer to float64 or int64 points to."""
-
-    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
-        view = cgutils.create_struct_proxy(call.return_type)(context, builder)
-        view.data = builder.bitcast(arguments[0], view.data.type)
-        return view._getvalue()
-
-    return FlatType(pointer.dtype)(pointer), generate
-
-
-@intrinsic
-def flat_from(typing_context: Any, view: Any, first: Any) -> Any:
-    """Return the part of a flat view from the entry ``first`` on."""
-
-    def generate(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
-        part = cgutils.create_struct_proxy(call.return_type)(context, builder)
-        part.data = _element(context, builder, call.return_type, *arguments)
-        return part._getvalue()
-
-    return view(view, types.int64), generate
-
-
-@infer_global(operator.getitem)
-class _GetItem(AbstractTemplate):
-    def generic(self, args: Any, keywords: Any) -> Any:
-        if len(args) == 2 and isinstance(args[0], FlatType) and isinstance(args[1], types.Integer):
-            return signature(args[0].dtype, args[0], types.int64)
-        return None
-
-
-@infer_global(operator.setitem)
-class _SetItem(AbstractTemplate):
-    def generic(self, args: Any, keywords: Any) -> Any:
-        if len(args) == 3 and isinstance(args[0], FlatType) and isinstance(args[1], types.Integer):
-            return signature(types.none, args[0], types.int64, args[0].dtype)
-        return None
+def _pointer(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+    return builder.inttoptr(arguments[0], context.get_value_type(call.return_type))
 
 
 def data_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    """Return in LLVM the address of the first entry of an array or a flat view."""
-    if isinstance(kind, FlatType):
-        return cgutils.create_struct_proxy(kind)(context, builder, value).data
+    """Return in LLVM the address of the first entry of an array, or a pointer as it is."""
+    if isinstance(kind, types.CPointer):
+        return value
     return context.make_array(kind)(context, builder, value).data
-
-
-def _element(context: Any, builder: Any, kind: Any, view: Any, index: Any) -> Any:
-    return builder.gep(data_pointer(context, builder, kind, view), [index])
-
-
-@lower_builtin(operator.getitem, FlatType, types.int64)
-def _load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return builder.load(_element(context, builder, signature.args[0], *arguments))
-
-
-@lower_builtin(operator.setitem, flat_type, types.int64, types.float64)
-@lower_builtin(operator.setitem, integers_type, types.int64, types.int64)
-def _store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    view, index, value = arguments
-    builder.store(value, _element(context, builder, signature.args[0], view, index))
-    return context.get_dummy_value()
 
 
 class _Internal(CPUDispatcher):

@@ -6,7 +6,7 @@ from numba import types
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.dispatched import kept
-from sarrus.kernels.flat import flat, flat_at
+from sarrus.kernels.flat import flat, table_at
 from sarrus.kernels.native_call import call_kernel
 
 _VECTOR = types.Array(types.float64, 1, "C")
@@ -21,12 +21,12 @@ def forward(table_array, q, v, tau, t, out):
     The table describes the system (see `layout`); its x keeps u and the parameters and gets q, v, τ and t. Few
     arguments keep the call from Python short.
     """
-    table = flat(table_array)
-    x, s = flat_at(table[la.STATE]), flat_at(table[la.WORK])
-    nq, nv, nc = table[la.NQ], table[la.NV], table[la.NC]
+    table = table_at(flat(table_array))
+    x = table.x
+    nq, nv, nc = table.nq, table.nv, table.nc
     if q.shape[0] != nq or v.shape[0] != nv or tau.shape[0] != nv:
         return la.WRONG_LENGTH
-    for k in range(table[la.N_QUATERNIONS]):
+    for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
         if abs(q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3] - 1.0) > la.UNIT:
             return la.NOT_UNIT
@@ -34,18 +34,18 @@ def forward(table_array, q, v, tau, t, out):
         x[i] = q[i]
     for i in range(nv):
         x[nq + i] = v[i]
-    x[nq + nv + table[la.NU]] = t
+    x[nq + nv + table.nu] = t
     applied = la.input_size(table) - nv
     for i in range(nv):
         x[applied + i] = tau[i]
-    ws = la.workspace(table)
-    rank = call_kernel(table[la.ACCELERATION], table, x, la.ANSWER)
+    work = la.workspace(table)
+    rank = call_kernel(table.acceleration, table, x, la.ANSWER)
     result = flat(out)
     for i in range(2 * nv + nc):
-        result[i] = s[ws.a + i]
+        result[i] = work.a[i]
     facts = 2 * nv + nc
     for k in range(la.N_FACTS):
-        result[facts + k] = s[ws.facts + k]
+        result[facts + k] = work.facts[k]
     wrong = 0.0
     for i in range(la.input_size(table)):
         if i < nq + nv:
@@ -53,7 +53,7 @@ def forward(table_array, q, v, tau, t, out):
         wrong += 0.0 * x[i]
     if rank < 0 or wrong != 0.0:  # NaN is unequal to everything
         return la.NO_ANSWER
-    return rank + la.STRIDE * int(s[ws.facts + la.OUTCOME])
+    return rank + la.STRIDE * int(work.facts.outcome)
 
 
 @kept()

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.flat import flat_pointer, internal
+from sarrus.kernels.flat import internal
 from sarrus.kernels.glance_layout import ERROR, FORCE, GOOD, MET, MULTIPLIERS, N_RESULTS, ROWS, SURE, UNMET
+from sarrus.kernels.record import Floats, Integers
 
 EPSILON = 2.0**-52
 # Terms beyond these are near underflow or overflow.
@@ -22,14 +23,13 @@ TINY, HUGE = 1e-200, 1e200
 HEAVY, INDEPENDENT, DEPENDENT = 1e-10, 1e-10, 1e-13
 
 
-def glance(table_pointer, x_pointer, what):
+def glance(table: Integers, x: Floats, what: int) -> int:
     """Judge an answer: table has n, m, the rank of A; x has M, A, f, γ, a, F, λ.
 
     Before these, x has room for the results, for n + m numbers, and for n + 2 m + m² more. Returns GOOD, MET or UNMET.
     MET leaves behind the results the changes of f (n) and γ (m) that another solve may be asked for. M and A are
     overwritten.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     n, m = table[0], table[1]
     work = N_RESULTS + n + m
     M = work + n + 2 * m + m * m

@@ -11,6 +11,8 @@ Each direction solves with P + GᵀW⁻²G, of the size of x: few variables, any
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from sarrus.kernels import cone_layout as cl
@@ -19,6 +21,7 @@ from sarrus.kernels.active_rows import INACTIVE, classify, optimize_active
 from sarrus.kernels.cone_units import equilibrate, unscale
 from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import (
+    Matrix,
     apply_q,
     apply_q_transposed,
     cholesky_ltl,
@@ -53,330 +56,341 @@ _REFINEMENTS = 2
 _PATIENCE, _LONG_PATIENCE = 2, 25
 
 
+class Point(NamedTuple):
+    """Of an iterate: τ, κ, the residual of τ, the mean complementarity."""
+
+    tau: Any
+    kappa: Any
+    residual: Any
+    mu: Any
+
+
 @internal
-def interior_point(s, ws, n, linear, count, sizes, perm, limits, warm):
-    """Solve the program at ws; write x, s, z and the count of iterations there. Returns one of `cone_layout`'s answers.
+def interior_point(work, shape, limits, warm):
+    """Solve the program; write x, s, z and the count of iterations there. Returns one of `cone_layout`'s answers.
 
     ``warm`` says that x, s and z are near the solution of this program. As soon as the iterates tell which rows are
     active, Newton's method on these finishes (`sarrus.kernels.active_rows`); at a warm start that is tried first, and
     at a cold one without any.
     """
-    m = linear
-    for c in range(count):
-        m += sizes[c]
-    size, cost = equilibrate(s, ws, n, linear, count, sizes)
-    if not _square_root(s, ws, n):
+    n, m, linear, count, perm = shape.n, shape.m, shape.linear, shape.count, shape.order
+    size, cost = equilibrate(work, shape)
+    if not _square_root(work, n):
         return cl.INDEFINITE
     if warm:
-        _recall(s, ws, n, m, size, cost)
-        found = _finish(s, ws, n, m, linear, count, sizes, perm, 1.0)
+        _recall(work, n, m, size, cost)
+        found = _finish(work, shape, 1.0)
     else:
-        found = _finish_free(s, ws, n, m, linear, count, sizes, perm)
+        found = _finish_free(work, shape)
     if found:
-        unscale(s, ws, n, m, size, cost)
-        s[ws.iterations] = 0.0
+        unscale(work, n, m, size, cost)
+        work.iterations[0] = 0.0
         return cl.SOLVED
-    endless = _find_unseen(s, ws, n, m, perm)
+    endless = _find_unseen(work, n, m, perm)
     degree = linear + count + 1.0
     tau = kappa = 1.0
     if warm:
-        kappa = _warm_start(s, ws, m, linear, count, sizes, limits[cl.WARM_SHIFT])
+        kappa = _warm_start(work, shape, limits.warm_shift)
     else:
-        _cold_start(s, ws, n, m, linear, count, sizes)
+        _cold_start(work, shape)
     best, waiting, answer, iterations, before = np.inf, 0, cl.STALLED, 0, np.inf
     while True:
         tau_residual, mu, error, verdict = _residuals(
-            s, ws, n, m, tau, kappa, degree, _PROOF if tau > _SURE * kappa else _LAST_PROOF
+            work, n, m, tau, kappa, degree, _PROOF if tau > _SURE * kappa else _LAST_PROOF
         )
         if not np.isfinite(error):
             break
         if verdict == cl.STALLED and error < best:
             waiting = 0 if error < 0.5 * best else waiting + 1
             best = error
-            _keep(s, ws, n, m, tau, ws.xx, ws.ss, ws.zz)
+            _keep(work, n, m, tau, work.xx, work.ss, work.zz)
         elif kappa < tau:
             waiting += 1
         if verdict != cl.STALLED:
             answer = verdict
-            _keep(s, ws, n, m, 1.0, ws.xx, ws.ss, ws.zz)
+            _keep(work, n, m, 1.0, work.xx, work.ss, work.zz)
             break
-        if best <= _NEAR and kappa < tau and _finish(s, ws, n, m, linear, count, sizes, perm, tau):
+        if best <= _NEAR and kappa < tau and _finish(work, shape, tau):
             answer = cl.SOLVED
             break
-        patience = _PATIENCE if best <= limits[cl.ACCEPTED] else _LONG_PATIENCE
-        if best <= limits[cl.TARGET] or waiting > patience or iterations >= limits[cl.ITERATIONS]:
+        patience = _PATIENCE if best <= limits.accepted else _LONG_PATIENCE
+        if best <= limits.target or waiting > patience or iterations >= limits.iterations:
             break
-        if not co.scale(s, ws, linear, count, sizes):
+        if not co.scale(work, shape):
             break
-        co.scale_rows(s, ws, n, linear, count, sizes)
-        if mu < _FAR * tau * tau or not _factor_normal(s, ws, n, m):
-            _factor_stack(s, ws, n, m)
+        co.scale_rows(work, shape)
+        if mu < _FAR * tau * tau or not _factor_normal(work, n, m):
+            _factor_stack(work, n, m)
         scaled = mu / (tau * tau + kappa * kappa)
-        tau, kappa, step = _advance(
-            s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, scaled > _PROGRESS * before
-        )
+        point = Point(tau, kappa, tau_residual, mu)
+        tau, kappa, step = _advance(work, shape, point, scaled > _PROGRESS * before)
         before = scaled
         iterations += 1
         if not step > 1e-10:
             break
-    if answer == cl.STALLED and best <= limits[cl.ACCEPTED]:
+    if answer == cl.STALLED and best <= limits.accepted:
         answer = cl.SOLVED
     if endless and answer != cl.INFEASIBLE:
         answer = cl.UNBOUNDED
         for i in range(n):
-            s[ws.best + i] = s[ws.fall + i]
+            work.best[i] = work.fall[i]
         for i in range(2 * m):
-            s[ws.best + n + i] = 0.0
+            work.best[n + i] = 0.0
     elif answer == cl.STALLED and not np.isfinite(best):
         return cl.NOT_FINITE
-    unscale(s, ws, n, m, size, cost)
-    s[ws.iterations] = iterations
+    unscale(work, n, m, size, cost)
+    work.iterations[0] = iterations
     return answer
 
 
 @internal
-def _recall(s, ws, n, m, size, cost):
+def _recall(work, n, m, size, cost):
     """Make the solution that there is the iterate, in the units of the program."""
     for c in range(n):
-        s[ws.xx + c] = s[ws.x + c] / (size * s[ws.columns + c])
+        work.xx[c] = work.x[c] / (size * work.columns[c])
     for i in range(m):
-        s[ws.ss + i] = s[ws.s + i] * s[ws.weights + i] / size
-        s[ws.zz + i] = s[ws.z + i] * (cost * size) / s[ws.weights + i]
+        work.ss[i] = work.s[i] * work.weights[i] / size
+        work.zz[i] = work.z[i] * (cost * size) / work.weights[i]
 
 
 @internal
-def _finish_free(s, ws, n, m, linear, count, sizes, perm):
+def _finish_free(work, shape):
     """Try Newton's method without active rows."""
+    n, linear, count = shape.n, shape.linear, shape.count
     for c in range(n):
-        s[ws.trial + c] = 0.0
+        work.trial[c] = 0.0
     for k in range(linear + count):
-        s[ws.kind + k] = INACTIVE
-    return _finish_marked(s, ws, n, m, linear, count, sizes, perm)
+        work.kind[k] = INACTIVE
+    return _finish_marked(work, shape)
 
 
 @internal
-def _finish(s, ws, n, m, linear, count, sizes, perm, tau):
+def _finish(work, shape, tau):
     """Try Newton's method with the rows that are active by the present iterate."""
+    n, m = shape.n, shape.m
     for c in range(n):
-        s[ws.trial + c] = s[ws.xx + c] / tau
-    classify(s, ws, linear, count, sizes, ws.ss, ws.zz)
+        work.trial[c] = work.xx[c] / tau
+    classify(work, shape, work.ss, work.zz)
     for i in range(m):
-        s[ws.trial_z + i] /= tau
-    return _finish_marked(s, ws, n, m, linear, count, sizes, perm)
+        work.trial_z[i] /= tau
+    return _finish_marked(work, shape)
 
 
 @internal
-def _finish_marked(s, ws, n, m, linear, count, sizes, perm):
-    """Try Newton's method with the rows marked at ws.kind, and keep what it finds."""
-    if not optimize_active(s, ws, n, m, linear, count, sizes, perm):
+def _finish_marked(work, shape):
+    """Try Newton's method with the rows marked at work.kind, and keep what it finds."""
+    n, m = shape.n, shape.m
+    if not optimize_active(work, shape):
         return False
-    _keep(s, ws, n, m, 1.0, ws.trial, ws.trial_s, ws.trial_z)
+    _keep(work, n, m, 1.0, work.trial, work.trial_s, work.trial_z)
     return True
 
 
 @internal
-def _times(s, matrix, rows, n, x, out):
+def _times(matrix, rows, n, x, out):
     """Write the product of a rows × n matrix with a vector."""
     for i in range(rows):
         total = 0.0
         for c in range(n):
-            total += s[matrix + i * n + c] * s[x + c]
-        s[out + i] = total
+            total += matrix[i * n + c] * x[c]
+        out[i] = total
 
 
 @internal
-def _add_transposed(s, matrix, rows, n, z, out):
+def _add_transposed(matrix, rows, n, z, out):
     """Add the product of a transposed rows × n matrix with a vector."""
     for i in range(rows):
-        weight = s[z + i]
+        weight = z[i]
         for c in range(n):
-            s[out + c] += weight * s[matrix + i * n + c]
+            out[c] += weight * matrix[i * n + c]
 
 
 @internal
-def _square_root(s, ws, n):
-    """Write L with P = LᵀL to ws.root, up to a ridge by which it exists where P is only semidefinite; False where P is
-    not even that, but for rounding."""
+def _square_root(work, n):
+    """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
+    is not even that, but for rounding."""
     largest = 1e-6
     for a in range(n):
-        largest = max(largest, s[ws.p + a * n + a])
+        largest = max(largest, work.p[a * n + a])
     ridge = n * _RIDGE
     while ridge < _DENT:
         for i in range(n * n):
-            s[ws.root + i] = s[ws.p + i]
+            work.root[i] = work.p[i]
         for a in range(n):
-            s[ws.root + a * n + a] += ridge * largest
-        if cholesky_ltl(s, ws.root, n):
+            work.root[a * n + a] += ridge * largest
+        if cholesky_ltl(work.root, n):
             return True
         ridge *= 10.0
     return n == 0
 
 
 @internal
-def _find_unseen(s, ws, n, m, perm):
+def _find_unseen(work, n, m, perm):
     """Give the directions that no row and no curvature sees, P d = 0 and G d = 0, a curvature and no slope, so that x
-    has no part along them; True where the cost had a slope, then with the direction in which it falls at ws.fall."""
-    # G at ws.turned and P behind it, at ws.normal, are one matrix of m + n rows
-    beta, diagonal, norms = ws.x1, ws.x2, ws.trial
+    has no part along them; True where the cost had a slope, then with the direction in which it falls at work.fall."""
+    # G at work.turned and P behind it, at work.normal, are one matrix of m + n rows
+    stack = Matrix(work.turned, m + n, n, perm, work.x2, work.x1, work.x1, work.trial)
     for i in range(m * n):
-        s[ws.turned + i] = s[ws.g + i]
+        work.turned[i] = work.g[i]
     for i in range(n * n):
-        s[ws.normal + i] = s[ws.p + i]
-    rank = factor(s, ws.turned, m + n, n, n, _DEPENDENT, 0.0, perm, diagonal, beta, norms)
+        work.normal[i] = work.p[i]
+    rank = factor(stack, n, _DEPENDENT, 0.0)
     if rank < 0 or rank == n:
         return False
     largest = steepest = 0.0
     for c in range(n):
-        s[ws.fall + c] = s[ws.q + c]
-        largest = max(largest, abs(s[ws.q + c]))
-    apply_q_transposed(s, ws.turned, n, rank, beta, ws.fall)
+        work.fall[c] = work.q[c]
+        largest = max(largest, abs(work.q[c]))
+    apply_q_transposed(stack, rank, work.fall)
     for c in range(rank):
-        s[ws.fall + c] = 0.0
-    apply_q(s, ws.turned, n, rank, beta, ws.fall)
+        work.fall[c] = 0.0
+    apply_q(stack, rank, work.fall)
     for c in range(n):
-        s[ws.q + c] -= s[ws.fall + c]
-        s[ws.fall + c] *= -1.0
-        steepest = max(steepest, abs(s[ws.fall + c]))
+        work.q[c] -= work.fall[c]
+        work.fall[c] *= -1.0
+        steepest = max(steepest, abs(work.fall[c]))
     for k in range(rank, n):
         for c in range(n):
-            s[ws.inner + c] = 1.0 if c == k else 0.0
-        apply_q(s, ws.turned, n, rank, beta, ws.inner)
+            work.inner[c] = 1.0 if c == k else 0.0
+        apply_q(stack, rank, work.inner)
         for a in range(n):
             for b in range(n):
-                s[ws.p + a * n + b] += s[ws.inner + a] * s[ws.inner + b]
-    _square_root(s, ws, n)
+                work.p[a * n + b] += work.inner[a] * work.inner[b]
+    _square_root(work, n)
     return steepest > _PROOF * largest
 
 
 @internal
-def _factor_normal(s, ws, n, m):
+def _factor_normal(work, n, m):
     """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
     for a in range(n):
         for b in range(a + 1):
-            s[ws.normal + a * n + b] = s[ws.p + a * n + b]
+            work.normal[a * n + b] = work.p[a * n + b]
     for i in range(m):
-        row = ws.turned + i * n
+        row = work.turned + i * n
         for a in range(n):
-            weight = s[row + a]
+            weight = row[a]
             for b in range(a + 1):
-                s[ws.normal + a * n + b] += weight * s[row + b]
-    return cholesky_ltl(s, ws.normal, n)
+                work.normal[a * n + b] += weight * row[b]
+    return cholesky_ltl(work.normal, n)
 
 
 @internal
-def _factor_stack(s, ws, n, m):
+def _factor_stack(work, n, m):
     """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
     for i in range(n * n):
-        s[ws.normal + i] = s[ws.root + i]
+        work.normal[i] = work.root[i]
     for i in range(m * n):
-        s[ws.spare + i] = s[ws.turned + i]
+        work.spare[i] = work.turned[i]
     for k in range(n - 1, -1, -1):
-        row = ws.normal + k * n
-        head, size = s[row + k], s[row + k] ** 2
+        row = work.normal + k * n
+        head, size = row[k], row[k] ** 2
         for i in range(m):
-            size += s[ws.spare + i * n + k] ** 2
+            size += work.spare[i * n + k] ** 2
         size = np.sqrt(size)
         signed = -size if head > 0.0 else size
         weight, first = 1.0 / (size * (size + abs(head))), head - signed
         for j in range(k):
-            s[ws.inner + j] = first * s[row + j]
+            work.inner[j] = first * row[j]
         for i in range(m):
-            other = ws.spare + i * n
+            other = work.spare + i * n
             for j in range(k):
-                s[ws.inner + j] += s[other + k] * s[other + j]
+                work.inner[j] += other[k] * other[j]
         for j in range(k):
-            s[ws.inner + j] *= weight
-            s[row + j] -= first * s[ws.inner + j]
+            work.inner[j] *= weight
+            row[j] -= first * work.inner[j]
         for i in range(m):
-            other = ws.spare + i * n
+            other = work.spare + i * n
             for j in range(k):
-                s[other + j] -= s[other + k] * s[ws.inner + j]
-        s[row + k] = signed
+                other[j] -= other[k] * work.inner[j]
+        row[k] = signed
 
 
 @internal
-def _solve(s, ws, n, m, rhs_x, rhs_z, x, z):
+def _solve(work, n, m, rhs_x, rhs_z, x, z):
     """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
     for c in range(n):
-        s[x + c] = s[rhs_x + c]
-    _add_transposed(s, ws.turned, m, n, rhs_z, x)
-    solve_l_transposed(s, ws.normal, n, x)
-    solve_l(s, ws.normal, n, x)
-    _times(s, ws.turned, m, n, x, z)
+        x[c] = rhs_x[c]
+    _add_transposed(work.turned, m, n, rhs_z, x)
+    solve_l_transposed(work.normal, n, x)
+    solve_l(work.normal, n, x)
+    _times(work.turned, m, n, x, z)
     for i in range(m):
-        s[z + i] -= s[rhs_z + i]
-    rest = ws.rest
+        z[i] -= rhs_z[i]
+    rest = work.rest
     for c in range(n):
-        s[rest + c] = dot(s, ws.p + c * n, x, n) - s[rhs_x + c]
-    _add_transposed(s, ws.turned, m, n, z, rest)
-    solve_l_transposed(s, ws.normal, n, rest)
-    solve_l(s, ws.normal, n, rest)
+        rest[c] = dot(work.p + c * n, x, n) - rhs_x[c]
+    _add_transposed(work.turned, m, n, z, rest)
+    solve_l_transposed(work.normal, n, rest)
+    solve_l(work.normal, n, rest)
     for c in range(n):
-        s[x + c] -= s[rest + c]
+        x[c] -= rest[c]
     for i in range(m):
-        s[z + i] -= dot(s, ws.turned + i * n, rest, n)
+        z[i] -= dot(work.turned + i * n, rest, n)
 
 
 @internal
-def _cold_start(s, ws, n, m, linear, count, sizes):
+def _cold_start(work, shape):
     """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
+    n, m = shape.n, shape.m
     for i in range(m * n):
-        s[ws.turned + i] = s[ws.g + i]
-    _factor_stack(s, ws, n, m)
+        work.turned[i] = work.g[i]
+    _factor_stack(work, n, m)
     for c in range(n):
-        s[ws.x2 + c] = -s[ws.q + c]
-    _solve(s, ws, n, m, ws.x2, ws.h, ws.xx, ws.zz)
+        work.x2[c] = -work.q[c]
+    _solve(work, n, m, work.x2, work.h, work.xx, work.zz)
     for i in range(m):
-        s[ws.ss + i] = -s[ws.zz + i]
-    for a in (ws.ss, ws.zz):
-        inside = co.depth(s, a, linear, count, sizes)
+        work.ss[i] = -work.zz[i]
+    for a in (work.ss, work.zz):
+        inside = co.depth(a, shape)
         if inside < 1e-8:
-            co.shift(s, a, linear, count, sizes, 1.0 - inside)
+            co.shift(a, shape, 1.0 - inside)
 
 
 @internal
-def _warm_start(s, ws, m, linear, count, sizes, by):
+def _warm_start(work, shape, by):
     """Begin at the iterate that was recalled, moved into the cone by ``by``; return κ."""
-    for a in (ws.ss, ws.zz):
-        inside = co.depth(s, a, linear, count, sizes)
-        co.shift(s, a, linear, count, sizes, max(by, by - inside))
-    return dot(s, ws.ss, ws.zz, m) / max(1.0, linear + count)
+    m, linear, count = shape.m, shape.linear, shape.count
+    for a in (work.ss, work.zz):
+        inside = co.depth(a, shape)
+        co.shift(a, shape, max(by, by - inside))
+    return dot(work.ss, work.zz, m) / max(1.0, linear + count)
 
 
 @internal
-def _residuals(s, ws, n, m, tau, kappa, degree, proof):
+def _residuals(work, n, m, tau, kappa, degree, proof):
     """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
-    _times(s, ws.p, n, n, ws.xx, ws.px)
+    _times(work.p, n, n, work.xx, work.px)
     for c in range(n):
-        s[ws.dual + c] = 0.0
-    _add_transposed(s, ws.g, m, n, ws.zz, ws.dual)
-    _times(s, ws.g, m, n, ws.xx, ws.primal)
+        work.dual[c] = 0.0
+    _add_transposed(work.g, m, n, work.zz, work.dual)
+    _times(work.g, m, n, work.xx, work.primal)
     flat = pushed = 1e-300
     still = opened = 0.0
     for c in range(n):
-        still = max(still, abs(s[ws.dual + c]))
-        flat = max(flat, abs(s[ws.px + c]))
-        s[ws.dual + c] += s[ws.px + c] + s[ws.q + c] * tau
+        still = max(still, abs(work.dual[c]))
+        flat = max(flat, abs(work.px[c]))
+        work.dual[c] += work.px[c] + work.q[c] * tau
     for i in range(m):
-        s[ws.primal + i] += s[ws.ss + i]
-        opened = max(opened, abs(s[ws.primal + i]))
-        pushed = max(pushed, abs(s[ws.ss + i]))
-        s[ws.primal + i] -= s[ws.h + i] * tau
-    curve = dot(s, ws.xx, ws.px, n)
-    along, across, size = dot(s, ws.q, ws.xx, n), dot(s, ws.h, ws.zz, m), 0.0
+        work.primal[i] += work.ss[i]
+        opened = max(opened, abs(work.primal[i]))
+        pushed = max(pushed, abs(work.ss[i]))
+        work.primal[i] -= work.h[i] * tau
+    curve = dot(work.xx, work.px, n)
+    along, across, size = dot(work.q, work.xx, n), dot(work.h, work.zz, m), 0.0
     for i in range(m):
-        size += abs(s[ws.h + i] * s[ws.zz + i])
+        size += abs(work.h[i] * work.zz[i])
     tau_residual = kappa + along + across + curve / tau
-    mu = (dot(s, ws.ss, ws.zz, m) + tau * kappa) / degree
+    mu = (dot(work.ss, work.zz, m) + tau * kappa) / degree
     if across < -_ROUNDING * size and still <= -proof * across:
         return tau_residual, mu, 0.0, cl.INFEASIBLE
     if along < 0.0 and flat <= -proof * along and opened <= -proof * along:
         return tau_residual, mu, 0.0, cl.UNBOUNDED
     wrong = missed = 0.0
     for c in range(n):
-        wrong = max(wrong, abs(s[ws.dual + c]))
+        wrong = max(wrong, abs(work.dual[c]))
     for i in range(m):
-        missed = max(missed, abs(s[ws.primal + i]))
+        missed = max(missed, abs(work.primal[i]))
     primal, dual = 0.5 * curve / tau**2 + along / tau, -0.5 * curve / tau**2 - across / tau
     wrong /= tau + max(flat, still)
     missed /= tau + pushed
@@ -385,115 +399,115 @@ def _residuals(s, ws, n, m, tau, kappa, degree, proof):
 
 
 @internal
-def _advance(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, stuck):
+def _advance(work, shape, point, stuck):
     """Take a predictor and corrector step; return τ, κ and how far the step went."""
-    rx, rz, ds = ws.rhs_x, ws.rhs_z, ws.ds
+    n, m, tau, kappa = shape.n, shape.m, point.tau, point.kappa
+    rx, rz, ds = work.rhs_x, work.rhs_z, work.ds
     # how the solution changes with τ, and the slope of the last equation in it
     for c in range(n):
-        s[rx + c] = -s[ws.q + c]
-    co.over_scaling(s, ws, linear, count, sizes, ws.h, ws.offset)
-    _solve(s, ws, n, m, rx, ws.offset, ws.x2, ws.z2)
+        rx[c] = -work.q[c]
+    co.over_scaling(work, shape, work.h, work.offset)
+    _solve(work, n, m, rx, work.offset, work.x2, work.z2)
     for c in range(n):
-        s[rx + c] = s[ws.x2 + c] - s[ws.xx + c] / tau
-    slope = kappa / tau + dot(s, ws.z2, ws.z2, m)
+        rx[c] = work.x2[c] - work.xx[c] / tau
+    slope = kappa / tau + dot(work.z2, work.z2, m)
     for c in range(n):
-        slope += s[rx + c] * dot(s, ws.p + c * n, rx, n)
-    co.over_scaling(s, ws, linear, count, sizes, ws.primal, ws.missed)
+        slope += rx[c] * dot(work.p + c * n, rx, n)
+    co.over_scaling(work, shape, work.primal, work.missed)
     for i in range(m):
-        s[ws.centred + i] = s[ws.lam + i]
-    tau_step = _direction(s, ws, n, m, tau, tau_residual, kappa * tau, 1.0, slope)
+        work.centred[i] = work.lam[i]
+    tau_step = _direction(work, n, m, tau, point.residual, kappa * tau, 1.0, slope)
     for i in range(m):
-        s[ds + i] = -s[ws.centred + i] - s[ws.z1 + i]
+        ds[i] = -work.centred[i] - work.z1[i]
     kappa_step = -kappa - kappa / tau * tau_step
-    step = _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, 1.0)
+    step = _length(work, shape, tau, kappa, tau_step, kappa_step, 1.0)
     # where it did not get on, second-order terms mislead: towards the central path without them
     sigma = max((1.0 - step) ** 3, _CENTRE if stuck else 0.0)
     weight = 0.0 if stuck else step
     for i in range(m):
-        s[ds + i] *= weight
-    tau_step, kappa_step, step = _correct(
-        s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, slope, sigma,
-        weight * kappa_step * tau_step,
-    )  # fmt: skip
+        ds[i] *= weight
+    tau_step, kappa_step, step = _correct(work, shape, point, slope, sigma, weight * kappa_step * tau_step)
     for i in range(m):
-        s[ws.ss + i] += step * s[ws.change + i]
+        work.ss[i] += step * work.change[i]
     for i in range(m):
-        s[ws.zz + i] += step * s[rz + i]
+        work.zz[i] += step * rz[i]
     for c in range(n):
-        s[ws.xx + c] += step * s[ws.x1 + c]
+        work.xx[c] += step * work.x1[c]
     return tau + step * tau_step, kappa + step * kappa_step, step
 
 
 @internal
-def _correct(s, ws, n, m, linear, count, sizes, tau, kappa, tau_residual, mu, slope, sigma, second):
+def _correct(work, shape, point, slope, sigma, second):
     """Find the direction towards σ μ with second-order terms from ds and z1; return those of τ and κ and its length."""
-    co.centre(s, ws, linear, count, sizes, ws.ds, ws.z1, sigma * mu, ws.centred)
+    n, m, tau, kappa, mu = shape.n, shape.m, point.tau, point.kappa, point.mu
+    co.centre(work, shape, work.ds, work.z1, sigma * mu, work.centred)
     product = kappa * tau + second - sigma * mu
-    tau_step = _direction(s, ws, n, m, tau, tau_residual, product, 1.0 - sigma, slope)
+    tau_step = _direction(work, n, m, tau, point.residual, product, 1.0 - sigma, slope)
     kappa_step = -(product + kappa * tau_step) / tau
-    _refine(s, ws, n, m, linear, count, sizes, tau_step, 1.0 - sigma)
+    _refine(work, shape, tau_step, 1.0 - sigma)
     # s from the primal equations themselves: by way of W its rounding would grow as W does
     for i in range(m):
-        change = s[ws.h + i] * tau_step - (1.0 - sigma) * s[ws.primal + i]
-        s[ws.change + i] = change - dot(s, ws.g + i * n, ws.x1, n)
-    co.over_scaling(s, ws, linear, count, sizes, ws.change, ws.ds)
-    return tau_step, kappa_step, _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, _BACK)
+        change = work.h[i] * tau_step - (1.0 - sigma) * work.primal[i]
+        work.change[i] = change - dot(work.g + i * n, work.x1, n)
+    co.over_scaling(work, shape, work.change, work.ds)
+    return tau_step, kappa_step, _length(work, shape, tau, kappa, tau_step, kappa_step, _BACK)
 
 
 @internal
-def _direction(s, ws, n, m, tau, tau_residual, product, share, slope):
-    """Write the direction to x1 and z1 for the complementarity at ws.centred; return that of τ."""
+def _direction(work, n, m, tau, tau_residual, product, share, slope):
+    """Write the direction to x1 and z1 for the complementarity at work.centred; return that of τ."""
     for c in range(n):
-        s[ws.rhs_x + c] = -share * s[ws.dual + c]
+        work.rhs_x[c] = -share * work.dual[c]
     for i in range(m):
-        s[ws.rhs_z + i] = s[ws.centred + i] - share * s[ws.missed + i]
-    _solve(s, ws, n, m, ws.rhs_x, ws.rhs_z, ws.x1, ws.z1)
-    top = share * tau_residual - product / tau + dot(s, ws.offset, ws.z1, m)
+        work.rhs_z[i] = work.centred[i] - share * work.missed[i]
+    _solve(work, n, m, work.rhs_x, work.rhs_z, work.x1, work.z1)
+    top = share * tau_residual - product / tau + dot(work.offset, work.z1, m)
     for c in range(n):
-        top += (s[ws.q + c] + 2.0 / tau * s[ws.px + c]) * s[ws.x1 + c]
+        top += (work.q[c] + 2.0 / tau * work.px[c]) * work.x1[c]
     tau_step = top / slope
     for c in range(n):
-        s[ws.x1 + c] += tau_step * s[ws.x2 + c]
+        work.x1[c] += tau_step * work.x2[c]
     for i in range(m):
-        s[ws.z1 + i] += tau_step * s[ws.z2 + i]
+        work.z1[i] += tau_step * work.z2[i]
     return tau_step
 
 
 @internal
-def _refine(s, ws, n, m, linear, count, sizes, tau_step, share):
+def _refine(work, shape, tau_step, share):
     """Correct x1 and z1 for what rounding in the scaled space leaves of the dual equations; leave Δz at rhs_z."""
-    rest, dz = ws.rest, ws.rhs_z
-    co.over_scaling(s, ws, linear, count, sizes, ws.z1, dz)
+    n, m = shape.n, shape.m
+    rest, dz = work.rest, work.rhs_z
+    co.over_scaling(work, shape, work.z1, dz)
     for _ in range(_REFINEMENTS):
         for c in range(n):
-            s[rest + c] = dot(s, ws.p + c * n, ws.x1, n) + s[ws.q + c] * tau_step + share * s[ws.dual + c]
-        _add_transposed(s, ws.g, m, n, dz, rest)
-        solve_l_transposed(s, ws.normal, n, rest)
-        solve_l(s, ws.normal, n, rest)
+            rest[c] = dot(work.p + c * n, work.x1, n) + work.q[c] * tau_step + share * work.dual[c]
+        _add_transposed(work.g, m, n, dz, rest)
+        solve_l_transposed(work.normal, n, rest)
+        solve_l(work.normal, n, rest)
         for c in range(n):
-            s[ws.x1 + c] -= s[rest + c]
+            work.x1[c] -= rest[c]
         # not Δz anew from z1: its rounding would be as large as before
-        _times(s, ws.turned, m, n, rest, ws.missed)
-        co.over_scaling(s, ws, linear, count, sizes, ws.missed, ws.centred)
+        _times(work.turned, m, n, rest, work.missed)
+        co.over_scaling(work, shape, work.missed, work.centred)
         for i in range(m):
-            s[ws.z1 + i] -= s[ws.missed + i]
-            s[dz + i] -= s[ws.centred + i]
+            work.z1[i] -= work.missed[i]
+            dz[i] -= work.centred[i]
 
 
 @internal
-def _length(s, ws, linear, count, sizes, tau, kappa, tau_step, kappa_step, back):
+def _length(work, shape, tau, kappa, tau_step, kappa_step, back):
     """Return how far the direction may be followed, at most 1."""
     most = max(-tau_step / tau, -kappa_step / kappa)
-    most = max(most, co.longest_step(s, ws, linear, count, sizes, ws.ds))
-    most = max(most, co.longest_step(s, ws, linear, count, sizes, ws.z1))
+    most = max(most, co.longest_step(work, shape, work.ds))
+    most = max(most, co.longest_step(work, shape, work.z1))
     return min(1.0, back / most) if most > 0.0 else 1.0
 
 
 @internal
-def _keep(s, ws, n, m, tau, x, slack, dual):
+def _keep(work, n, m, tau, x, slack, dual):
     """Remember an iterate as the best so far."""
     for c in range(n):
-        s[ws.best + c] = s[x + c] / tau
+        work.best[c] = x[c] / tau
     for i in range(m):
-        s[ws.best + n + i] = s[slack + i] / tau
-        s[ws.best + n + m + i] = s[dual + i] / tau
+        work.best[n + i] = slack[i] / tau
+        work.best[n + m + i] = dual[i] / tau

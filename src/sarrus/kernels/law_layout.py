@@ -8,24 +8,57 @@ contact whether it is closed and which share of its largest force it may have.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
+from sarrus.kernels.contact_layout import ContactTable
+from sarrus.kernels.record import Floats, Record, laid
 
-NQ, NV, NU, NC = 0, 1, 2, 3
-RANK = 4  # rank of A at generic closed configurations
-N_DEMANDS, N_FORCES, ON_MULTIPLIERS = 5, 6, 7  # rows J; generalized forces; whether there are rows E
-NATIVE, INPUT, WORK, SETTINGS, ROOTS, WISH, ANSWER = 8, 9, 10, 11, 12, 13, 14  # addresses
-# memory: how many multipliers of the plant are measured, where they go in the input (after an entry that is 1 when they
-# are known); how many states there are, and where
-N_MEASURED, MEASURED, N_STATES, STATES = 15, 16, 17, 18
-# of laws whose unknowns are the actuators and the forces of contacts: NU counts all of them, ACTUATORS the former;
-# whether there are rows on the unknowns; how many contacts; the table of these (see `sarrus.kernels.contact_layout`)
-ACTUATORS, ON_UNKNOWNS, N_CONTACTS, CONTACTS = 19, 20, 21, 22
-N_LEVELS = 23
-# kind, first row or force, and number of rows of each level; the rows of the multipliers that are measured; then room
-# for a permutation
-LEVELS = 24
+
+class LawSettings(Record):
+    """The array at ``table.settings`` of a law."""
+
+    singular_cut: float
+    scale_of_rows: float
+    level_cut: float
+    period: float
+
+
+class LawTable(Record, of=int):
+    """A control law, as its kernel sees it.
+
+    Then follow kind, first row or force, and number of rows of each level; the rows of the multipliers that are
+    measured; and room for a permutation.
+    """
+
+    nq: int
+    nv: int
+    nu: int
+    nc: int
+    generic_rank: int  # of A at closed configurations
+    n_demands: int  # rows J
+    n_forces: int  # generalized forces
+    on_multipliers: int  # whether there are rows E
+    native: int  # function of the model
+    own: Floats  # its input
+    work: Floats
+    settings: Annotated[Any, LawSettings]
+    roots: Floats
+    preferred: Floats
+    answer: Floats
+    # memory
+    n_measured: int  # multipliers of the plant
+    measured: int  # where they go in the input, after an entry that is 1 when they are known
+    n_states: int
+    states: int  # where they are in the input
+    # of laws whose unknowns are the actuators and the forces of contacts: nu counts all of them
+    actuators: int
+    on_unknowns: int  # whether there are rows on the unknowns
+    n_contacts: int
+    contacts: Annotated[Any, ContactTable]
+    n_levels: int
+
+
+LEVELS = len(LawTable.fields)
 
 # What a law is called for: u; u, after which its memory goes on by a period.
 ANSWER_ONLY, SAMPLE = 0, 1
@@ -33,74 +66,72 @@ ANSWER_ONLY, SAMPLE = 0, 1
 # Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it.
 ROWS, FORCE = 0, 1
 
-# settings
-SINGULAR_CUT, SCALE_OF_ROWS, LEVEL_CUT, PERIOD, N_SETTINGS = 0, 1, 2, 3, 4
 # in the answer after u: the rank of A, and for each level its rank, the norm of what is left of it, and of what was
 # demanded
 PER_LEVEL = 3
 
 
 class LawWorkspace(NamedTuple):
-    """Offsets in the workspace of a law: what the native function writes, then vectors and matrices."""
+    """The workspace of a law: what the native function writes, then vectors and matrices."""
 
-    mass: int
-    force: int
-    rows: int
-    bias: int
-    actuation: int
-    demands: int
-    wanted: int
-    couplings: int
-    selections: int
-    forces: int
-    memory: int
-    contacts: int
-    vectors: int
-    big: int
-    basis: int
-    product: int
-    inner: int
-    push: int
-    gain: int
-    reaction: int
-    rest: int
-    panel: int
-    table: int
-    right: int
-    turned: int
-    size: int
+    mass: Any  # nv × nv
+    force: Any  # nv
+    rows: Any  # nc × nv
+    bias: Any  # nc
+    actuation: Any  # nu × nv
+    demands: Any  # rows J
+    wanted: Any  # their right-hand sides
+    couplings: Any  # rows E
+    selections: Any  # rows on the unknowns
+    forces: Any
+    memory: Any  # rates of the states
+    contacts: Any  # whether they are closed, and the shares of their largest forces
+    # vectors, among them a(0), M a(0) − f and a constraint force
+    motion: Any
+    load: Any
+    constraint: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+    along: Any
+    y: Any
+    step: Any
+    # matrices
+    basis: Any  # Zᵀ
+    product: Any  # Zᵀ M
+    inner: Any  # L of M₂₂ = LᵀL
+    push: Any  # L⁻ᵀ Zᵀ S
+    gain: Any  # G, a row of nv for each control
+    reaction: Any  # change of λ with each control
+    rest: Any  # λ without controls
+    panel: Any
+    table: Any  # T of all levels
+    right: Any  # d
+    turned: Any  # unknowns
 
 
-def law_workspace(table: np.ndarray) -> LawWorkspace:
-    """Return the offsets; ``size`` is the length of the workspace."""
-    nv, nu, nc = table[NV], table[NU], table[NC]
-    n_demands, n_forces = table[N_DEMANDS], table[N_FORCES]
-    total = n_demands + nv * table[N_LEVELS]
-    force = nv * nv
-    rows = force + nv
-    bias = rows + nc * nv
-    actuation = bias + nc
-    demands = actuation + nu * nv
-    wanted = demands + n_demands * nv
-    couplings = wanted + n_demands
-    selections = couplings + n_demands * nc * table[ON_MULTIPLIERS]
-    forces = selections + n_demands * nu * table[ON_UNKNOWNS]
-    memory = forces + n_forces * nv
-    contacts = memory + table[N_STATES]
-    vectors = contacts + 2 * table[N_CONTACTS]
+def law_sizes(table):
+    """Return the lengths of the vectors in the workspace of a law."""
+    nv, nu, nc = table.nv, table.nu, table.nc
+    n_demands, n_forces = table.n_demands, table.n_forces
+    total = n_demands + nv * table.n_levels
     big = nv + nu + nc + n_demands + 1
-    basis = vectors + 10 * big
-    product = basis + nv * nv
-    inner = product + nv * nv
-    push = inner + nv * nv
-    gain = push + nu * nv
-    reaction = gain + nu * nv
-    rest = reaction + nu * nc
-    panel = rest + nc
-    rows_of_levels = panel + (n_demands + nv) * nu
-    right = rows_of_levels + total * nu
-    turned = right + total
     return LawWorkspace(
-        0, force, rows, bias, actuation, demands, wanted, couplings, selections, forces, memory, contacts, vectors,
-        big, basis, product, inner, push, gain, reaction, rest, panel, rows_of_levels, right, turned, turned + nu * nu,
+        mass=nv * nv, force=nv, rows=nc * nv, bias=nc, actuation=nu * nv, demands=n_demands * nv, wanted=n_demands,
+        couplings=n_demands * nc * table.on_multipliers, selections=n_demands * nu * table.on_unknowns,
+        forces=n_forces * nv, memory=table.n_states, contacts=2 * table.n_contacts,
+        motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
+        basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gain=nu * nv, reaction=nu * nc, rest=nc,
+        panel=(n_demands + nv) * nu, table=total * nu, right=total, turned=nu * nu,
     )  # fmt: skip
+
+
+def law_workspace(table):
+    """Return the vectors in the workspace of a law."""
+    return laid(table.work, law_sizes(table))
+
+
+def law_permutation(table):
+    """Return the room for a permutation."""
+    return table + (LEVELS + 3 * table.n_levels + table.n_measured)

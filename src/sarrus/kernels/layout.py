@@ -1,4 +1,4 @@
-"""How a compiled system is handed to the kernels: one integer table whose entries are named here.
+"""How a compiled system is handed to the kernels: one record of integers, and what it points to.
 
 It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
 input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
@@ -9,82 +9,150 @@ This module is what Python and the kernels share; the functions here are compile
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
+from sarrus.kernels.batch_layout import BatchTable
+from sarrus.kernels.law_layout import LawTable
+from sarrus.kernels.record import Floats, Record, laid
+from sarrus.kernels.run_state import Run
 
-# native functions
-DYNAMICS = 0  # elimination traced: L, L⁻ᵀf, A L⁻¹, γ, N v; otherwise: M, f, A, γ, N v
-POSITION = 1  # φ, A of the holonomic rows, b = A v − ψ of the holonomic rows
-VELOCITY = 2  # ψ, A of all rows
-RATE = 3  # N(q) v
-ENERGY = 4  # T + V
-CONTROL = 5  # u(q, v, t)
-EVENTS = 6  # event functions
-INVARIANTS = 7  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
-DIRECT = 8  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where table[DIRECT_RANK] ≥ 0
-CHECKED = 58  # what DIRECT writes, and two numbers more that say how good it is; for single answers
-METRIC = 59  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
-# where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all rows, L
-CLOSING, SLIPPING = 61, 62
-# where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them in the
-# null space of A (0: none)
-WHOLE, NULL_SPACE_SOLVE = 64, 65
-# kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
-ACCELERATION = 9
-PROJECTION = 10
-# arrays: tolerances, x of the system, workspace, the chart (see `sarrus.kernels.chart`; 0 where there is none), rows of
-# the multipliers that are watched
-SETTINGS, STATE, WORK, CHART, WATCHED = 11, 12, 13, 14, 15
-FUNCTIONS = {
-    "dynamics": DYNAMICS,
-    "direct": DIRECT,
-    "checked": CHECKED,
-    "position": POSITION,
-    "velocity": VELOCITY,
-    "rate": RATE,
-    "energy": ENERGY,
-    "invariants": INVARIANTS,
-    "metric": METRIC,
-    "closing": CLOSING,
-    "slipping": SLIPPING,
-    "whole": WHOLE,
-}
 
-# dimensions and modes
-NQ, NV, NU, NP, NH, NC = 16, 17, 18, 19, 20, 21
-ELIMINATION = 22
-N_EVENTS, N_WATCHED = 23, 24  # event functions, then multipliers that are watched like these
-SIMPLE_RATE = 25  # 1 where q̇ = v
-GENERIC_RANK = 26
-HOLONOMIC_RANK = 27
-BAUMGARTE = 28
-DIRECT_RANK = 29  # rank of A for which the direct solve holds, −1 where there is none
-# of a run of the time loop. Addresses of the limits of the controls (lower, then upper); of the weights of the method
-# (stages, end, nodes, error estimates); of the run's state, records, event modes, event values, event log
-BOUNDS = 30
-STAGE_WEIGHTS, END_WEIGHTS, NODES, ERROR_WEIGHTS = 31, 32, 33, 34
-RUN, RECORDS, MODES, VALUES, LOG = 35, 36, 37, 38, 39
-# numbers of stages and of error estimates, room in the log; what is projected, and after how many steps
-N_STAGES, N_ERRORS, LOG_ROOM = 40, 41, 42
-PROJECT, PROJECT_EVERY = 43, 44
-LAW, LAW_KERNEL = 45, 46  # the table of a control law (see `sarrus.kernels.law_layout`), and its kernel
-# of an implicit method: the kernel that takes a step (0: the method is explicit); the derivatives of the equations and
-# N(q), native; the coefficients and their number of stages; the array `local_array`
-IMPLICIT, LINEAR, RATE_MATRIX, SCHEME, N_IMPLICIT_STAGES, LOCAL = 47, 48, 49, 50, 51, 52
-# of a law that is sampled: whether controls are held; the ring of controls on their way, the state that the law sees,
-# the noise of every sample (0: none)
-HELD, RING, SEEN, NOISE = 53, 54, 55, 56
-BATCH = 57  # the table of many runs, see `sarrus.kernels.batch_layout`
-PASSAGE = 60  # the array where singular passages are noted, see `sarrus.kernels.passage_layout` (0: none are)
-TIMES = 63  # the array of times at which a run is recorded besides
-N_QUATERNIONS = 66  # their offsets follow from QUATERNIONS on, then room for a permutation
-QUATERNIONS = 67
+class Settings(Record):
+    """Tolerances and sizes: the array at ``table.settings``.
+
+    Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.equations.characteristic`;
+    for every row the first one of its closure; and the factors of coordinates (nq).
+    """
+
+    singular_cut: float  # relative pivot below which a direction is singular
+    position_tolerance: float  # closure residual at which the projection stops [characteristic length, rad]
+    alpha: float  # Baumgarte: γ + 2α ψ + β² φ
+    beta: float
+    event_tolerance: float  # [s]
+    accepted_residual: float  # a projected step may leave this residual where Newton stagnates
+    near: float  # relative pivot below which the stages of a step are projected too
+    inconsistent: float  # relative contradiction of rows above which a solve is inconsistent
+    scale_of_rows: float  # largest singular value of A nearby, and of A M^(−1/2)
+    scale_of_weighted_rows: float
+    target_energy: float  # what the projection on the energy keeps [J]
+    chart_limit: float  # gauge below which a chart is to be renewed
+    scale_of_even_rows: (
+        float  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
+    )
+    size_of_energy: float  # characteristic mass × (characteristic length per second)² [J]
+    scale_of_measured_rows: float  # the same of A with rows and velocities in characteristic units
+    shortest_closing: (
+        float  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
+    )
+
+
+FACTORS = len(Settings.fields)
+
+
+class Chart(Record):
+    """How well coordinates serve: the beginning of the array at ``table.chart``.
+
+    Then follow W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and room to work in.
+    """
+
+    gauge: float  # smallest pivot of W T at the last projection
+    gauge_before: float  # and at the end of the step before
+    failed: float  # whether Newton failed to contract since then
+
+
+class Table(Record, of=int):
+    """A compiled system, as kernels see it; then follow the offsets of quaternions in q and room for a permutation."""
+
+    # native functions
+    dynamics: int  # elimination traced: L, L⁻ᵀf, A L⁻¹, γ, N v; otherwise: M, f, A, γ, N v
+    position: int  # φ, A of the holonomic rows, b = A v − ψ of the holonomic rows
+    velocity: int  # ψ, A of all rows
+    rate: int  # N(q) v
+    energy: int  # T + V
+    control: int  # u(q, v, t)
+    events: int  # event functions
+    invariants: int  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
+    direct: int  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where direct_rank ≥ 0
+    checked: int  # what ``direct`` writes, and two numbers more that say how good it is; for single answers
+    metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
+    # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
+    closing: int
+    slipping: int
+    # where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them in
+    # the null space of A (0: none)
+    whole: int
+    null_space_solve: int
+    # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
+    acceleration: int
+    projection: int
+    # arrays
+    settings: Annotated[Any, Settings]
+    x: Floats  # of the system
+    work: Floats
+    chart: Annotated[Any, Chart]
+    watched: Floats  # rows of the multipliers that are watched
+    # dimensions and modes
+    nq: int
+    nv: int
+    nu: int
+    np: int
+    nh: int
+    nc: int
+    elimination: int
+    n_events: int  # event functions
+    n_watched: int  # then multipliers that are watched like these
+    simple_rate: int  # 1 where q̇ = v
+    generic_rank: int
+    holonomic_rank: int
+    baumgarte: int
+    direct_rank: int  # rank of A for which the direct solve holds, −1 where there is none
+    # of a run of the time loop
+    bounds: Floats  # limits of the controls: lower, then upper
+    stage_weights: Floats  # of the method
+    end_weights: Floats
+    nodes: Floats
+    error_weights: Floats
+    run: Annotated[Any, Run]
+    records: Floats
+    modes: Floats  # of events
+    values: Floats  # of events
+    log: Floats  # of events
+    n_stages: int
+    n_errors: int  # error estimates
+    log_room: int
+    project: int  # what is projected
+    project_every: int  # after how many steps
+    law: Annotated[Any, LawTable]
+    law_kernel: int
+    # of an implicit method
+    implicit: int  # the kernel that takes a step, 0: the method is explicit
+    linear: int  # the derivatives of the equations, native
+    rate_matrix: int  # N(q), native
+    scheme: Floats  # coefficients
+    n_implicit_stages: int
+    local: Floats  # see `local_array`
+    # of a law that is sampled
+    held: int  # whether controls are held
+    ring: Floats  # controls on their way
+    seen: Floats  # the state that the law sees
+    noise: Floats  # of every sample
+    batch: Annotated[Any, BatchTable]
+    passage: Floats  # where singular passages are noted, see `sarrus.kernels.passage_layout`
+    times: Floats  # at which a run is recorded besides
+    n_quaternions: int
+
+
+QUATERNIONS = len(Table.fields)
+# Native functions of a model, by the names of their entries.
+FUNCTIONS = (
+    "dynamics", "direct", "checked", "position", "velocity", "rate", "energy", "invariants", "metric", "closing",
+    "slipping", "whole",
+)  # fmt: skip
 
 # A quaternion whose squared length is this near to one counts as a rotation.
 UNIT = 1e-12
 
-# values of table[ELIMINATION]
+# values of ``table.elimination``
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
@@ -98,205 +166,205 @@ NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
 # What to project: nothing, velocities, positions and velocities, these and the energy.
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
 
-# settings
-SINGULAR_CUT = 0  # relative pivot below which a direction is singular
-POSITION_TOLERANCE = 1  # closure residual at which the projection stops [characteristic length, rad]
-ALPHA = 2  # Baumgarte: γ + 2α ψ + β² φ
-BETA = 3
-EVENT_TOLERANCE = 4  # [s]
-ACCEPTED_RESIDUAL = 5  # a projected step may leave this residual where Newton stagnates
-NEAR = 6  # relative pivot below which the stages of a step are projected too
-INCONSISTENT = 7  # relative contradiction of rows above which a solve is inconsistent
-SCALE_OF_ROWS = 8  # largest singular value of A nearby, and of A M^(−1/2)
-SCALE_OF_WEIGHTED_ROWS = 9
-TARGET_ENERGY = 10  # what the projection on the energy keeps [J]
-CHART_LIMIT = 11  # gauge below which a chart is to be renewed
-SCALE_OF_EVEN_ROWS = 12  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
-SIZE_OF_ENERGY = 13  # characteristic mass × (characteristic length per second)² [J]
-SCALE_OF_MEASURED_ROWS = (
-    14  # largest singular value nearby of A with rows and velocities in characteristic units
-)
-SHORTEST_CLOSING = 15  # a projection that fails after a shorter step ends the run [s], 0: it is tried again
-N_SETTINGS = 16
-# Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.dynamics.characteristic`; for
-# every row the first one of its closure; and the factors of coordinates (nq).
-FACTORS = N_SETTINGS
-
 # Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
 MET = 1e-9
 # Condition number of M, each coordinate in units of its own √M_kk, up to which sums in the kinetic metric are about as
 # large as those in A a + γ; and from which on a may be wrong by more than 1e-6.
 FAIR, ILL = 1e4, 1e-6 / 2.2e-16
-# From this one on the null space of A is looked at instead, where the table has WHOLE; from the second one on M is no
-# metric; from the third one on a pivot of M is rounding, and M is singular.
+# From this one on the null space of A is looked at instead, where the table has ``whole``; from the second one on M is
+# no metric; from the third one on a pivot of M is rounding, and M is singular.
 HEAVY, NO_METRIC, SINGULAR_MASS = 1e8, 1e12, 1e15
 
 
-class Workspace(NamedTuple):
-    """Offsets of the vectors in the flat workspace of one thread.
+class Gauge(Record):
+    """How good a direct solve is; the last two only from ``checked``."""
 
-    ``native`` receives the output of native functions; the dynamics lie at mass (nv²), force (nv), rows
-    (nc × nv), bias (nc) and velocity (nq), which start there. ``copy`` (nc × nv) is for factoring, ``metric`` (nv × nv)
-    the factor of the metric of a projection; the vectors of length max(nv, nc) + 1 follow. After an acceleration, a,
-    lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its results and facts the numbers below. ``x``
-    serves the projection, ``spare`` what needs more room: Baumgarte's terms, and Newton's method for the energy.
+    clearance: float  # smallest pivot of Â Âᵀ over its diagonal entry
+    least_pivot: float
+    largest_entry: float  # on the diagonal of Â Âᵀ
+    missed: float  # largest relative residual of A a + γ
+    weakest_mass: float  # largest M_kk/L_kk²
+
+
+# Numbers that ``direct`` writes, and those that only ``checked`` does.
+N_GAUGE, N_CHECKS = 3, 2
+
+
+class Facts(Record):
+    """What an acceleration tells of itself; the first two if more than a is wanted."""
+
+    residual: float  # norm of A a + γ
+    outcome: float  # what became of the solve
+    largest: float  # pivot
+    smallest: float  # pivot at the generic rank
+    beyond: float  # first pivot beyond it
+    condition: float  # number of what a formulation inverted, 0 otherwise
+    contradiction: float  # how far dependent rows contradict others
+    unmet: float  # largest relative residual
+    weakest: (
+        float  # largest M_kk/L_kk²: the condition number of M where every coordinate is measured in 1/√M_kk
+    )
+
+
+N_FACTS = len(Facts.fields)
+
+
+class Workspace(NamedTuple):
+    """The vectors of one thread.
+
+    ``native`` receives the output of native functions; the dynamics lie at mass, force, rows, bias and velocity, which
+    start there. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its results.
     """
 
-    native: int
-    mass: int
-    force: int
-    rows: int
-    bias: int
-    velocity: int
-    copy: int
-    metric: int
-    y: int
-    step: int
-    rhs: int
-    diagonal: int
-    beta: int
-    beta2: int
-    norms: int
-    extra: int
-    a: int
-    lam: int
-    reaction: int
-    rate: int
-    gauge: int
-    facts: int
-    x: int
-    spare: int
-    size: int
+    native: Any
+    mass: Any  # nv × nv
+    force: Any  # nv
+    rows: Any  # nc × nv
+    bias: Any  # nc
+    velocity: Any  # nq, and room for what other native functions write
+    copy: Any  # nc × nv, for factoring
+    metric: Any  # nv × nv: the factor of the metric of a projection
+    # vectors of length max(nv, nc) + 1
+    y: Any
+    step: Any
+    rhs: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+    extra: Any
+    # results
+    a: Any
+    lam: Any
+    reaction: Any
+    rate: Any
+    gauge: Annotated[Any, Gauge]
+    facts: Annotated[Any, Facts]
+    x: Any  # for the projection, with room for q̇
+    spare: Any  # Baumgarte's terms, and Newton's method for the energy
+    end: Any  # what lies behind it
 
 
-# facts of an acceleration: norm of the residual A a + γ and what became of the solve, if more than a is wanted; largest
-# pivot, smallest at the generic rank, first beyond it; condition number of what a formulation inverted, 0 otherwise;
-# how far dependent rows contradict others, the largest relative residual, and the largest M_kk/L_kk², the condition
-# number of M where every coordinate is measured in 1/√M_kk
-RESIDUAL, OUTCOME, LARGEST, SMALLEST, BEYOND, CONDITION = 0, 1, 2, 3, 4, 5
-CONTRADICTION, UNMET, WEAKEST, N_FACTS = 6, 7, 8, 9
-# gauge of a direct solve: smallest pivot over its diagonal entry, smallest pivot, largest diagonal entry of Â Âᵀ; of a
-# checked one also the largest relative residual of A a + γ, and the largest M_kk/L_kk²
-CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY, N_GAUGE = 0, 1, 2, 3
-MISSED, WEAKEST_MASS, N_CHECKS = 3, 4, 2
+def workspace_sizes(table):
+    """Return the lengths of the vectors in the workspace."""
+    nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
+    big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
+    written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, nq) + 1
+    m, n = nh + nc + 1, 2 * nv
+    spare = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
+    return Workspace(
+        native=0, mass=nv * nv, force=nv, rows=nc * nv, bias=nc, velocity=written - before,
+        copy=max(nc * nv, nv * nv), metric=nv * nv,
+        y=big, step=big, rhs=big, diagonal=big, beta=big, beta2=big, norms=big, extra=big,
+        a=nv, lam=nc, reaction=nv, rate=nq, gauge=N_GAUGE + N_CHECKS, facts=N_FACTS,
+        x=input_size(table) + nq + 1, spare=spare, end=0,
+    )  # fmt: skip
 
 
 def workspace(table):
-    """Return the offsets of the vectors in the workspace; ``size`` is its length."""
-    nq, nv, nh, nc = table[NQ], table[NV], table[NH], table[NC]
-    big = max(nv, nc) + 1
-    force = nv * nv
-    rows = force + nv
-    bias = rows + nc * nv
-    velocity = bias + nc
-    copy = max(velocity + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, nq) + 1
-    metric = copy + max(nc * nv, nv * nv)
-    y = metric + nv * nv
-    a = y + 8 * big
-    rate = a + 2 * nv + nc
-    gauge = rate + nq
-    facts = gauge + N_GAUGE + N_CHECKS
-    x = facts + N_FACTS
-    spare = x + input_size(table) + nq + 1
-    m, n = nh + nc + 1, 2 * nv
-    room = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
-    return Workspace(
-        0, 0, force, rows, bias, velocity, copy, metric,
-        y, y + big, y + 2 * big, y + 3 * big, y + 4 * big, y + 5 * big, y + 6 * big, y + 7 * big,
-        a, a + nv, a + nv + nc, rate, gauge, facts, x, spare, spare + room,
-    )  # fmt: skip
+    """Return the vectors in the workspace."""
+    return laid(table.work, workspace_sizes(table))
 
 
 def input_size(table):
     """Return the length of x."""
-    return table[NQ] + 2 * table[NV] + table[NU] + 1 + table[NP]
+    return table.nq + 2 * table.nv + table.nu + 1 + table.np
 
 
-def run_storage(table: np.ndarray) -> int:
-    """Return the length of the array at table[WORK] in a run: workspace, slopes, two inputs, event values twice."""
-    n = table[NQ] + table[NV]
-    events = table[N_EVENTS] + table[N_WATCHED]
-    return int(workspace(table).size + (table[N_STAGES] + 1) * n + 2 * input_size(table) + 3 * events + 1)
+class Stages(NamedTuple):
+    """Behind the workspace in a run."""
+
+    slopes: Any  # (q̇, v̇) of every stage, one more for the error estimate
+    new: Any  # an x: the end of a step
+    trial: Any  # an x: of a step with another length
+    values: Any  # of events, three sets
 
 
-# The array at table[CHART]: smallest pivot of W T at the last projection and at the end of the step before; whether
-# Newton failed to contract since then; W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows),
-# room to work in.
-CHART_GAUGE, CHART_GAUGE_BEFORE, CHART_FAILED, CHART_ROWS = 0, 1, 2, 3
+def stage_sizes(table):
+    """Return the lengths of the vectors behind the workspace in a run."""
+    slopes = (table.n_stages + 1) * (table.nq + table.nv)
+    values = 3 * (table.n_events + table.n_watched) + 1
+    return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
+
+
+def stages_of(table, work):
+    """Return the vectors behind the workspace in a run."""
+    return laid(work.end, stage_sizes(table))
+
+
+def run_storage(table: Table) -> int:
+    """Return the length of the array at ``table.work`` in a run."""
+    return int(sum(workspace_sizes(table)) + sum(stage_sizes(table)))
+
+
+def permutation(table):
+    """Return the room for a permutation of the rows."""
+    return table + (QUATERNIONS + table.n_quaternions)
+
+
+CHART_ROWS = len(Chart.fields)
 
 
 def chart_size(nv: int, nc: int) -> int:
-    """Return the length of the array at table[CHART]."""
+    """Return the length of the array at ``table.chart``."""
     return CHART_ROWS + 2 * nv * nv + (nc + nv) * nv + 9 * (nc + nv + 1)
 
 
-# The array at table[LOCAL] begins as the one at table[CHART], whose first numbers a projection along a chart notes;
-# then come the length of the step asked for and whether a linear model is there.
-LOCAL_STEP, LOCAL_VALID, LOCAL_HEADER = 3, 4, 5
+class LocalHeader(Record):
+    """Of an implicit method; begins as `Chart`, for a projection along a chart notes these."""
+
+    gauge: float
+    gauge_before: float
+    failed: float
+    length: float  # of the step asked for
+    valid: float  # whether a linear model is there
 
 
 class LocalArray(NamedTuple):
-    """Offsets in the array of an implicit method: local coordinates about a state, and the linear model in them.
+    """The array of an implicit method: local coordinates about a state, and the linear model in them.
 
-    ``start`` holds [x | a | λ] where the step begins, ``ranks`` those of A there, ``state`` the x of a stage. ``terms``
-    receives the derivatives in the order of `sarrus.simulation.local_model.TERMS`. Of the directions (y, η, t), one
-    after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all; ``motions`` are the rows of η = Zᵀ v,
-    ``coordinates`` those of y = R q. ``model`` is [J | ḟ] by rows, ``matrix`` I/(h γ) − J, ``stages`` the u_i.
+    ``terms`` receives the derivatives in the order of `sarrus.simulation.local_model.TERMS`. Of the directions
+    (y, η, t), one after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
     """
 
-    start: int
-    ranks: int
-    state: int
-    terms: int
-    place: int
-    along: int
-    motions: int
-    coordinates: int
-    turned: int
-    rates: int
-    first_rates: int
-    model: int
-    matrix: int
-    swaps: int
-    stages: int
-    change: int
-    inertia: int
-    way: int
-    force: int
-    bias: int
-    control: int
-    work: int
-    size: int
+    header: Annotated[Any, LocalHeader]
+    start: Any  # [x | a | λ] where the step begins
+    ranks: Any  # of A there
+    state: Any  # the x of a stage
+    terms: Any
+    place: Any
+    along: Any
+    motions: Any  # rows of η = Zᵀ v
+    coordinates: Any  # rows of y = R q
+    turned: Any
+    rates: Any
+    first_rates: Any
+    model: Any  # [J | ḟ] by rows
+    matrix: Any  # I/(h γ) − J
+    swaps: Any
+    stages: Any  # the u_i
+    change: Any
+    inertia: Any
+    way: Any
+    force: Any
+    bias: Any
+    control: Any
+    work: Any
+
+
+def local_sizes(table):
+    """Return the lengths of the vectors in the array of an implicit method."""
+    nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
+    n, big, size = 2 * nv, max(nv, nc) + 1, input_size(table)
+    return LocalArray(
+        header=5, start=size + nv + nc, ranks=2, state=size,
+        terms=3 * nv * nv + nv + nc * (4 * nv + 2) + nv * nu + nq * (nv + 1),
+        place=(nv + 1) * nv, along=(n + 1) * nv, motions=nv * nv, coordinates=nv * nq, turned=nv * nv, rates=nq * nv,
+        first_rates=nq * nv, model=n * (n + 1), matrix=n * n, swaps=n, stages=table.n_implicit_stages * n, change=n,
+        inertia=nv * nv, way=nq, force=big, bias=big, control=nu, work=nv * nc + nv * nv + 9 * (nv + nc + 1),
+    )  # fmt: skip
 
 
 def local_array(table):
-    """Return the offsets in the array at table[LOCAL]; ``size`` is its length."""
-    nq, nv, nu, nc = table[NQ], table[NV], table[NU], table[NC]
-    n, big = 2 * nv, max(nv, nc) + 1
-    start = LOCAL_HEADER
-    ranks = start + input_size(table) + nv + nc
-    state = ranks + 2
-    terms = state + input_size(table)
-    place = terms + 3 * nv * nv + nv + nc * (4 * nv + 2) + nv * nu + nq * (nv + 1)
-    along = place + (nv + 1) * nv
-    motions = along + (n + 1) * nv
-    coordinates = motions + nv * nv
-    turned = coordinates + nv * nq
-    rates = turned + nv * nv
-    first_rates = rates + nq * nv
-    model = first_rates + nq * nv
-    matrix = model + n * (n + 1)
-    swaps = matrix + n * n
-    stages = swaps + n
-    change = stages + table[N_IMPLICIT_STAGES] * n
-    inertia = change + n
-    way = inertia + nv * nv
-    force = way + nq
-    bias = force + big
-    control = bias + big
-    work = control + nu
-    size = work + nv * nc + nv * nv + 9 * (nv + nc + 1)
-    return LocalArray(
-        start, ranks, state, terms, place, along, motions, coordinates, turned, rates, first_rates, model, matrix,
-        swaps, stages, change, inertia, way, force, bias, control, work, size,
-    )  # fmt: skip
+    """Return the vectors in the array at ``table.local``."""
+    return laid(table.local, local_sizes(table))

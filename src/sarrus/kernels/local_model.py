@@ -14,218 +14,272 @@ model is that of `sarrus.linear.reduction` with these rows:
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, flat_from, internal
+from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import move
+from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import set_control
 
 # Distance of central differences: the cube root of the rounding of one.
 DIFFERENCE = 6e-6
 
 
+class Terms(NamedTuple):
+    """The derivatives of the equations, in the order of `sarrus.simulation.local_model.TERMS`."""
+
+    mass: Any
+    jacobian: Any
+    force_q: Any  # by q and t, as all of _q
+    force_v: Any
+    bias_q: Any
+    bias_v: Any
+    slip_q: Any
+    actuation: Any
+    rate_q: Any
+
+
 @internal
-def linearize(table, x, local, at, s, ws, perm):
+def _terms(table, local):
+    """Return the derivatives in the array of the method."""
+    nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
+    wide = nv + 1
+    sizes = Terms(nv * nv, nc * nv, nv * wide, nv * nv, nc * wide, nc * nv, nc * wide, nv * nu, nq * wide)
+    return laid(local.terms, sizes)
+
+
+@internal
+def linearize(table, x, local, work):
     """Write coordinates, directions and model at x to ``local``; False where the rank is not the generic one."""
-    settings = flat_at(table[la.SETTINGS])
-    nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
-    bound, rank, simple = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK], table[la.SIMPLE_RATE] == 1
-    ny, dof, size = nv - bound, nv - rank, la.input_size(table)
-    n = ny + dof
+    nv, nc, size = table.nv, table.nc, la.input_size(table)
+    dof = nv - table.generic_rank
     for i in range(size):
-        local[at.start + i] = x[i]
-    start = flat_from(local, at.start)
-    set_control(table, start, s, ws)
-    if call_kernel(table[la.ACCELERATION], table, start, la.ANSWER) < 0:
+        local.start[i] = x[i]
+    set_control(table, local.start, work)
+    if call_kernel(table.acceleration, table, local.start, la.ANSWER) < 0:
         return False
     for i in range(nv + nc):
-        local[at.start + size + i] = s[ws.a + i]
-    call_native(table[la.LINEAR], local, at.start, local, at.terms)
-    mass = at.terms
-    jacobian = mass + nv * nv
-    force_q = jacobian + nc * nv
-    force_v = force_q + nv * (nv + 1)
-    bias_q = force_v + nv * nv
-    bias_v = bias_q + nc * (nv + 1)
-    slip_q = bias_v + nc * nv
-    actuation = slip_q + nc * (nv + 1)
-    rate_q = actuation + nv * nu
-
-    # Directions of the coordinates, and how the configuration drifts with time: ∂φ/∂t = ψ − A v = −A v.
-    if not _factor(local, at.work, jacobian, nh, nv, bound, settings, perm):
+        local.start[size + i] = work.a[i]
+    call_native(table.linear, local.start, local.terms)
+    terms = _terms(table, local)
+    if not _directions(table, x, terms, local):
         return False
-    _null_space(local, at.work, nh, nv, bound, at.place)
-    drift, time = at.place + ny * nv, at.along + n * nv
-    _clear(local, at.bias, nh)
-    add_product(local, jacobian, nh, nv, nv, at.start + nq, at.bias, 1.0)
-    _least_norm(local, at.work, nh, nv, bound, perm, at.bias, drift)
-    if nc > nh and not _factor(local, at.work, jacobian, nc, nv, rank, settings, perm):
-        return False
-    _null_space(local, at.work, nc, nv, rank, at.motions)
-    for k in range(ny + 1):
-        _clear(local, at.bias, nc)
-        add_product(local, slip_q, nc, nv + 1, nv, at.place + k * nv, at.bias, -1.0)
-        if k == ny:
-            _add_column(local, slip_q, nc, nv + 1, nv, at.bias, -1.0)
-        _least_norm(local, at.work, nc, nv, rank, perm, at.bias, at.along + k * nv if k < ny else time)
-    for k in range(dof * nv):
-        local[at.along + ny * nv + k] = local[at.motions + k]
-    if simple:
-        for k in range(ny * nv):
-            local[at.coordinates + k] = local[at.place + k]
-    else:
-        call_native(table[la.RATE_MATRIX], x, 0, local, at.first_rates)
-        if not _coordinate_rows(local, at, nq, nv, ny):
-            return False
-
     # Zᵀ M Z
     for r in range(dof):
-        _clear(local, at.force, nv)
-        add_product(local, mass, nv, nv, nv, at.motions + r * nv, at.force, 1.0)
-        _clear(local, at.inertia + r * dof, dof)
-        add_product(local, at.motions, dof, nv, nv, at.force, at.inertia + r * dof, 1.0)
-    if not fa.cholesky_ltl(local, at.inertia, dof):
+        _clear(local.force, nv)
+        add_product(terms.mass, nv, nv, nv, local.motions + r * nv, local.force, 1.0)
+        _clear(local.inertia + r * dof, dof)
+        add_product(local.motions, dof, nv, nv, local.force, local.inertia + r * dof, 1.0)
+    if not fa.cholesky_ltl(local.inertia, dof):
         return False
-
-    for k in range(n + 1):
-        along = at.along + k * nv
-        place = at.place + (k if k < ny else ny) * nv
-        placed = k < ny or k == n
-        _clear(local, at.force, nv)
-        _clear(local, at.bias, nc)
-        _clear(local, at.way, nq)
-        add_product(local, force_v, nv, nv, nv, along, at.force, 1.0)
-        add_product(local, bias_v, nc, nv, nv, along, at.bias, -1.0)
-        if placed:
-            add_product(local, force_q, nv, nv + 1, nv, place, at.force, 1.0)
-            add_product(local, bias_q, nc, nv + 1, nv, place, at.bias, -1.0)
-            if not simple:
-                add_product(local, rate_q, nq, nv + 1, nv, place, at.way, 1.0)
-        if k == n:
-            _add_column(local, force_q, nv, nv + 1, nv, at.force, 1.0)
-            _add_column(local, bias_q, nc, nv + 1, nv, at.bias, -1.0)
-            if not simple:
-                _add_column(local, rate_q, nq, nv + 1, nv, at.way, 1.0)
-        if table[la.LAW] != 0:
-            _control_change(table, local, at, place, along, placed, k == n, s, ws)
-            add_product(local, actuation, nv, nu, nu, at.control, at.force, -1.0)
-        _least_norm(local, at.work, nc, nv, rank, perm, at.bias, at.change)
-        add_product(local, mass, nv, nv, nv, at.change, at.force, 1.0)
-        _clear(local, at.change, dof)
-        add_product(local, at.motions, dof, nv, nv, at.force, at.change, -1.0)
-        fa.solve_l_transposed(local, at.inertia, dof, at.change)
-        fa.solve_l(local, at.inertia, dof, at.change)
-        for r in range(dof):
-            local[at.model + (ny + r) * (n + 1) + k] = local[at.change + r]
-        # ẏ: where all rows are holonomic Z_hᵀ δv is δη
-        _clear(local, at.change, ny)
-        if nc > nh:
-            add_product(local, at.place, ny, nv, nv, along, at.change, 1.0)
-        elif ny <= k < n:
-            local[at.change + k - ny] = 1.0
-        if placed and not simple:
-            add_product(local, at.coordinates, ny, nq, nq, at.way, at.change, 1.0)
-        for r in range(ny):
-            local[at.model + r * (n + 1) + k] = local[at.change + r]
+    for k in range(nv - table.holonomic_rank + dof + 1):
+        _column(table, k, terms, local, work)
     return True
 
 
 @internal
-def _control_change(table, local, at, place, along, placed, in_time, s, ws):
-    """Write how the controls of a law change along a direction, by central differences."""
-    nq, nv, nu = table[la.NQ], table[la.NV], table[la.NU]
-    state, longest = flat_from(local, at.state), 1.0
-    for i in range(nv):
-        longest = max(longest, abs(local[along + i]), abs(local[place + i]) if placed else 0.0)
-    distance = DIFFERENCE / longest
-    _clear(local, at.control, nu)
-    for side in range(2):
-        part = distance if side == 0 else -distance
-        for i in range(la.input_size(table)):
-            state[i] = local[at.start + i]
-        for i in range(nv):
-            state[nq + i] += part * local[along + i]
-            s[ws.step + i] = part * local[place + i]
-        if in_time:
-            state[nq + nv + nu] += part
-        if placed:
-            move(table, state, s, ws.step, ws.x)
-        set_control(table, state, s, ws)
-        for k in range(nu):
-            local[at.control + k] += 0.5 * state[nq + nv + k] / part
+def _directions(table, x, terms, local):
+    """Write the directions of the coordinates, and how the configuration drifts with time: ∂φ/∂t = ψ − A v = −A v."""
+    nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
+    bound, rank = table.holonomic_rank, table.generic_rank
+    ny, dof = nv - bound, nv - rank
+    A = _matrix(table, local, nh)
+    if not _factor(table, A, terms.jacobian, bound):
+        return False
+    _null_space(A, bound, local.place)
+    drift, time = local.place + ny * nv, local.along + (ny + dof) * nv
+    _clear(local.bias, nh)
+    add_product(terms.jacobian, nh, nv, nv, local.start + nq, local.bias, 1.0)
+    _least_norm(A, bound, local.bias, drift)
+    if nc > nh:
+        A = _matrix(table, local, nc)
+        if not _factor(table, A, terms.jacobian, rank):
+            return False
+    _null_space(A, rank, local.motions)
+    for k in range(ny + 1):
+        _clear(local.bias, nc)
+        add_product(terms.slip_q, nc, nv + 1, nv, local.place + k * nv, local.bias, -1.0)
+        if k == ny:
+            _add_column(terms.slip_q, nc, nv + 1, nv, local.bias, -1.0)
+        _least_norm(A, rank, local.bias, local.along + k * nv if k < ny else time)
+    for k in range(dof * nv):
+        local.along[ny * nv + k] = local.motions[k]
+    if table.simple_rate == 1:
+        for k in range(ny * nv):
+            local.coordinates[k] = local.place[k]
+        return True
+    call_native(table.rate_matrix, x, local.first_rates)
+    return _coordinate_rows(local, nq, nv, ny)
 
 
 @internal
-def _coordinate_rows(local, at, nq, nv, ny):
+def _column(table, k, terms, local, work):
+    """Write the k-th column of the model: how (ẏ, η̇) changes along the k-th direction."""
+    nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
+    simple, ny, dof = table.simple_rate == 1, nv - table.holonomic_rank, nv - table.generic_rank
+    n = ny + dof
+    along = local.along + k * nv
+    place = local.place + (k if k < ny else ny) * nv
+    placed = k < ny or k == n
+    _clear(local.force, nv)
+    _clear(local.bias, nc)
+    _clear(local.way, nq)
+    add_product(terms.force_v, nv, nv, nv, along, local.force, 1.0)
+    add_product(terms.bias_v, nc, nv, nv, along, local.bias, -1.0)
+    if placed:
+        add_product(terms.force_q, nv, nv + 1, nv, place, local.force, 1.0)
+        add_product(terms.bias_q, nc, nv + 1, nv, place, local.bias, -1.0)
+        if not simple:
+            add_product(terms.rate_q, nq, nv + 1, nv, place, local.way, 1.0)
+    if k == n:
+        _add_column(terms.force_q, nv, nv + 1, nv, local.force, 1.0)
+        _add_column(terms.bias_q, nc, nv + 1, nv, local.bias, -1.0)
+        if not simple:
+            _add_column(terms.rate_q, nq, nv + 1, nv, local.way, 1.0)
+    if exists(table.law):
+        _control_change(table, local, place, along, placed, k == n, work)
+        add_product(terms.actuation, nv, nu, nu, local.control, local.force, -1.0)
+    _least_norm(_matrix(table, local, nc), table.generic_rank, local.bias, local.change)
+    add_product(terms.mass, nv, nv, nv, local.change, local.force, 1.0)
+    _clear(local.change, dof)
+    add_product(local.motions, dof, nv, nv, local.force, local.change, -1.0)
+    fa.solve_l_transposed(local.inertia, dof, local.change)
+    fa.solve_l(local.inertia, dof, local.change)
+    for r in range(dof):
+        local.model[(ny + r) * (n + 1) + k] = local.change[r]
+    # ẏ: where all rows are holonomic Z_hᵀ δv is δη
+    _clear(local.change, ny)
+    if nc > nh:
+        add_product(local.place, ny, nv, nv, along, local.change, 1.0)
+    elif ny <= k < n:
+        local.change[k - ny] = 1.0
+    if placed and not simple:
+        add_product(local.coordinates, ny, nq, nq, local.way, local.change, 1.0)
+    for r in range(ny):
+        local.model[r * (n + 1) + k] = local.change[r]
+
+
+@internal
+def _control_change(table, local, place, along, placed, in_time, work):
+    """Write how the controls of a law change along a direction, by central differences."""
+    nq, nv, nu = table.nq, table.nv, table.nu
+    state, longest = local.state, 1.0
+    for i in range(nv):
+        longest = max(longest, abs(along[i]), abs(place[i]) if placed else 0.0)
+    distance = DIFFERENCE / longest
+    _clear(local.control, nu)
+    for side in range(2):
+        part = distance if side == 0 else -distance
+        for i in range(la.input_size(table)):
+            state[i] = local.start[i]
+        for i in range(nv):
+            state[nq + i] += part * along[i]
+            work.step[i] = part * place[i]
+        if in_time:
+            state[nq + nv + nu] += part
+        if placed:
+            move(table, state, work.step, work.x)
+        set_control(table, state, work)
+        for k in range(nu):
+            local.control[k] += 0.5 * state[nq + nv + k] / part
+
+
+@internal
+def _coordinate_rows(local, nq, nv, ny):
     """Write R = Z_hᵀ N⁺, N⁺ = (NᵀN)⁻¹ Nᵀ; False where N has no full rank."""
-    gram = at.turned
+    gram = local.turned
     for i in range(nv):
         for j in range(nv):
             value = 0.0
             for k in range(nq):
-                value += local[at.first_rates + k * nv + i] * local[at.first_rates + k * nv + j]
-            local[gram + i * nv + j] = value
-    if not fa.cholesky_ltl(local, gram, nv):
+                value += local.first_rates[k * nv + i] * local.first_rates[k * nv + j]
+            gram[i * nv + j] = value
+    if not fa.cholesky_ltl(gram, nv):
         return False
     for r in range(ny):
         for i in range(nv):
-            local[at.force + i] = local[at.place + r * nv + i]
-        fa.solve_l_transposed(local, gram, nv, at.force)
-        fa.solve_l(local, gram, nv, at.force)
-        _clear(local, at.coordinates + r * nq, nq)
-        add_product(local, at.first_rates, nq, nv, nv, at.force, at.coordinates + r * nq, 1.0)
+            local.force[i] = local.place[r * nv + i]
+        fa.solve_l_transposed(gram, nv, local.force)
+        fa.solve_l(gram, nv, local.force)
+        _clear(local.coordinates + r * nq, nq)
+        add_product(local.first_rates, nq, nv, nv, local.force, local.coordinates + r * nq, 1.0)
     return True
 
 
+class RowsRoom(NamedTuple):
+    """A matrix of rows of A and what belongs to its factorisation, in ``local.work``."""
+
+    rows: Any
+    diagonal: Any
+    beta: Any
+    beta2: Any
+    norms: Any
+    y: Any
+
+
 @internal
-def _factor(s, w, jacobian, m, n, limit, settings, perm):
-    """Copy the m rows at ``jacobian`` to w and factor them, vectors following; False where the rank is below limit."""
-    for k in range(m * n):
-        s[w + k] = s[jacobian + k]
-    diagonal, big = w + m * n, m + n + 1
-    cut, scale = settings[la.SINGULAR_CUT], settings[la.SCALE_OF_ROWS]
-    rank = fa.factor(s, w, m, n, limit, cut, scale, perm, diagonal, diagonal + big, diagonal + 3 * big)
-    if 0 <= rank < m:
-        fa.reduce(s, w, m, n, rank, diagonal, diagonal + 2 * big)
+def _room(local, m, n):
+    """Return the room for m rows of length n."""
+    big = m + n + 1
+    return laid(local.work, RowsRoom(m * n, big, big, big, big, big))
+
+
+@internal
+def _matrix(table, local, m):
+    """Return the matrix of the first m rows of A."""
+    room = _room(local, m, table.nv)
+    order = la.permutation(table)
+    return fa.Matrix(room.rows, m, table.nv, order, room.diagonal, room.beta, room.beta2, room.norms)
+
+
+@internal
+def _factor(table, A, jacobian, limit):
+    """Copy the rows at ``jacobian`` and factor them; False where the rank is below limit."""
+    for k in range(A.m * A.n):
+        A.rows[k] = jacobian[k]
+    rank = fa.factor(A, limit, table.settings.singular_cut, table.settings.scale_of_rows)
+    if 0 <= rank < A.m:
+        fa.reduce(A, rank)
     return rank == limit
 
 
 @internal
-def _least_norm(s, w, m, n, rank, perm, b, x):
-    """Write A⁺ b for the m × n matrix that `_factor` left at w."""
-    diagonal, big = w + m * n, m + n + 1
-    beta, beta2, y = diagonal + big, diagonal + 2 * big, diagonal + 4 * big
-    fa.least_squares(s, w, m, n, rank, perm, diagonal, beta, beta2, b, y, x)
+def _least_norm(A, rank, b, x):
+    """Write A⁺ b; the room behind the norms serves."""
+    fa.least_squares(A, rank, b, A.norms + (A.m + A.n + 1), x)
 
 
 @internal
-def _null_space(s, w, m, n, rank, rows):
-    """Write an orthonormal basis of the null space of the matrix that `_factor` left at w, as rows."""
-    beta = w + m * n + m + n + 1
+def _null_space(A, rank, rows):
+    """Write an orthonormal basis of the null space of A, as rows."""
+    n = A.n
     for r in range(n - rank):
-        _clear(s, rows + r * n, n)
-        s[rows + r * n + rank + r] = 1.0
-        fa.apply_q(s, w, n, rank, beta, rows + r * n)
+        row = rows + r * n
+        _clear(row, n)
+        row[rank + r] = 1.0
+        fa.apply_q(A, rank, row)
 
 
 @internal
-def _clear(s, first, count):
-    for i in range(first, first + count):
-        s[i] = 0.0
+def _clear(values, count):
+    for i in range(count):
+        values[i] = 0.0
 
 
 @internal
-def add_product(s, a, m, stride, n, x, out, sign):
+def add_product(a, m, stride, n, x, out, sign):
     """Add ± a x to out, a the m × n matrix with rows ``stride`` apart."""
     for i in range(m):
         row, value = a + i * stride, 0.0
         for c in range(n):
-            value += s[row + c] * s[x + c]
-        s[out + i] += sign * value
+            value += row[c] * x[c]
+        out[i] += sign * value
 
 
 @internal
-def _add_column(s, a, m, stride, column, out, sign):
+def _add_column(a, m, stride, column, out, sign):
     for i in range(m):
-        s[out + i] += sign * s[a + i * stride + column]
+        out[i] += sign * a[i * stride + column]

@@ -9,42 +9,34 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from sarrus.kernels.flat import FlatType, data_pointer, flat_type, integers_type
+from sarrus.kernels.flat import data_pointer
 
 
 @intrinsic
-def call_native(
-    typing_context: Any, address: Any, inputs: Any, first_input: Any, outputs: Any, first_output: Any
-) -> Any:
-    """Call the function at ``address`` on parts of two arrays.
+def call_native(typing_context: Any, address: Any, inputs: Any, outputs: Any) -> Any:
+    """Call the function at ``address``: ``call_native(address, inputs, outputs)``.
 
-    ``call_native(address, inputs, first_input, outputs, first_output)`` reads from ``inputs[first_input]`` on and
-    writes from ``outputs[first_output]`` on. For use inside functions compiled by Numba. The address is a run-time
-    value, so callers can be cached on disk and serve any model. Neither sizes nor the address are checked: a
-    wrong one corrupts memory or ends the process. Offsets instead of slices keep Numba's reference counts out
-    of the inner loops.
+    For use inside functions compiled by Numba. The address is a run-time value, so callers can be cached on disk and
+    serve any model. Neither sizes nor the address are checked: a wrong one corrupts memory or ends the process.
 
     Parameters
     ----------
     address : int64
         `sarrus.codegen.NativeFunction.address`; the owner of the function must be kept alive.
-    inputs, outputs : arrays of float64, C-contiguous, or `flat` views
-        The parts read and written must not overlap.
-    first_input, first_output : int64
+    inputs, outputs : arrays of float64, C-contiguous, or pointers
+        They must not overlap.
 
     Raises
     ------
     numba.core.errors.TypingError
         An argument has another type; raised when the caller is compiled.
     """
-    for name, number in (("address", address), ("first_input", first_input), ("first_output", first_output)):
-        if not isinstance(number, types.Integer):
-            raise TypingError(f"call_native: {name} must be an integer, not {number}")
+    if not isinstance(address, types.Integer):
+        raise TypingError(f"call_native: address must be an integer, not {address}")
     for name, array in (("inputs", inputs), ("outputs", outputs)):
-        flat = isinstance(array, FlatType)
-        if not flat and not (
-            isinstance(array, types.Array) and array.dtype == types.float64 and array.layout == "C"
-        ):
+        pointer = isinstance(array, types.CPointer)
+        whole = isinstance(array, types.Array) and array.layout == "C"
+        if not ((pointer or whole) and array.dtype == types.float64):
             raise TypingError(f"call_native: {name} must be a C-contiguous float64 array, not {array}")
     if isinstance(outputs, types.Array) and not outputs.mutable:
         raise TypingError("call_native: outputs must be writable")
@@ -52,29 +44,24 @@ def call_native(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = ir.PointerType()
         function_type = ir.FunctionType(ir.VoidType(), [pointer, pointer])
-        data = []
-        for k in (1, 3):
-            first = data_pointer(context, builder, signature.args[k], arguments[k])
-            data.append(builder.bitcast(builder.gep(first, [arguments[k + 1]]), pointer))
-        function = builder.inttoptr(arguments[0], function_type.as_pointer())
-        builder.call(function, data)
+        data = [data_pointer(context, builder, signature.args[k], arguments[k]) for k in (1, 2)]
+        builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), data)
         return context.get_dummy_value()
 
-    return types.void(types.int64, inputs, types.int64, outputs, types.int64), generate
+    return types.void(types.int64, inputs, outputs), generate
 
 
 @intrinsic
 def call_kernel(typing_context: Any, address: Any, table: Any, x: Any, what: Any) -> Any:
-    """Call the kernel at ``address`` with a table and x (flat views) and an integer; nothing is checked."""
+    """Call the kernel at ``address`` with a table, x and an integer; nothing is checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, integer = ir.PointerType(), ir.IntType(64)
         function = builder.inttoptr(
             arguments[0], ir.FunctionType(integer, [pointer, pointer, integer]).as_pointer()
         )
-        data = [data_pointer(context, builder, signature.args[k], arguments[k]) for k in (1, 2)]
-        return builder.call(function, [*(builder.bitcast(d, pointer) for d in data), arguments[3]])
+        return builder.call(function, arguments[1:])
 
-    if table != integers_type or x != flat_type:
+    if not (isinstance(table, types.CPointer) and isinstance(x, types.CPointer)):
         return None
     return types.int64(types.int64, table, x, types.int64), generate

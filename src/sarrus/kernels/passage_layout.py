@@ -1,65 +1,111 @@
-"""What Python and `sarrus.kernels.passage` share: the array at table[PASSAGE], where singular passages are noted."""
+"""What Python and `sarrus.kernels.passage` share: the array at ``table.passage``, where singular passages are noted."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from sarrus.kernels.layout import NC, NQ, NV, input_size
+from sarrus.kernels.layout import input_size
+from sarrus.kernels.record import Record, laid
 
 # Size of the smallest pivot, relative to its largest value in the run, below which a minimum is a passage.
 CLOSE = 0.05
 
-# The array begins with the number of rows in the log and its room; the number of states known (at most 3) and which of
-# them is the last; a count of the stays close to a singular configuration, and the smallest size logged in this one;
-# and the largest size of all.
-LOGGED, ROOM, KNOWN, LAST, STAY, LOWEST, HIGHEST, HEADER = 0, 1, 2, 3, 4, 5, 6, 7
 
-# A state: smallest pivot, relative to its largest value in the run; how the step ended there (stages projected, what
-# was projected at its end); whether it was measured; σ, σ dσ/dt. Then come x, its slope, and the singular vectors u, w.
-SIZE, PROJECTED, WHAT, MEASURED, SIGMA, RISE, STATE_HEADER = 0, 1, 2, 3, 4, 5, 6
+class PassageHeader(Record):
+    """What is known so far."""
 
-# A row of the log: time; whether it was crossed; size there, and at the nearest state or stage of the step across; the
-# stay. Then come σ, q and v of the state evaluated that was closest.
-TIME, CROSSED, LEAST, NEAREST, STAY_OF, CLOSEST, LOG_HEADER = 0, 1, 2, 3, 4, 5, 6
+    logged: float  # rows in the log
+    room: float  # and its room
+    known: float  # states, at most 3
+    last: float  # which of them is the last
+    stay: float  # a count of the stays close to a singular configuration
+    lowest: float  # the smallest size logged in this one
+    highest: float  # the largest size of all
 
+
+class StateFacts(Record):
+    """Of a state at the end of a step."""
+
+    pivot: float  # the smallest, relative to its largest value in the run
+    projected: float  # whether the stages of the step were
+    what: float  # was projected at its end
+    measured: float
+    sigma: float  # σ
+    rise: float  # σ dσ/dt
+
+
+class PassageState(NamedTuple):
+    """A state: x, its slope, and the singular vectors u, w."""
+
+    facts: Annotated[Any, StateFacts]
+    x: Any
+    slope: Any
+    left: Any
+    right: Any
+
+
+class LogFacts(Record):
+    """The beginning of a row of the log; then come q and v of the state evaluated that was closest."""
+
+    time: float
+    crossed: float
+    least: float  # size there
+    nearest: float  # size at the nearest state or stage of the step across
+    stay_of: float
+    closest: float  # σ of the state evaluated that was closest
+
+
+HEADER, STATE_HEADER = len(PassageHeader.fields), len(StateFacts.fields)
+LOG_HEADER = len(LogFacts.fields)
+TIME, CROSSED, LEAST, NEAREST, STAY_OF, CLOSEST = range(LOG_HEADER)
 
 # Points through which a signed σ is interpolated.
 POINTS = 4
 
 
 class PassageArray(NamedTuple):
-    """Offsets in the array: four states, the last three of the run and one for trials, an x, points (time and value),
-    the log; and in a state.
-    """
+    """The array: the last three states of the run and one for trials, an x, points, the log."""
 
-    states: int
-    width: int
-    x: int
-    slope: int
-    left: int
-    right: int
-    shifted: int
-    points: int
-    log: int
-    row: int
+    header: Annotated[Any, PassageHeader]
+    states: Any
+    shifted: Any
+    times: Any  # of the points
+    sigmas: Any
+    log: Any
 
 
-def passage_array(table):
-    """Return the offsets in the array at table[PASSAGE]; the log has rows of length ``row``."""
-    n, size = table[NQ] + table[NV], input_size(table)
-    slope = STATE_HEADER + size
-    left = slope + n
-    right = left + table[NC]
-    width = right + table[NV]
-    shifted = HEADER + 4 * width
-    points = shifted + size
-    log = points + 2 * POINTS
+def state_sizes(table):
+    """Return the lengths of the parts of a state."""
+    size, n = input_size(table), table.nq + table.nv
+    return PassageState(facts=STATE_HEADER, x=size, slope=n, left=table.nc, right=table.nv)
+
+
+def state_width(table):
+    """Return the length of a state."""
+    width = 0
+    for size in state_sizes(table):
+        width += size
+    return width
+
+
+def log_width(table):
+    """Return the length of a row of the log."""
+    return LOG_HEADER + table.nq + table.nv
+
+
+def passage_sizes(table, room):
+    """Return the lengths of the parts of the array with ``room`` rows in its log."""
     return PassageArray(
-        HEADER, width, STATE_HEADER, slope, left, right, shifted, points, log, LOG_HEADER + n
+        header=HEADER, states=4 * state_width(table), shifted=input_size(table), times=POINTS,
+        sigmas=POINTS, log=room * log_width(table),
     )  # fmt: skip
 
 
-def passage_storage(table, room: int) -> int:
-    """Return the length of the array with ``room`` rows in its log."""
-    at = passage_array(table)
-    return int(at.log + room * at.row)
+def passage_array(table):
+    """Return the parts of the array at ``table.passage``."""
+    return laid(table.passage, passage_sizes(table, 0))
+
+
+def state_of(table, passages, k):
+    """Return the k-th of the four states."""
+    return laid(passages.states + k * state_width(table), state_sizes(table))

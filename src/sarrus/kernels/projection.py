@@ -18,8 +18,10 @@ import numpy as np
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.checking import weakest
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, inlined, internal
+from sarrus.kernels.flat import inlined, internal
+from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
+from sarrus.kernels.record import Floats
 
 MAX_ITERATIONS = 12
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
@@ -29,40 +31,37 @@ FAR = 1e-6
 QUICK, ROUNDING = 3e-8, 1e-12
 
 
-def projection(table_pointer, x_pointer, what):
+def projection(table: Table, x: Floats, what: int) -> int:
     """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
 
     −1 where the positions do not converge; then x is not to be used.
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
     return project(table, x, what != la.VELOCITIES)
 
 
 @inlined
 def project(table, x, positions):
     """Do the work of `projection`."""
-    settings, s = flat_at(table[la.SETTINGS]), flat_at(table[la.WORK])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
-    ws = la.workspace(table)
-    fresh, dense = False, table[la.ELIMINATION] != la.TRACED
-    if dense and table[la.NC] > 0:
-        load_metric(table, settings, x, s, ws)
-    if positions and table[la.NH] > 0:
-        far = project_position(table, settings, x, s, perm, ws)
+    work = la.workspace(table)
+    fresh, dense = False, table.elimination != la.TRACED
+    if dense and table.nc > 0:
+        load_metric(table, x, work)
+    if positions and table.nh > 0:
+        far = project_position(table, x, work)
         if far < 0.0:
             return -1
         fresh = True
         if dense and far > FAR:
-            load_metric(table, settings, x, s, ws)
-    if table[la.NC] == 0:
+            load_metric(table, x, work)
+    if table.nc == 0:
         return 0
-    return project_velocity(table, settings, x, s, perm, ws, fresh)
+    return project_velocity(table, x, work, fresh)
 
 
 @internal
 def normalize(table, x):
     """Scale the quaternions in x to length one."""
-    for k in range(table[la.N_QUATERNIONS]):
+    for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
         size = np.sqrt(x[i] ** 2 + x[i + 1] ** 2 + x[i + 2] ** 2 + x[i + 3] ** 2)
         for c in range(4):
@@ -70,123 +69,126 @@ def normalize(table, x):
 
 
 @internal
-def move(table, x, s, step, scratch):
+def move(table, x, step, scratch):
     """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
 
     ``scratch`` has room for x and q̇.
     """
-    nq, nv = table[la.NQ], table[la.NV]
-    if table[la.SIMPLE_RATE] == 1:
+    nq, nv = table.nq, table.nv
+    if table.simple_rate == 1:
         for i in range(nq):
-            x[i] += s[step + i]
+            x[i] += step[i]
         return
     for i in range(la.input_size(table)):
-        s[scratch + i] = x[i]
+        scratch[i] = x[i]
     for i in range(nv):
-        s[scratch + nq + i] = s[step + i]
+        scratch[nq + i] = step[i]
     rate = scratch + la.input_size(table)
-    call_native(table[la.RATE], s, scratch, s, rate)
+    call_native(table.rate, scratch, rate)
     for i in range(nq):
-        x[i] += s[rate + i]
+        x[i] += rate[i]
     normalize(table, x)
 
 
 @internal
-def load_metric(table, settings, x, s, ws):
-    """Write L to ws.metric, LᵀL = M at x; where M is not definite or no number, that of the characteristic metric."""
-    nv = table[la.NV]
-    call_native(table[la.METRIC], x, 0, s, ws.metric)
-    good = table[la.ELIMINATION] == la.TRACED or fa.cholesky_ltl(s, ws.metric, nv)
-    if not (good and is_metric(table, s, ws.metric)):
-        load_characteristic_metric(table, settings, s, ws)
+def load_metric(table, x, work):
+    """Write L to work.metric, LᵀL = M at x; where M is not definite or no number, that of the characteristic metric."""
+    nv = table.nv
+    call_native(table.metric, x, work.metric)
+    good = table.elimination == la.TRACED or fa.cholesky_ltl(work.metric, nv)
+    if not (good and is_metric(table, work.metric)):
+        load_characteristic_metric(table, work)
 
 
 @internal
-def is_factor(s, factor, n):
+def is_factor(factor, n):
     """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either."""
     good = True
     for i in range(n):
-        good = good and 0.0 < s[factor + i * (n + 1)] < np.inf
+        good = good and 0.0 < factor[i * (n + 1)] < np.inf
     return good
 
 
 @inlined
-def is_metric(table, s, factor):
+def is_metric(table, factor):
     """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
-    n = table[la.NV]
-    return is_factor(s, factor, n) and (table[la.WHOLE] == 0 or weakest(s, factor, n) <= la.NO_METRIC)
+    n = table.nv
+    return is_factor(factor, n) and (table.whole == 0 or weakest(factor, n) <= la.NO_METRIC)
 
 
 @internal
-def load_characteristic_metric(table, settings, s, ws):
-    """Write the factor of the characteristic metric to ws.metric."""
-    nv, factors = table[la.NV], la.FACTORS + table[la.NC]
+def load_characteristic_metric(table, work):
+    """Write the factor of the characteristic metric to work.metric."""
+    settings = table.settings
+    nv, factors = table.nv, la.FACTORS + table.nc
     for k in range(nv * nv):
-        s[ws.metric + k] = 0.0
+        work.metric[k] = 0.0
     for i in range(nv):
-        s[ws.metric + i * (nv + 1)] = settings[factors + i]
+        work.metric[i * (nv + 1)] = settings[factors + i]
 
 
 @internal
-def load_holonomic_rows(table, settings, x, s, ws):
-    """Evaluate residuals and holonomic rows at x to ws.native; return where the factor of the metric lies.
+def load_holonomic_rows(table, x, work):
+    """Evaluate residuals and holonomic rows at x to work.native; return where the factor of the metric lies.
 
-    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for the metric at ws.metric.
+    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for work.metric.
     """
-    if table[la.CLOSING] != 0:
-        call_native(table[la.CLOSING], x, 0, s, ws.native)
-        factor = ws.native + table[la.NH] * (table[la.NV] + 2)
-        if is_metric(table, s, factor):
+    if table.closing != 0:
+        call_native(table.closing, x, work.native)
+        factor = work.native + table.nh * (table.nv + 2)
+        if is_metric(table, factor):
             return factor
-        load_characteristic_metric(table, settings, s, ws)
-    call_native(table[la.POSITION], x, 0, s, ws.native)
-    return ws.metric
+        load_characteristic_metric(table, work)
+    call_native(table.position, x, work.native)
+    return work.metric
 
 
 @internal
-def load_all_rows(table, settings, x, s, ws):
+def load_all_rows(table, x, work):
     """Do the same for ψ and all rows, where some are nonholonomic."""
-    if table[la.SLIPPING] != 0:
-        call_native(table[la.SLIPPING], x, 0, s, ws.native)
-        factor = ws.native + table[la.NC] * (table[la.NV] + 1)
-        if is_metric(table, s, factor):
+    if table.slipping != 0:
+        call_native(table.slipping, x, work.native)
+        factor = work.native + table.nc * (table.nv + 1)
+        if is_metric(table, factor):
             return factor
-        load_characteristic_metric(table, settings, s, ws)
-    call_native(table[la.VELOCITY], x, 0, s, ws.native)
-    return ws.metric
+        load_characteristic_metric(table, work)
+    call_native(table.velocity, x, work.native)
+    return work.metric
 
 
 @internal
-def longest_entry(table, settings, s, step):
+def longest_entry(table, step):
     """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
-    factors = la.FACTORS + table[la.NC]
+    settings = table.settings
+    factors = la.FACTORS + table.nc
     longest = 0.0
-    for i in range(table[la.NV]):
-        longest = max(longest, abs(s[step + i]) * settings[factors + i])
+    for i in range(table.nv):
+        longest = max(longest, abs(step[i]) * settings[factors + i])
     return longest
 
 
 @inlined
-def project_position(table, settings, x, s, perm, ws):
+def project_position(table, x, work):
     """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
 
-    On return what `load_holonomic_rows` gives at the final q lies at ws.native. Where redundant rows contradict each
+    On return what `load_holonomic_rows` gives at the final q lies at work.native. Where redundant rows contradict each
     other by rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
     residual is accepted.
     """
-    nv, nh = table[la.NV], table[la.NH]
-    limit = table[la.HOLONOMIC_RANK]
+    settings = table.settings
+    nh = table.nh
+    limit = table.holonomic_rank
     residual = np.inf
     far = 0.0
     quick = stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
-        factor = load_holonomic_rows(table, settings, x, s, ws)
+        factor = load_holonomic_rows(table, x, work)
         residual = 0.0
         for j in range(nh):
-            value = abs(s[ws.native + j]) * settings[la.FACTORS + j]
+            value = abs(work.native[j]) * settings[la.FACTORS + j]
             if not value <= residual:
                 residual = value
-        tolerance = settings[la.POSITION_TOLERANCE]
+        tolerance = settings.position_tolerance
         if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
             return far
         if quick and residual <= ROUNDING:
@@ -196,74 +198,77 @@ def project_position(table, settings, x, s, perm, ws):
         if stagnant or iteration == MAX_ITERATIONS:
             break
         for j in range(nh):
-            s[ws.rhs + j] = -s[ws.native + j]
-        correct(nh, nv, limit, ws.native + nh, factor, settings, s, perm, ws)
-        longest = longest_entry(table, settings, s, ws.step)
+            work.rhs[j] = -work.native[j]
+        correct(table, nh, limit, work.native + nh, factor, work)
+        longest = longest_entry(table, work.step)
         far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13
-        move(table, x, s, ws.step, ws.x)
-    return far if residual <= settings[la.ACCEPTED_RESIDUAL] else -1.0
+        move(table, x, work.step, work.x)
+    return far if residual <= settings.accepted_residual else -1.0
 
 
 @inlined
-def correct(m, n, limit, rows, metric, settings, s, perm, ws):
-    """Write to ws.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
+def correct(table, m, limit, rows, metric, work):
+    """Write to work.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
 
-    At ``rows``, which are lost, is A (m × n) if that is ws.metric, else A L⁻¹.
+    At ``rows``, which are lost, is A (m rows) if that is work.metric, else A L⁻¹.
 
     Returns the rank, −1 where something is not finite; then the step is NaN.
     """
+    settings = table.settings
+    n = table.nv
     for j in range(m):
         factor, row = settings[la.FACTORS + j], rows + j * n
-        s[ws.rhs + j] *= factor
+        work.rhs[j] *= factor
         for c in range(n):
-            s[row + c] *= factor
-        if metric == ws.metric:
-            fa.solve_l_transposed(s, metric, n, row)
+            row[c] *= factor
+        if metric == work.metric:
+            fa.solve_l_transposed(metric, n, row)
+    A = fa.matrix(table, work, rows, m)
     rank, _ = fa.solve(
-        s, rows, m, n, limit, settings[la.SINGULAR_CUT], settings[la.SCALE_OF_EVEN_ROWS], perm,
-        ws.diagonal, ws.beta, ws.beta2, ws.norms, ws.rhs, ws.y, ws.step,
-    )  # fmt: skip
-    fa.solve_l(s, metric, n, ws.step)
+        A, limit, settings.singular_cut, settings.scale_of_even_rows, work.rhs, work.y, work.step
+    )
+    fa.solve_l(metric, n, work.step)
     if rank < 0:
         for i in range(n):
-            s[ws.step + i] = np.nan
+            work.step[i] = np.nan
     return rank
 
 
 @inlined
-def project_velocity(table, settings, x, s, perm, ws, fresh):
+def project_velocity(table, x, work, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
-    ``fresh`` says that `project_position` left rows and residuals at this q at ws.native.
+    ``fresh`` says that `project_position` left rows and residuals at this q at work.native.
     Nonholonomic rows may be nonlinear in v; Newton then iterates.
     """
-    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
+    settings = table.settings
+    nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     rounds = 1 if nc == nh else 8
     rank = 0
     for _ in range(rounds):
         if nc > nh:
-            factor = load_all_rows(table, settings, x, s, ws)
+            factor = load_all_rows(table, x, work)
         elif not fresh:
-            factor = load_holonomic_rows(table, settings, x, s, ws)
+            factor = load_holonomic_rows(table, x, work)
         else:
-            factor = ws.native + nc * (nv + 2)
-            if table[la.CLOSING] == 0 or not is_metric(table, s, factor):
-                factor = ws.metric
-        rows = ws.native + nc
+            factor = work.native + nc * (nv + 2)
+            if table.closing == 0 or not is_metric(table, factor):
+                factor = work.metric
+        rows = work.native + nc
         largest = 0.0
         for j in range(nc):
-            value = s[ws.native + j]
+            value = work.native[j]
             if nc == nh:
-                value = s[rows + nh * nv + j]
-                if factor == ws.metric:  # b = A v − ψ
+                value = rows[nh * nv + j]
+                if factor == work.metric:  # b = A v − ψ
                     value = -value
                     for c in range(nv):
-                        value += s[rows + j * nv + c] * x[nq + c]
-            s[ws.rhs + j] = -value
+                        value += rows[j * nv + c] * x[nq + c]
+            work.rhs[j] = -value
             largest = max(largest, abs(value) * settings[la.FACTORS + j])
-        rank = correct(nc, nv, table[la.GENERIC_RANK], rows, factor, settings, s, perm, ws)
+        rank = correct(table, nc, table.generic_rank, rows, factor, work)
         for i in range(nv):
-            x[nq + i] += s[ws.step + i]
+            x[nq + i] += work.step[i]
         if largest < 1e-13:
             break
     return rank

@@ -11,193 +11,210 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.chart import correction_along
-from sarrus.kernels.flat import flat_at, flat_from, flat_pointer, internal
+from sarrus.kernels.chart import Correction, correction_along
+from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.layout import Table
 from sarrus.kernels.local_model import add_product, linearize
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.projection import MAX_ITERATIONS, move
+from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
+from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
 
 
-def rosenbrock(table_pointer, x_pointer, what):
-    """Take a step of length local[LOCAL_STEP] from x; its end goes to ``state`` in local, its error to slopes[1].
+def rosenbrock(table: Table, x: Floats, what: int) -> int:
+    """Take a step of length ``local.header.length`` from x; its end goes to ``state`` in local, its error to slopes[1].
 
     Returns 0, or −1 where it cannot be taken: Newton diverges (a shorter step helps), the matrix is singular, or the
     step begins in a singular configuration (none helps).
     """
-    table, x = flat_pointer(table_pointer), flat_pointer(x_pointer)
-    local, s, scheme = flat_at(table[la.LOCAL]), flat_at(table[la.WORK]), flat_at(table[la.SCHEME])
-    perm = flat_from(table, la.QUATERNIONS + table[la.N_QUATERNIONS])
-    at, ws = la.local_array(table), la.workspace(table)
-    nq, nv, count = table[la.NQ], table[la.NV], table[la.N_IMPLICIT_STAGES]
-    ny, dof = nv - table[la.HOLONOMIC_RANK], nv - table[la.GENERIC_RANK]
-    n, clock = ny + dof, nq + nv + table[la.NU]
-    h, gamma = local[la.LOCAL_STEP], scheme[0]
-    if not _is_known(table, x, local, at):
-        local[la.LOCAL_VALID] = 0.0
-        if not linearize(table, x, local, at, s, ws, perm):
+    local, work, scheme = la.local_array(table), la.workspace(table), table.scheme
+    nq, nv, count = table.nq, table.nv, table.n_implicit_stages
+    ny, dof = nv - table.holonomic_rank, nv - table.generic_rank
+    n, h, gamma = ny + dof, local.header.length, scheme[0]
+    if not _is_known(table, x, local):
+        local.header.valid = 0.0
+        if not linearize(table, x, local, work):
             return -1
-        local[at.ranks], local[at.ranks + 1] = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK]
-        local[la.LOCAL_VALID] = 1.0
+        local.ranks[0], local.ranks[1] = table.holonomic_rank, table.generic_rank
+        local.header.valid = 1.0
     for i in range(n):
         for k in range(n):
-            local[at.matrix + i * n + k] = -local[at.model + i * (n + 1) + k]
-        local[at.matrix + i * n + i] += 1.0 / (h * gamma)
-    if not _factor(local, at.matrix, n, at.swaps):
+            local.matrix[i * n + k] = -local.model[i * (n + 1) + k]
+        local.matrix[i * n + i] += 1.0 / (h * gamma)
+    if not _factor(local.matrix, n, local.swaps):
         return -1
-    a, c = 1, 1 + count * count
+    a, c = scheme + 1, scheme + (1 + count * count)
     nodes = c + count * count
-    weights, ends = nodes + count, nodes + 2 * count
-    state = flat_from(local, at.state)
-    for stage in range(count + 1):
-        _combine(local, scheme, a + stage * count if stage < count else ends, min(stage, count), 1.0, n, at)
-        time = h * scheme[nodes + stage] if stage < count else h
-        if stage > 0 and not _settle(table, local, at, time, s, ws, perm):
-            return -1
-        if stage == count:
-            break
-        u = at.stages + stage * n
-        if stage == 0:
-            acceleration = at.start + la.input_size(table)
-            for r in range(n):
-                local[u + r] = 0.0
-            add_product(local, at.place, ny, nv, nv, at.start + nq, u, 1.0)
-        else:
-            set_control(table, state, s, ws)
-            if call_kernel(table[la.ACCELERATION], table, state, la.SLOPE) < 0:
+    ends = nodes + 2 * count
+    for stage in range(count):
+        if stage > 0:
+            _combine(a + stage * count, stage, 1.0, n, local)
+            if not _settle(table, local, h * nodes[stage], work):
                 return -1
-            for i in range(nq):
-                local[at.way + i] = s[ws.rate + i]
-            for i in range(nv):
-                local[at.force + i] = s[ws.a + i]
-            acceleration = at.force
-            _combine(local, scheme, c + stage * count, stage, 1.0 / h, n, at)
-            for r in range(n):
-                local[u + r] = local[at.change + r]
-            add_product(local, at.coordinates, ny, nq, nq, at.way, u, 1.0)
-        add_product(local, at.motions, dof, nv, nv, acceleration, u + ny, 1.0)
-        for r in range(n):
-            local[u + r] += h * scheme[weights + stage] * local[at.model + r * (n + 1) + n]
-        _solve(local, at.matrix, n, at.swaps, u)
-    # the last stage is the error: as a change of (q, v) over h, which is what explicit methods leave here
-    last = at.stages + (count - 1) * n
-    error = ws.size + nq + nv
-    for i in range(nv):
-        s[ws.step + i] = 0.0
-        s[error + nq + i] = 0.0
-    for r in range(n):
-        for i in range(nv):
-            s[error + nq + i] += local[last + r] * local[at.along + r * nv + i] / h
-            if r < ny:
-                s[ws.step + i] += local[last + r] * local[at.place + r * nv + i] / h
-    for i in range(nq):
-        s[error + i] = s[ws.step + i] if table[la.SIMPLE_RATE] == 1 else 0.0
-        if table[la.SIMPLE_RATE] == 0:
-            for j in range(nv):
-                s[error + i] += local[at.first_rates + i * nv + j] * s[ws.step + j]
-    local[at.state + clock] = x[clock] + h
+        if not _stage(table, local, stage, c + stage * count, h, work):
+            return -1
+    _combine(ends, count, 1.0, n, local)
+    if not _settle(table, local, h, work):
+        return -1
+    _write_error(table, local, h, work)
+    local.state[nq + nv + table.nu] = x[nq + nv + table.nu] + h
     return 0
 
 
 @internal
-def _is_known(table, x, local, at):
+def _stage(table, local, stage, weights, h, work):
+    """Solve for one u_i; False where there is no acceleration."""
+    nq, nv, state = table.nq, table.nv, local.state
+    ny, dof, count = nv - table.holonomic_rank, nv - table.generic_rank, table.n_implicit_stages
+    n, u = ny + dof, local.stages + stage * (ny + dof)
+    slope = table.scheme + (1 + 2 * count * count + count)
+    if stage == 0:
+        acceleration = local.start + la.input_size(table)
+        for r in range(n):
+            u[r] = 0.0
+        add_product(local.place, ny, nv, nv, local.start + nq, u, 1.0)
+    else:
+        set_control(table, state, work)
+        if call_kernel(table.acceleration, table, state, la.SLOPE) < 0:
+            return False
+        for i in range(nq):
+            local.way[i] = work.rate[i]
+        for i in range(nv):
+            local.force[i] = work.a[i]
+        acceleration = local.force
+        _combine(weights, stage, 1.0 / h, n, local)
+        for r in range(n):
+            u[r] = local.change[r]
+        add_product(local.coordinates, ny, nq, nq, local.way, u, 1.0)
+    add_product(local.motions, dof, nv, nv, acceleration, u + ny, 1.0)
+    for r in range(n):
+        u[r] += h * slope[stage] * local.model[r * (n + 1) + n]
+    _solve(local.matrix, n, local.swaps, u)
+    return True
+
+
+@internal
+def _write_error(table, local, h, work):
+    """Write the last stage to slopes[1]: the error as a change of (q, v) over h, which explicit methods leave there."""
+    nq, nv, ny = table.nq, table.nv, table.nv - table.holonomic_rank
+    n = ny + nv - table.generic_rank
+    last = local.stages + (table.n_implicit_stages - 1) * n
+    error = la.stages_of(table, work).slopes + (nq + nv)
+    for i in range(nv):
+        work.step[i] = 0.0
+        error[nq + i] = 0.0
+    for r in range(n):
+        for i in range(nv):
+            error[nq + i] += last[r] * local.along[r * nv + i] / h
+            if r < ny:
+                work.step[i] += last[r] * local.place[r * nv + i] / h
+    for i in range(nq):
+        error[i] = work.step[i] if table.simple_rate == 1 else 0.0
+        if table.simple_rate == 0:
+            for j in range(nv):
+                error[i] += local.first_rates[i * nv + j] * work.step[j]
+
+
+@internal
+def _is_known(table, x, local):
     """Tell whether the linear model in ``local`` is that at x."""
     known = (
-        local[la.LOCAL_VALID] == 1.0
-        and local[at.ranks] == table[la.HOLONOMIC_RANK]
-        and local[at.ranks + 1] == table[la.GENERIC_RANK]
+        local.header.valid == 1.0
+        and local.ranks[0] == table.holonomic_rank
+        and local.ranks[1] == table.generic_rank
     )
-    first, end = table[la.NQ] + table[la.NV], table[la.NQ] + table[la.NV] + table[la.NU]
+    first, end = table.nq + table.nv, table.nq + table.nv + table.nu
     for i in range(la.input_size(table)):
-        driven = (
-            table[la.CONTROL] != 0 or table[la.LAW] != 0
-        ) and first <= i < end  # u follows from the rest
-        known = known and (driven or local[at.start + i] == x[i])
+        driven = (table.control != 0 or exists(table.law)) and first <= i < end  # u follows from the rest
+        known = known and (driven or local.start[i] == x[i])
     return known
 
 
 @internal
-def _combine(local, scheme, weights, count, factor, n, at):
+def _combine(weights, count, factor, n, local):
     """Write the sum of the first ``count`` stages with these weights, times ``factor``."""
     for r in range(n):
-        local[at.change + r] = 0.0
+        local.change[r] = 0.0
     for j in range(count):
-        weight = factor * scheme[weights + j]
+        weight = factor * weights[j]
         if weight != 0.0:
             for r in range(n):
-                local[at.change + r] += weight * local[at.stages + j * n + r]
+                local.change[r] += weight * local.stages[j * n + r]
 
 
 @internal
-def _settle(table, local, at, time, s, ws, perm):
+def _settle(table, local, time, work):
     """Write to ``state`` the state a ``time`` after the start whose coordinates differ from those there by ``change``.
 
     False where Newton's method does not converge.
     """
-    settings, state = flat_at(table[la.SETTINGS]), flat_from(local, at.state)
-    nq, nv, nh, nc = table[la.NQ], table[la.NV], table[la.NH], table[la.NC]
-    bound, rank = table[la.HOLONOMIC_RANK], table[la.GENERIC_RANK]
-    ny, dof, simple = nv - bound, nv - rank, table[la.SIMPLE_RATE] == 1
-    clock, factors = nq + nv + table[la.NU], la.FACTORS + nc
+    state = local.state
+    nq, nv = table.nq, table.nv
+    ny, dof = nv - table.holonomic_rank, nv - table.generic_rank
     for i in range(la.input_size(table)):
-        state[i] = local[at.start + i]
-    state[clock] += time
+        state[i] = local.start[i]
+    state[nq + nv + table.nu] += time
     for i in range(nv):
-        step = time * local[at.place + ny * nv + i]
+        step = time * local.place[ny * nv + i]
         for r in range(ny):
-            step += local[at.change + r] * local[at.place + r * nv + i]
-        s[ws.step + i] = step
+            step += local.change[r] * local.place[r * nv + i]
+        work.step[i] = step
         for r in range(dof):
-            state[nq + i] += local[at.change + ny + r] * local[at.motions + r * nv + i]
+            state[nq + i] += local.change[ny + r] * local.motions[r * nv + i]
         if not np.isfinite(step + state[nq + i]):
             return False
-    move(table, state, s, ws.step, ws.x)
-    small, before = settings[la.POSITION_TOLERANCE], 0.0
-    converged = nh == 0 and simple
+    move(table, state, work.step, work.x)
+    return _close(table, local, work) and _slow(table, local, work)
+
+
+@internal
+def _close(table, local, work):
+    """Correct q in ``state`` until φ = 0 and y is what it should be; False where Newton does not contract."""
+    nq, nv, nh, bound, state = table.nq, table.nv, table.nh, table.holonomic_rank, local.state
+    ny, simple, small, before = nv - bound, table.simple_rate == 1, table.settings.position_tolerance, 0.0
+    if nh == 0 and simple:
+        return True
+    W = local.place if simple else local.turned
+    asked = Correction(work.native, work.native + nh, nh, bound, W, ny, local.bias, not simple)
     for _ in range(MAX_ITERATIONS):
-        if converged:
-            break
         residual = 0.0
         if nh > 0:
-            call_native(table[la.POSITION], state, 0, s, ws.native)
+            call_native(table.position, state, work.native)
             for j in range(nh):
-                residual += abs(s[ws.native + j]) * settings[la.FACTORS + j]
+                residual += abs(work.native[j]) * table.settings[la.FACTORS + j]
         if not simple:
-            residual += _turn(table, local, at, state, nq, nv, ny)
+            residual += _turn(table, local, state, nq, nv, ny)
         if residual <= 0.1 * small:
-            converged = True
-            break
-        step = correction_along(
-            local, at.place if simple else at.turned, at.work, ny, s, ws.native, ws.native + nh, nh, nv, bound,
-            settings, perm, -1 if simple else at.bias,
-        )  # fmt: skip
-        longest = 0.0
+            return True
+        step = correction_along(table, local.header, asked, local.work)
+        longest = longest_entry(table, step)
         for i in range(nv):
-            longest = max(longest, abs(local[step + i]) * settings[factors + i])
-            s[ws.step + i] = local[step + i]
+            work.step[i] = step[i]
         if not np.isfinite(longest):
             return False
-        move(table, state, s, ws.step, ws.x)
+        move(table, state, work.step, work.x)
         # As in `sarrus.kernels.chart`: what is left follows from the rate of contraction.
         contraction = longest / before if before > 0.0 else 0.5
         if contraction < 0.9:
-            converged = longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small
+            if longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small:
+                return True
         else:
-            converged = min(longest, residual) <= 100.0 * small
-            if not converged:
-                return False
+            return min(longest, residual) <= 100.0 * small
         before = longest
-    if not converged:
-        return False
+    return False
+
+
+@internal
+def _slow(table, local, work):
+    """Correct v in ``state`` until ψ = 0 and η is what it should be; False where something is not finite."""
+    nq, nv, nh, nc, rank, state = table.nq, table.nv, table.nh, table.nc, table.generic_rank, local.state
+    asked = Correction(work.native, work.native + nc, nc, rank, local.motions, nv - rank, local.bias, False)
     for _ in range(0 if nc == 0 else 1 if nc == nh else 8):
-        call_native(table[la.VELOCITY], state, 0, s, ws.native)
-        step = correction_along(
-            local, at.motions, at.work, dof, s, ws.native, ws.native + nc, nc, nv, rank, settings, perm, -1
-        )
-        longest = 0.0
+        call_native(table.velocity, state, work.native)
+        step = correction_along(table, local.header, asked, local.work)
+        longest = longest_entry(table, step)
         for i in range(nv):
-            state[nq + i] += local[step + i]
-            longest = max(longest, abs(local[step + i]) * settings[factors + i])
+            state[nq + i] += step[i]
         if not np.isfinite(longest):
             return False
         if longest < 1e-13:
@@ -206,62 +223,62 @@ def _settle(table, local, at, time, s, ws, perm):
 
 
 @internal
-def _turn(table, local, at, state, nq, nv, ny):
+def _turn(table, local, state, nq, nv, ny):
     """Write W = R N(q) to ``turned`` and to ``bias`` what y still lacks; return the size of that."""
-    call_native(table[la.RATE_MATRIX], state, 0, local, at.rates)
+    call_native(table.rate_matrix, state, local.rates)
     size = 0.0
     for r in range(ny):
-        row, lack = at.coordinates + r * nq, local[at.change + r]
+        row, lack = local.coordinates + r * nq, local.change[r]
         for k in range(nq):
-            lack -= local[row + k] * (state[k] - local[at.start + k])
-        local[at.bias + r] = lack
+            lack -= row[k] * (state[k] - local.start[k])
+        local.bias[r] = lack
         size += abs(lack)
         for i in range(nv):
             value = 0.0
             for k in range(nq):
-                value += local[row + k] * local[at.rates + k * nv + i]
-            local[at.turned + r * nv + i] = value
+                value += row[k] * local.rates[k * nv + i]
+            local.turned[r * nv + i] = value
     return size
 
 
 @internal
-def _factor(s, a, n, swaps):
+def _factor(a, n, swaps):
     """Factor the n × n matrix at ``a`` in place with row pivoting; ``swaps`` gets the pivot rows. False if singular."""
     for k in range(n):
-        pivot, size = k, abs(s[a + k * n + k])
+        pivot, size = k, abs(a[k * n + k])
         for i in range(k + 1, n):
-            if abs(s[a + i * n + k]) > size:
-                pivot, size = i, abs(s[a + i * n + k])
+            if abs(a[i * n + k]) > size:
+                pivot, size = i, abs(a[i * n + k])
         if not size > 0.0 or not np.isfinite(size):
             return False
-        s[swaps + k] = pivot
+        swaps[k] = pivot
         if pivot != k:
             for c in range(n):
-                s[a + k * n + c], s[a + pivot * n + c] = s[a + pivot * n + c], s[a + k * n + c]
-        inverse = 1.0 / s[a + k * n + k]
+                a[k * n + c], a[pivot * n + c] = a[pivot * n + c], a[k * n + c]
+        inverse = 1.0 / a[k * n + k]
         for i in range(k + 1, n):
-            weight = s[a + i * n + k]
+            weight = a[i * n + k]
             if weight != 0.0:
                 weight *= inverse
-                s[a + i * n + k] = weight
+                a[i * n + k] = weight
                 for c in range(k + 1, n):
-                    s[a + i * n + c] -= weight * s[a + k * n + c]
+                    a[i * n + c] -= weight * a[k * n + c]
     return True
 
 
 @internal
-def _solve(s, a, n, swaps, x):
+def _solve(a, n, swaps, x):
     """Replace the vector at x by the solution for the matrix that `_factor` left."""
     for k in range(n):
-        pivot = int(s[swaps + k])
-        s[x + k], s[x + pivot] = s[x + pivot], s[x + k]
+        pivot = int(swaps[k])
+        x[k], x[pivot] = x[pivot], x[k]
     for k in range(n):
-        value = s[x + k]
+        value = x[k]
         for c in range(k):
-            value -= s[a + k * n + c] * s[x + c]
-        s[x + k] = value
+            value -= a[k * n + c] * x[c]
+        x[k] = value
     for k in range(n - 1, -1, -1):
-        value = s[x + k]
+        value = x[k]
         for c in range(k + 1, n):
-            value -= s[a + k * n + c] * s[x + c]
-        s[x + k] = value / s[a + k * n + k]
+            value -= a[k * n + c] * x[c]
+        x[k] = value / a[k * n + k]

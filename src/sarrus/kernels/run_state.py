@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sarrus.kernels.record import Record
+
 # How a call of `advance` ended. The numbers of failures are those of `sarrus.base.status.Status`.
 RUNNING, RENEW_CHART, OTHER_METHOD, DONE = -1, -2, -3, 0
 ILL_POSED, NOT_FINITE, STEP_TOO_SMALL, PROJECTION_FAILED, EVENT, CONTROL_FAILED = 5, 6, 7, 8, 10, 11
@@ -11,31 +13,62 @@ STEP_LIMIT, UNSTABLE_STEP = 20, 22
 ENERGY, RANK, LARGEST, SMALLEST, RESIDUAL, CONDITION = 0, 1, 2, 3, 4, 5
 N_FACTS = 6
 
-# Entries of the array at table[RUN]. What one call hands to the next:
-STEP, STEPS, REJECTED, UNRECORDED, START, FACTOR, LOGGED = 0, 1, 2, 3, 4, 5, 6
-LARGEST_PIVOT, LAST_PIVOT, NEXT_PIVOT, LAST_STEP = 7, 8, 9, 10
-TRIED_ERROR, BLOCKED, SPLIT, KEEP_LAST, TRIES, GRID_START, GRID_NEXT = 11, 12, 13, 14, 15, 16, 17
-# What a call is asked for: the time to stop at, the interval of a grid of records (0: none), the number of steps from
-# one record to the next, tolerances and limits of adaptive steps, the power of the error in their choice, and the
-# middle of the widest gap between the stages, as a fraction of the step.
-END, GRID, EVERY, RELATIVE, ABSOLUTE, LONGEST, SHORTEST, POWER, BETWEEN = 18, 19, 20, 21, 22, 23, 24, 25, 26
-# What it answers besides: the number of records written.
-FILLED = 27
-# Samples of a control law: their period (0: none, the law acts at all times), how many there were, the time of the
-# first, and after how many of them the controls reach the actuators.
-PERIOD, SAMPLES, FIRST_SAMPLE, DELAY = 28, 29, 30, 31
-# Stiffness (`sarrus.kernels.stiffness`): h |λ| above which an adaptive explicit method hands over to an implicit one,
-# or below which that one hands back (0: neither); how many steps in a row said so, and how many did not. Where steps
-# are fixed: how many in a row were unstable, the error of the last one; when that was noticed (infinite: never) and
-# h |λ| then.
-THRESHOLD, HINTS, DOUBTS = 32, 33, 34
-UNSTABLE, UNSTABLE_ERROR, UNSTABLE_SINCE, UNSTABLE_SIZE = 35, 36, 37, 38
-# The number of steps, accepted and rejected, at which to stop.
-MOST_STEPS = 39
-# What became of the last solve that was looked at, where it was no full answer, and of two in a row (`Status`).
-DOUBTFUL, UNSOUND = 40, 41
-# How many times there are at table[TIMES] at which records are wanted.
-N_TIMES, N_STATE = 42, 43
+
+class Run(Record):
+    """The state of a run: the array at ``table.run``."""
+
+    # what one call hands to the next
+    step: float  # [s]
+    steps: float  # accepted
+    rejected: float
+    unrecorded: float  # steps since the last record; −1: nothing is recorded yet
+    start: float  # where fixed steps are counted from
+    factor: float  # most by which a step grows
+    logged: float  # crossings in the event log
+    largest_pivot: float  # the smallest pivot, at its largest
+    last_pivot: float  # relative to that, where the last step began and where it ended
+    next_pivot: float
+    last_step: float
+    tried_error: float  # of the last attempt across a singular configuration
+    blocked: float  # 1 where that was rejected
+    split: float  # 1 where redundant rows contradict each other at the stages
+    keep_last: float  # 1 where the end is recorded
+    tries: float  # rejections of this step
+    grid_start: float
+    grid_next: float  # number of the next record on the grid, or in the list of times
+    # what a call is asked for
+    end: float  # time to stop at
+    grid: float  # interval of a grid of records, 0: none
+    every: float  # steps from one record to the next
+    relative: float  # tolerances and limits of adaptive steps
+    absolute: float
+    longest: float
+    shortest: float
+    power: float  # of the error in the choice of a step
+    between: float  # middle of the widest gap between the stages, as a fraction of the step
+    # what it answers besides
+    filled: float  # records written
+    # samples of a control law
+    period: float  # 0: none, the law acts at all times
+    samples: float
+    first_sample: float  # its time
+    delay: float  # samples until the controls reach the actuators
+    # stiffness, see `sarrus.kernels.stiffness`
+    threshold: float  # h |λ| above which an explicit method hands over, or below which an implicit one does; 0: neither
+    hints: float  # steps in a row that said so
+    doubts: float  # and that did not
+    unstable: float  # fixed steps in a row that were unstable
+    unstable_error: float  # of the last one
+    unstable_since: float  # when that was noticed, infinite: never
+    unstable_size: float  # h |λ| then
+    most_steps: float  # accepted and rejected, at which to stop
+    # solves that were looked at, a `Status` each: the last one where it was no full answer, and two in a row
+    doubtful: float
+    unsound: float
+    n_times: float  # at ``table.times``, at which records are wanted
+
+
+N_STATE = len(Run.fields)
 
 # h |λ| from which on the explicit method of order 8 is held back by stability, not by accuracy (Hairer and Wanner,
 # Solving Ordinary Differential Equations II, 2nd ed., IV.2).

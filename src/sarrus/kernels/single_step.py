@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, internal
+from sarrus.kernels.flat import internal
+from sarrus.kernels.record import Record
 from sarrus.kernels.run_state import (
     DONE,
     ILL_POSED,
@@ -16,10 +17,19 @@ from sarrus.kernels.run_state import (
 from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.stiffness import UNSTABLE_STEPS, classical_size, growing_error
 
-# What a step remembers: the size that the smallest pivot has elsewhere; 1 where redundant rows contradict each other
-# beside the constraints, so that stages are projected from then on; what became of the solve where the last step began;
-# how many steps in a row were unstable, the error of the one before, and length and h |λ| of the last one.
-TYPICAL_PIVOT, SPLIT, FOUND, UNSTABLE, ERROR, STEP, SIZE, N_MEMORY = 0, 1, 2, 3, 4, 5, 6, 7
+
+class StepMemory(Record):
+    """What a step remembers."""
+
+    typical_pivot: float  # the size that the smallest pivot has elsewhere
+    split: float  # 1 where redundant rows contradict each other beside the constraints: stages are projected
+    found: float  # what became of the solve where the last step began
+    unstable: float  # steps in a row
+    error: float  # of the step before
+    step: float  # length of the last step
+    last_size: float  # its h |λ|
+
+
 # A step begins where the last one ended if no number differs by more than this, relative to one or its size.
 SAME = 1e-12
 
@@ -33,23 +43,22 @@ def single_step(table, x, h, memory):
     that was no full answer at the generic rank, else DONE. Near a singular configuration the stages are projected. The
     time loop does more there: it lays its steps so that no stage comes close to it.
     """
-    s, settings, ws = flat_at(table[la.WORK]), flat_at(table[la.SETTINGS]), la.workspace(table)
-    n, size = table[la.NQ] + table[la.NV], la.input_size(table)
-    slopes = flat_at(table[la.WORK] + 8 * ws.size)
-    new = flat_at(table[la.WORK] + 8 * (ws.size + (table[la.N_STAGES] + 1) * n))
-    rank = slope(table, x, la.VERIFIED, slopes, 0, s, ws)
+    settings, work = table.settings, la.workspace(table)
+    stages = la.stages_of(table, work)
+    slopes, new, size = stages.slopes, stages.new, la.input_size(table)
+    rank = slope(table, x, la.VERIFIED, slopes, 0, work)
     if rank < 0:
         return ILL_POSED
     _note_stability(table, x, slopes, new, memory)
-    found = s[ws.facts + la.OUTCOME]
-    memory[FOUND] = found
-    smallest = s[ws.facts + la.SMALLEST]
-    memory[TYPICAL_PIVOT] = max(memory[TYPICAL_PIVOT], smallest)
-    near = smallest < settings[la.NEAR] * memory[TYPICAL_PIVOT] or memory[SPLIT] > 0.0
-    good = take_step(table, False, near, x, h, slopes, new, s, ws)
-    if not near and s[ws.facts + la.BEYOND] > SPLIT_PIVOT * s[ws.facts + la.LARGEST]:
-        memory[SPLIT] = 1.0
-    memory[STEP], memory[SIZE] = h, 0.0
+    found = work.facts.outcome
+    memory.found = found
+    smallest = work.facts.smallest
+    memory.typical_pivot = max(memory.typical_pivot, smallest)
+    near = smallest < settings.near * memory.typical_pivot or memory.split > 0.0
+    good = take_step(table, False, near, x, h, slopes, new, work)
+    if not near and work.facts.beyond > SPLIT_PIVOT * work.facts.largest:
+        memory.split = 1.0
+    memory.step, memory.last_size = h, 0.0
     if not good:
         return NOT_FINITE
     h_lambda = classical_size(table, slopes)
@@ -57,10 +66,10 @@ def single_step(table, x, h, memory):
         return PROJECTION_FAILED
     for i in range(size):
         x[i] = new[i]
-    memory[SIZE] = h_lambda
-    if memory[UNSTABLE] >= UNSTABLE_STEPS:
+    memory.last_size = h_lambda
+    if memory.unstable >= UNSTABLE_STEPS:
         return UNSTABLE_STEP
-    if found > la.SINGULAR_ANSWER and rank == table[la.GENERIC_RANK]:
+    if found > la.SINGULAR_ANSWER and rank == table.generic_rank:
         return int(found)
     return DONE
 
@@ -68,12 +77,12 @@ def single_step(table, x, h, memory):
 @internal
 def _note_stability(table, x, slopes, end, memory):
     """Count the last step for or against stability, if x is where it ended; its last slope still is in slopes[3]."""
-    n = table[la.NQ] + table[la.NV]
-    if memory[SIZE] > LIMIT_OF_RK4 and _is_same(x, end, n, n + table[la.NU]):
-        error, grown = growing_error(n, slopes, x, memory[STEP], memory[SIZE], memory[ERROR])
-        memory[UNSTABLE], memory[ERROR] = memory[UNSTABLE] + 1.0 if grown else 0.0, error
+    n = table.nq + table.nv
+    if memory.last_size > LIMIT_OF_RK4 and _is_same(x, end, n, n + table.nu):
+        error, grown = growing_error(n, slopes, x, memory.step, memory.last_size, memory.error)
+        memory.unstable, memory.error = memory.unstable + 1.0 if grown else 0.0, error
     else:
-        memory[UNSTABLE] = memory[ERROR] = 0.0
+        memory.unstable = memory.error = 0.0
 
 
 @internal

@@ -6,76 +6,74 @@ import numpy as np
 
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, integers_at, internal
+from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import normalize
 
 
 @internal
-def set_control(table, x, s, ws):
+def set_control(table, x, work):
     """Write u = control(q, v, t) to x, clipped to the actuators' limits, unless it is held between samples."""
-    if table[la.NU] == 0 or table[la.HELD] == 1 or (table[la.CONTROL] == 0 and table[la.LAW] == 0):
+    if table.nu == 0 or table.held == 1 or (table.control == 0 and not exists(table.law)):
         return
-    find_control(table, x, ll.ANSWER_ONLY, s, ws)
-    apply_control(table, s, ws.x, x)
+    find_control(table, x, ll.ANSWER_ONLY, work)
+    apply_control(table, work.x, x)
 
 
 @internal
-def find_control(table, x, what, s, ws):
-    """Write what the control law asks for at x to ws.x; False where there is nothing."""
-    if table[la.LAW] == 0:
-        call_native(table[la.CONTROL], x, 0, s, ws.x)
+def find_control(table, x, what, work):
+    """Write what the control law asks for at x to work.x; False where there is nothing."""
+    if not exists(table.law):
+        call_native(table.control, x, work.x)
         return True
-    law = integers_at(table[la.LAW])
-    answer = flat_at(law[ll.ANSWER])
-    found = call_kernel(table[la.LAW_KERNEL], law, x, what) >= 0
-    for k in range(table[la.NU]):
-        s[ws.x + k] = answer[k] if found else np.nan
+    answer = table.law.answer
+    found = call_kernel(table.law_kernel, table.law, x, what) >= 0
+    for k in range(table.nu):
+        work.x[k] = answer[k] if found else np.nan
     return found
 
 
 @internal
-def apply_control(table, values, first, x):
-    """Copy controls from values[first] on to x, clipped to the actuators' limits."""
-    nu, at, bounds = table[la.NU], table[la.NQ] + table[la.NV], flat_at(table[la.BOUNDS])
+def apply_control(table, values, x):
+    """Copy controls to x, clipped to the actuators' limits."""
+    nu, at, bounds = table.nu, table.nq + table.nv, table.bounds
     for k in range(nu):
-        x[at + k] = min(max(values[first + k], bounds[k]), bounds[nu + k])
+        x[at + k] = min(max(values[k], bounds[k]), bounds[nu + k])
 
 
 @internal
-def slope(table, x, want, slopes, stage, s, ws):
+def slope(table, x, want, slopes, stage, work):
     """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
-    nq, nv = table[la.NQ], table[la.NV]
+    nq, nv = table.nq, table.nv
     n = nq + nv
-    set_control(table, x, s, ws)
-    used = call_kernel(table[la.ACCELERATION], table, x, want)
+    set_control(table, x, work)
+    used = call_kernel(table.acceleration, table, x, want)
     for i in range(nq):
-        slopes[stage * n + i] = s[ws.rate + i]
+        slopes[stage * n + i] = work.rate[i]
     for i in range(nv):
-        slopes[stage * n + nq + i] = s[ws.a + i]
+        slopes[stage * n + nq + i] = work.a[i]
     return used
 
 
 @internal
-def take_step(table, extra, near, x, h, slopes, new, s, ws):
+def take_step(table, extra, near, x, h, slopes, new, work):
     """Take a step from x (slope in slopes[0]) to ``new``; with ``extra``, have what `error_norm` needs in slopes.
 
     An implicit method ends on the constraints, an explicit one beside them. False where the step failed.
     """
-    if table[la.IMPLICIT] == 0:
-        return stages(table, extra, near, x, h, slopes, new, s, ws)
-    local = flat_at(table[la.LOCAL])
-    local[la.LOCAL_STEP] = h
-    if call_kernel(table[la.IMPLICIT], table, x, 0) < 0:
+    if table.implicit == 0:
+        return stages(table, extra, near, x, h, slopes, new, work)
+    local = la.local_array(table)
+    local.header.length = h
+    if call_kernel(table.implicit, table, x, 0) < 0:
         return False
-    state = la.local_array(table).state
     for i in range(la.input_size(table)):
-        new[i] = local[state + i]
+        new[i] = local.state[i]
     return True
 
 
 @internal
-def stages(table, extra, near, x, h, slopes, new, s, ws):
+def stages(table, extra, near, x, h, slopes, new, work):
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
     ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
@@ -83,9 +81,9 @@ def stages(table, extra, near, x, h, slopes, new, s, ws):
     them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
     the smooth field f∘π, which is f on the constraints.
     """
-    n, count = table[la.NQ] + table[la.NV], table[la.N_STAGES]
-    time = n + table[la.NU]
-    a, b, c = flat_at(table[la.STAGE_WEIGHTS]), flat_at(table[la.END_WEIGHTS]), flat_at(table[la.NODES])
+    n, count = table.nq + table.nv, table.n_stages
+    time = n + table.nu
+    a, b, c = table.stage_weights, table.end_weights, table.nodes
     for i in range(la.input_size(table)):
         new[i] = x[i]
     for stage in range(1, count):
@@ -99,7 +97,7 @@ def stages(table, extra, near, x, h, slopes, new, s, ws):
         new[time] = x[time] + c[stage] * h
         if near and not finish(table, new, la.CONSTRAINTS):
             return False
-        if slope(table, new, la.SLOPE, slopes, stage, s, ws) < 0:
+        if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
     for i in range(n):
         new[i] = x[i]
@@ -113,7 +111,7 @@ def stages(table, extra, near, x, h, slopes, new, s, ws):
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
         if near and not finish(table, new, la.CONSTRAINTS):
             return False
-        return slope(table, new, la.SLOPE, slopes, count, s, ws) >= 0
+        return slope(table, new, la.SLOPE, slopes, count, work) >= 0
     return True
 
 
@@ -123,11 +121,11 @@ def error_norm(table, slopes, x, new, h, rtol, atol):
 
     ``atol`` is in radians and characteristic lengths, and these per second.
     """
-    nq, settings = table[la.NQ], flat_at(table[la.SETTINGS])
-    velocities = la.FACTORS + table[la.NC]
-    coordinates = velocities + table[la.NV] + table[la.NC]
-    n, count, width = table[la.NQ] + table[la.NV], table[la.N_ERRORS], table[la.N_STAGES] + 1
-    errors = flat_at(table[la.ERROR_WEIGHTS])
+    nq, settings = table.nq, table.settings
+    velocities = la.FACTORS + table.nc
+    coordinates = velocities + table.nv + table.nc
+    n, count, width = table.nq + table.nv, table.n_errors, table.n_stages + 1
+    errors = table.error_weights
     first = second = 0.0
     for i in range(n):
         factor = settings[coordinates + i] if i < nq else settings[velocities + i - nq]
@@ -149,10 +147,10 @@ def error_norm(table, slopes, x, new, h, rtol, atol):
 @internal
 def finish(table, x, what):
     """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
-    for i in range(table[la.NQ] + table[la.NV]):
+    for i in range(table.nq + table.nv):
         if not np.isfinite(x[i]):
             return False
     normalize(table, x)
-    if what == la.NOTHING or (table[la.NC] == 0 and what == la.CONSTRAINTS):
+    if what == la.NOTHING or (table.nc == 0 and what == la.CONSTRAINTS):
         return True
-    return call_kernel(table[la.PROJECTION], table, x, what) >= 0
+    return call_kernel(table.projection, table, x, what) >= 0

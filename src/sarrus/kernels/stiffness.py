@@ -10,17 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import flat_at, internal
-from sarrus.kernels.run_state import (
-    DOUBTS,
-    HINTS,
-    LIMIT_OF_RK4,
-    THRESHOLD,
-    UNSTABLE,
-    UNSTABLE_ERROR,
-    UNSTABLE_SINCE,
-    UNSTABLE_SIZE,
-)
+from sarrus.kernels.flat import internal
+from sarrus.kernels.run_state import LIMIT_OF_RK4
 
 # So many steps in a row are needed for a change of method, and as many others clear the count (as in Hairer's codes).
 STIFF_STEPS, EASY_STEPS = 15.0, 6.0
@@ -38,23 +29,23 @@ def note_stiffness(table, slopes, h, crossing, state):
     """
     if crossing:
         return
-    if table[la.IMPLICIT] == 0:
-        hint = explicit_size(table, slopes, h) > state[THRESHOLD]
+    if table.implicit == 0:
+        hint = explicit_size(table, slopes, h) > state.threshold
     else:
-        hint = implicit_size(table, h) < state[THRESHOLD]
+        hint = implicit_size(table, h) < state.threshold
     if hint:
-        state[HINTS] += 1.0
-        state[DOUBTS] = 0.0
+        state.hints += 1.0
+        state.doubts = 0.0
     else:
-        state[DOUBTS] += 1.0
-        if state[DOUBTS] >= EASY_STEPS:
-            state[HINTS] = 0.0
+        state.doubts += 1.0
+        if state.doubts >= EASY_STEPS:
+            state.hints = 0.0
 
 
 @internal
 def wants_other_method(state):
     """Tell whether enough steps in a row were held back by stability, or did not need an implicit method."""
-    return state[HINTS] >= STIFF_STEPS
+    return state.hints >= STIFF_STEPS
 
 
 @internal
@@ -64,17 +55,17 @@ def note_stability(table, x, slopes, h, size, state):
     slopes[0] is that at x, where the step has ended.
     """
     if size <= LIMIT_OF_RK4:
-        state[UNSTABLE] = state[UNSTABLE_ERROR] = 0.0
+        state.unstable = state.unstable_error = 0.0
         return
-    n = table[la.NQ] + table[la.NV]
-    error, grown = growing_error(n, slopes, x, h, size, state[UNSTABLE_ERROR])
+    n = table.nq + table.nv
+    error, grown = growing_error(n, slopes, x, h, size, state.unstable_error)
     if grown:
-        state[UNSTABLE] += 1.0
-        if state[UNSTABLE] == UNSTABLE_STEPS and not state[UNSTABLE_SINCE] < np.inf:
-            state[UNSTABLE_SINCE], state[UNSTABLE_SIZE] = x[n + table[la.NU]], size
+        state.unstable += 1.0
+        if state.unstable == UNSTABLE_STEPS and not state.unstable_since < np.inf:
+            state.unstable_since, state.unstable_size = x[n + table.nu], size
     else:
-        state[UNSTABLE] = 0.0
-    state[UNSTABLE_ERROR] = error
+        state.unstable = 0.0
+    state.unstable_error = error
 
 
 @internal
@@ -92,8 +83,8 @@ def growing_error(n, slopes, x, h, size, last):
 @internal
 def explicit_size(table, slopes, h):
     """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
-    nq, n, count = table[la.NQ], table[la.NQ] + table[la.NV], table[la.N_STAGES]
-    a, b = flat_at(table[la.STAGE_WEIGHTS]), flat_at(table[la.END_WEIGHTS])
+    nq, n, count = table.nq, table.nq + table.nv, table.n_stages
+    a, b = table.stage_weights, table.end_weights
     last = (count - 1) * count
     way_q = way_v = rise_q = rise_v = 0.0
     for i in range(n):
@@ -125,10 +116,10 @@ def classical_size(table, slopes):
 
     It is too large where displacements are; so it says nothing unless errors grow as it tells (`note_stability`).
     """
-    if table[la.IMPLICIT] != 0 or table[la.N_STAGES] != 4:
+    if table.implicit != 0 or table.n_stages != 4:
         return 0.0
-    n, rise, way = table[la.NQ] + table[la.NV], 0.0, 0.0
-    for i in range(table[la.NQ], n):
+    n, rise, way = table.nq + table.nv, 0.0, 0.0
+    for i in range(table.nq, n):
         difference = slopes[2 * n + i] - slopes[n + i]
         rise += difference * difference
         difference = slopes[n + i] - slopes[i]
@@ -152,23 +143,23 @@ def classical_error(n, slopes, x, h):
 @internal
 def implicit_size(table, h):
     """Return h ρ(J), J the matrix of the local equations of the last step: what a vector grows by under its powers."""
-    local, at = flat_at(table[la.LOCAL]), la.local_array(table)
-    n = 2 * table[la.NV] - table[la.HOLONOMIC_RANK] - table[la.GENERIC_RANK]
-    start, end, growth = at.work, at.work + n, 1.0
+    local = la.local_array(table)
+    n = 2 * table.nv - table.holonomic_rank - table.generic_rank
+    start, end, growth = local.work, local.work + n, 1.0
     for i in range(n):
-        local[start + i] = 1.0 - 0.1 * (i % 7)
+        start[i] = 1.0 - 0.1 * (i % 7)
     for _ in range(POWERS):
         size = largest = 0.0
         for i in range(n):
-            total, row = 0.0, at.model + i * (n + 1)
+            total, row = 0.0, local.model + i * (n + 1)
             for k in range(n):
-                total += local[row + k] * local[start + k]
-            local[end + i] = total
+                total += row[k] * start[k]
+            end[i] = total
             size = max(size, abs(total))
-            largest = max(largest, abs(local[start + i]))
+            largest = max(largest, abs(start[i]))
         if size == 0.0:
             return 0.0
         growth *= size / largest
         for i in range(n):
-            local[start + i] = local[end + i] / size
+            start[i] = end[i] / size
     return h * np.sqrt(np.sqrt(np.sqrt(growth)))

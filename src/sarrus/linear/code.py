@@ -10,7 +10,6 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
-from sarrus.kernels import layout as la
 from sarrus.linear.partition import OWN_CLEAR, partition
 from sarrus.linear.pieces import Pieces, pieces_of
 from sarrus.linear.traced import own_model, whole_model
@@ -31,7 +30,7 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     """
     rows, compiled = system.compiled.direct, system.compiled
     table = system.workspace().table
-    if rows is None or system.nc > system.nh or table[la.DIRECT_RANK] != table[la.GENERIC_RANK]:
+    if rows is None or system.nc > system.nh or table.direct_rank != table.generic_rank:
         return None
     if len(rows) == system.nv:  # nothing moves
         return None
@@ -72,4 +71,4 @@ def numbers_at(system: System, pieces: Pieces, x: Array) -> tuple[Array, Array]:
 
 def least_pivot(system: System) -> float:
     """Return what the square of the smallest pivot must exceed."""
-    return float((VANISHING * system.workspace().settings()[la.SCALE_OF_WEIGHTED_ROWS]) ** 2)
+    return float((VANISHING * system.workspace().settings().scale_of_weighted_rows) ** 2)

@@ -12,7 +12,6 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.activations import by_inputs
-from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.multibody.dynamics import bias_force
 from sarrus.multibody.kinematics import accelerated, forward_kinematics
 from sarrus.multibody.scalars import stacked_numbers
@@ -73,7 +72,7 @@ def _outputs(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.
     by_place = {"force_q": force, "bias_q": bias, "slip_q": e.velocity_residual}
     by_velocity = {"force_v": force, "bias_v": bias}
     out = {"mass": e.mass_matrix, "jacobian": e.jacobian, "actuation": by_inputs(system)}
-    if not system.compiled.table()[SIMPLE_RATE]:
+    if not system.compiled.table().simple_rate:
         basis = ca.jacobian(e.rate, e.v)
         rate2 = basis @ a + ca.jtimes(e.rate, e.q, e.rate)
         by_place |= {"rate_q": e.rate, "rate2_q": rate2}

@@ -33,7 +33,7 @@ def own_models(native, x, q, v, u, t, least, clear, out):
     for k in range(q.shape[0]):
         first = k * size
         _put_state(x, q, v, u, t, k)
-        call_native(native, x, 0, out, first)
+        call_native(native, x, result + first)
         clear[k] = result[first] > 0.0 and result[first + time] > least
         result[first], result[first + time] = 0.0, 0.0
         wrong = 0.0
@@ -60,7 +60,7 @@ def whole_models(native, d, x, q, v, u, t, starts, places, weights, least, clear
     p, row_size = dof * width, n + nu + 2
     for k in range(q.shape[0]):
         _put_state(x, q, v, u, t, k)
-        call_native(native, x, 0, d, 0)
+        call_native(native, x, d)
         for r in range(dof):
             for c in range(width):
                 s[r * width + c] = 0.0

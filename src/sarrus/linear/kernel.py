@@ -15,7 +15,7 @@ from numba import njit
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.dispatched import kept
-from sarrus.kernels.flat import flat, flat_at
+from sarrus.kernels.flat import flat, table_at
 from sarrus.kernels.forward import forward
 from sarrus.kernels.native_call import call_native
 
@@ -35,11 +35,12 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     pivot of W Z, Z orthonormal, over the largest entry of W. A state that is singular or inconsistent or has no
     acceleration ends it: then −1 − its index is returned.
     """
-    nq, nv, nu, nh, nc = table[la.NQ], table[la.NV], table[la.NU], table[la.NH], table[la.NC]
+    own = table_at(flat(table))
+    nq, nv, nu, nh, nc = own.nq, own.nv, own.nu, own.nh, own.nc
     dof = nv - rank
     n = 2 * dof
     width = n + 1  # columns: y, ẏ, t; those of u apart
-    size, big = la.input_size(table), max(nv, nc) + 1
+    size, big = la.input_size(own), max(nv, nc) + 1
     answer, tau = np.empty(2 * nv + nc + la.N_FACTS + nq + nv), np.zeros(nv)
     x, d = np.empty(size + nv + nc), np.empty(n_out)
     room, perm = np.zeros(nc * nv + 7 * big), np.zeros(nc + 1, np.int64)
@@ -49,7 +50,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     force, bias, particular = np.zeros((nv, width)), np.zeros((nc, width)), np.zeros((nv, width))
     turning, slope, rates = np.zeros((dof, width)), np.zeros((dof, width)), np.zeros((nq, width))
     right = np.zeros((dof, width + nu))
-    state = flat_at(table[la.STATE])
+    state = own.x
     ways[nv, width - 1] = 1.0
     for k in range(q.shape[0]):
         for i in range(nu):
@@ -59,7 +60,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
         for i in range(size):
             x[i] = state[i]
         x[size:] = answer[: nv + nc]
-        call_native(native, x, 0, d, 0)
+        call_native(native, x, d)
         if at[RATE_V] < 0:
             w[:] = rows.reshape(dof, nv)
         else:
@@ -67,7 +68,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
             _add_product(1.0, rows, 0, d[at[RATE_V] : at[RATE_V] + nq * nv].reshape(nq, nv), w)
         if not _factor(room, d, at[JACOBIAN], nc, nv, rank, perm, big):
             return -1 - k
-        pivots[k] = _basis(room, nc, nv, rank, big, w, square, null, basis)
+        pivots[k] = _basis(room, perm, nc, nv, rank, big, w, square, null, basis)
         ways[:nv] = 0.0
         along[:] = 0.0
         turning[:] = 0.0
@@ -164,29 +165,35 @@ def _add_transposed_product(sign, a, b, out):
 
 
 @njit(error_model="numpy")
-def _factor(room, d, start, m, n, rank, perm, big):
-    """Factor A, which lies in ``d`` from ``start`` on, at the start of ``room``; False where its rank is lower."""
-    s, end = flat(room), m * n
-    for j in range(m * n):
-        s[j] = d[start + j]
-    used = fa.factor(s, 0, m, n, rank, 1e-12, 0.0, perm, end, end + big, end + 3 * big)
-    if rank < m:
-        fa.reduce(s, 0, m, n, rank, end, end + 2 * big)
-    return used == rank and room.size > 0
+def _matrix(room, perm, m, n, big):
+    """Return A, at the start of ``room``, with the vectors behind it; then come three more."""
+    s, end = flat(room), flat(room) + m * n
+    return fa.Matrix(s, m, n, flat(perm), end, end + big, end + 2 * big, end + 3 * big)
 
 
 @njit(error_model="numpy")
-def _basis(room, nc, nv, rank, big, w, square, null, basis):
+def _factor(room, d, start, m, n, rank, perm, big):
+    """Factor A, which lies in ``d`` from ``start`` on, at the start of ``room``; False where its rank is lower."""
+    for j in range(m * n):
+        room[j] = d[start + j]
+    A = _matrix(room, perm, m, n, big)
+    used = fa.factor(A, rank, 1e-12, 0.0)
+    if rank < m:
+        fa.reduce(A, rank)
+    return used == rank and room.size > 0 and perm.size > 0
+
+
+@njit(error_model="numpy")
+def _basis(room, perm, nc, nv, rank, big, w, square, null, basis):
     """Write K = Z (W Z)⁻¹, return the smallest pivot of W Z over the largest |W|; ``null`` has room for Zᵀ."""
-    s, x = flat(room), nc * nv + 6 * big
-    dof = nv - rank
+    A, x, dof = _matrix(room, perm, nc, nv, big), flat(room) + (nc * nv + 6 * big), nv - rank
     for c in range(dof):
         for i in range(nv):
-            s[x + i] = 0.0
-        s[x + rank + c] = 1.0
-        fa.apply_q(s, 0, nv, rank, nc * nv + big, x)
+            x[i] = 0.0
+        x[rank + c] = 1.0
+        fa.apply_q(A, rank, x)
         for i in range(nv):
-            null[c, i] = s[x + i]
+            null[c, i] = x[i]
     square[:] = 0.0
     for r in range(dof):
         for c in range(dof):
@@ -199,19 +206,19 @@ def _basis(room, nc, nv, rank, big, w, square, null, basis):
     for c in range(dof):
         for i in range(nv):
             basis[i, c] = null[c, i]
-    return least / largest if room.size > 0 else 0.0
+    return least / largest if room.size + perm.size > 0 else 0.0
 
 
 @njit(error_model="numpy")
 def _solve(room, perm, rank, big, b, c, w, basis, out):
     """Write the columns x with A x = b (least squares) and W x = c: x = A⁺b + K (c − W A⁺b)."""
     nv, dof, m = w.shape[1], w.shape[0], b.shape[0]
-    s, end = flat(room), m * nv
-    right, y, x = end + 4 * big, end + 5 * big, end + 6 * big
+    A, right = _matrix(room, perm, m, nv, big), flat(room) + (m * nv + 4 * big)
+    y, x = right + big, right + 2 * big
     for k in range(b.shape[1]):
         size = 0.0
         for j in range(m):
-            s[right + j] = b[j, k]
+            right[j] = b[j, k]
             size += abs(b[j, k])
         for r in range(dof):
             size += abs(c[r, k])
@@ -219,16 +226,16 @@ def _solve(room, perm, rank, big, b, c, w, basis, out):
             for i in range(nv):
                 out[i, k] = 0.0
             continue
-        fa.least_squares(s, 0, m, nv, rank, perm, end, end + big, end + 2 * big, right, y, x)
+        fa.least_squares(A, rank, right, y, x)
         for i in range(nv):
-            out[i, k] = s[x + i]
+            out[i, k] = x[i]
         for r in range(dof):
             left = c[r, k]
             for i in range(nv):
-                left -= w[r, i] * s[x + i]
+                left -= w[r, i] * x[i]
             for i in range(nv):
                 out[i, k] += basis[i, r] * left
-    return room.size
+    return room.size + perm.size
 
 
 @njit(error_model="numpy")

@@ -16,7 +16,6 @@ from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
-from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 from sarrus.linear.derivatives import Derivatives, derivatives
 from sarrus.linear.linear_system import LinearSystem
@@ -176,7 +175,7 @@ def _chart(
     velocities = chosen = choose(system, coordinates, jacobian, rank)
     nh, holonomic_rank, own = system.nh, rank, None
     if system.nc > nh:
-        own, holonomic_rank = velocities.rows, min(int(system.workspace().table[la.HOLONOMIC_RANK]), rank)
+        own, holonomic_rank = velocities.rows, min(int(system.workspace().table.holonomic_rank), rank)
         automatic = coordinates if isinstance(coordinates, str) and coordinates in AUTOMATIC else PARTITION
         chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
     in_q = chosen.rows

@@ -13,7 +13,6 @@ import casadi as ca
 import numpy as np
 
 from sarrus.equations.elimination import factor_symmetric, least, solve_symmetric
-from sarrus.kernels.layout import SIMPLE_RATE
 from sarrus.linear.derivatives import along
 from sarrus.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
 from sarrus.linear.pieces import Pieces
@@ -129,7 +128,7 @@ def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, 
     basis, ways, rate, rate2 = e.basis, e.ways, equations.v, e.a
     turn = e.all_velocities(turn_d, ca.SX(dof, turn_d.shape[1]))
     second = e.accelerations(-forces, -e.factored.solve(biases))
-    if not system.workspace().table[SIMPLE_RATE]:
+    if not system.workspace().table.simple_rate:
         n, given = ca.jacobian(equations.rate, equations.v), ca.SX.sym("a", system.nv)
         spin = ca.jtimes(equations.rate, equations.q, equations.rate)
         spin_v, rate_q = ca.jacobian(spin, equations.v), along(system, equations.rate)[:, : system.nv]

@@ -114,25 +114,15 @@ class ConeProgram:
         # a cone of one row is a half-line all the same
         n, e, m = int(variables), int(equalities), int(linear) + sum(sizes)
         self.variables, self.equalities, self.rows = n, e, m
-        self._table = np.zeros(cl.SIZES + len(sizes) + e + m + n, np.int64)
-        self._table[[cl.VARIABLES, cl.EQUALITIES, cl.LINEAR, cl.CONES]] = n, e, linear, len(sizes)
-        self._table[cl.SIZES : cl.SIZES + len(sizes)] = sizes
-        data, work, answer = cl.program_storage(self._table)
+        self._table = table = cl.ConeTable.zeros(len(sizes) + e + m + n)
+        table.variables, table.equalities, table.linear, table.cones = n, e, linear, len(sizes)
+        table[cl.SIZES : cl.SIZES + len(sizes)] = sizes
+        data, work, answer = cl.program_storage(table)
         self._data, self._work, self._answer = np.zeros(data), np.zeros(work), np.zeros(answer)
-        self._limits = np.zeros(cl.N_LIMITS)
-        self._limits[[cl.TARGET, cl.ACCEPTED, cl.ITERATIONS, cl.WARM_SHIFT]] = (
-            target,
-            max(ACCEPTED, target),
-            iterations,
-            WARM_SHIFT,
-        )
-        for entry, array in (
-            (cl.DATA, self._data),
-            (cl.WORK, self._work),
-            (cl.ANSWER, self._answer),
-            (cl.LIMITS, self._limits),
-        ):
-            self._table[entry] = array.ctypes.data
+        self._limits = limits = cl.Limits.zeros()
+        limits.target, limits.accepted = target, max(ACCEPTED, target)
+        limits.iterations, limits.warm_shift = iterations, WARM_SHIFT
+        table.program, table.work, table.answer, table.limits = self._data, self._work, self._answer, limits
         parts = np.cumsum([n * n, n, e * n, e, m * n])
         flat = np.split(self._data, parts)
         self._parts = {

@@ -47,7 +47,7 @@ class Flow:
         self.work, self.columns = work, Columns.of(work)
         t = float(x[work.parts.t])
         self.rank = generic_rank(work, x[work.parts.q], t, x[work.parts.v])
-        self.holonomic_rank = min(int(work.table[la.HOLONOMIC_RANK]), self.rank)
+        self.holonomic_rank = min(int(work.table.holonomic_rank), self.rank)
         work.load_functions("dynamics", "checked", "position", "velocity", "rate")
         held = [self.columns.u.start + k for k in inputs] + [self.columns.p.start + k for k in parameters]
         self.fixed = np.zeros(
@@ -110,15 +110,15 @@ class Flow:
         if rank < 0:
             status = system.diagnose(x)
             raise SolveError(f"{system.name}: {status.diagnosis}. {status.remedy}")
-        facts = out[2 * system.nv + system.nc :]
-        if first and facts[la.OUTCOME] == la.INCONSISTENT_ANSWER:
+        facts = out[2 * system.nv + system.nc :].view(la.Facts)
+        if first and facts.outcome == la.INCONSISTENT_ANSWER:
             raise SolveError(f"{system.name}: {Status.INCONSISTENT.diagnosis}. {Status.INCONSISTENT.remedy}")
-        if rank < system.table[la.GENERIC_RANK]:
+        if rank < system.table.generic_rank:
             raise SolveError(
                 f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "
                 f"t = {t:g} and {self.rank} nearby"
             )
-        self._separated = bool(facts[la.BEYOND] > SPLIT_PIVOT * facts[la.LARGEST])
+        self._separated = bool(facts.beyond > SPLIT_PIVOT * facts.largest)
         a = out[: system.nv]
         d = terms(system, x, a, out[system.nv : system.nv + system.nc])
         return d, np.concatenate([d.rate[:, self.columns.v] @ v, a])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.kernels import run_state as run
 
 if TYPE_CHECKING:
     from sarrus.simulation.integration import Integration
@@ -33,7 +32,7 @@ def jump(loop: Integration) -> str | None:
     if not np.isfinite(here).all() or size == 0.0:
         return None
     rounding = 1e-12 * float(np.abs(weights * v).max(initial=0.0))
-    step = max(float(loop.state[run.STEP]) * size, rounding) / size
+    step = max(float(loop.state.step) * size, rounding) / size
     near, far = (_sides(loop, v, factor * step * here) for factor in (_NEAR, _FAR))
     if near is None or far is None:
         return None

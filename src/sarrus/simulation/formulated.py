@@ -17,6 +17,7 @@ from sarrus.formulations import METHODS
 from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
+from sarrus.kernels.record import laid
 
 if TYPE_CHECKING:
     from sarrus.dynamics.workspace import Workspace
@@ -63,7 +64,7 @@ class FormulatedAcceleration:
         self.interrupted = False
         self.states, self.time = 0, float("nan")
         self.doubts: dict[Status, Doubt] = {}
-        self.offsets = la.workspace(system.table)
+        self.sizes = la.workspace_sizes(system.table)
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
 
@@ -96,31 +97,29 @@ class FormulatedAcceleration:
 
     def _solve(self, table_address: int, x_address: int, want: int) -> int:
         s = self.system
-        table = _view(table_address, la.QUATERNIONS, ctypes.c_int64)
-        settings = _view(int(table[la.SETTINGS]), la.N_SETTINGS, ctypes.c_double)
-        ws = self.offsets
-        work = _view(int(table[la.WORK]), ws.size, ctypes.c_double)
+        table = _view(table_address, la.QUATERNIONS, ctypes.c_int64).view(la.Table)
+        settings = _view(table.settings, la.FACTORS, ctypes.c_double).view(la.Settings)
+        work = laid(_view(table.work, sum(self.sizes), ctypes.c_double), self.sizes)
         flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
         terms = {name: flat[part].reshape(shape) for name, (part, shape) in self.terms.outputs.items()}
         mass, force, jacobian, gamma = terms["M"], terms["h"][:, 0], terms["A"], terms["gamma"][:, 0]
-        if table[la.BAUMGARTE]:
-            alpha, beta = settings[la.ALPHA], settings[la.BETA]
+        if table.baumgarte:
+            alpha, beta = settings.alpha, settings.beta
             gamma = gamma + 2.0 * alpha * terms["psi"][:, 0]
             gamma[: s.nh] += beta**2 * terms["phi"][:, 0]
         result = self.method(mass, force, jacobian, gamma, None, tolerance=RANK_TOLERANCE)
-        nv, nc = s.nv, s.nc
         if want >= la.PIVOTS:
             x = _view(x_address, la.input_size(s.table), ctypes.c_double)
             self._note(result, float(x[s.nq + s.nv + s.nu]))
-        work[ws.a : ws.a + nv] = result.a
-        work[ws.lam : ws.lam + nc] = result.multipliers
-        work[ws.reaction : ws.reaction + nv] = result.constraint_force
-        work[ws.rate : ws.rate + s.nq] = terms["rate"][:, 0]
+        work.a[:] = result.a
+        work.lam[:] = result.multipliers
+        work.reaction[:] = result.constraint_force
+        work.rate[:] = terms["rate"][:, 0]
         if want >= la.PIVOTS:
-            facts = work[ws.facts : ws.facts + la.N_FACTS]
+            facts = work.facts
             facts[:] = 0.0
-            facts[la.CONDITION] = result.condition
-            facts[[la.LARGEST, la.SMALLEST]] = self._pivots(mass, jacobian, int(table[la.GENERIC_RANK]))
+            facts.condition = result.condition
+            facts.largest, facts.smallest = self._pivots(mass, jacobian, int(table.generic_rank))
         return int(result.rank)
 
     def _note(self, result: Formulation, time: float) -> None:

@@ -116,11 +116,11 @@ class Integration:
         self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
-        self.state = np.zeros(run.N_STATE)
-        self.state[run.UNRECORDED] = -1.0
-        self.state[run.FACTOR] = 10.0
-        self.state[run.TRIED_ERROR] = np.inf
-        self.state[run.MOST_STEPS], self.max_bytes = MOST_STEPS, np.inf
+        self.state = run.Run.zeros()
+        self.state.unrecorded = -1.0
+        self.state.factor = 10.0
+        self.state.tried_error = np.inf
+        self.state.most_steps, self.max_bytes = MOST_STEPS, np.inf
         self.records: list[EventRecord] = []
         self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
@@ -163,30 +163,28 @@ class Integration:
             s.project(x)
         self.x = x
         self.table = s.table.copy()
-        self.table[la.PROJECTION] = self.kernel.address
+        self.table.projection = self.kernel.address
         if self.n_functions:
-            self.table[la.EVENTS], self.table[la.N_EVENTS] = self.locator.address, self.n_functions
-        self.table[la.WATCHED], self.table[la.N_WATCHED] = self.watched.ctypes.data, len(self.watched)
-        arrays = {la.BOUNDS: self.bounds, la.RUN: self.state, la.MODES: self.modes}
-        arrays |= {la.VALUES: self.values, la.LOG: self.log}
-        for entry, array in arrays.items():
-            self.table[entry] = array.ctypes.data
-        self.table[la.LOG_ROOM] = len(self.log)
+            self.table.events, self.table.n_events = self.locator.address, self.n_functions
+        self.table.watched, self.table.n_watched = self.watched.ctypes.data, len(self.watched)
+        self.table.bounds, self.table.run, self.table.modes = self.bounds, self.state, self.modes
+        self.table.values, self.table.log = self.values, self.log
+        self.table.log_room = len(self.log)
         self.passages = PassageLog(self.table)
-        self.table[la.PROJECT], self.table[la.PROJECT_EVERY] = self.project, self.project_every
+        self.table.project, self.table.project_every = self.project, self.project_every
         self.settings = s.settings()
         if self.stabilization == "baumgarte":
-            self.table[la.BAUMGARTE] = 1
-            self.settings[la.ALPHA], self.settings[la.BETA] = self.baumgarte
-        self.state[run.START] = self.began = t0
+            self.table.baumgarte = 1
+            self.settings.alpha, self.settings.beta = self.baumgarte
+        self.state.start = self.began = t0
         self._begin_stretch()
-        self.state[run.LARGEST_PIVOT] = s.typical_pivot
+        self.state.largest_pivot = s.typical_pivot
         energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
-        self.settings[la.TARGET_ENERGY] = energy[0, 0]
+        self.settings.target_energy = energy[0, 0]
         if self.solver is not None:
-            self.table[la.ACCELERATION] = self.solver.address
+            self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
-            self.settings[la.NEAR] = np.inf  # every stage is brought back to the constraints
+            self.settings.near = np.inf  # every stage is brought back to the constraints
 
     def compile_control(self, control: StateFunction, sampling: Sampling | None, duration: float) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
@@ -196,41 +194,38 @@ class Integration:
             s = self.system
             control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
             control.reset()
-            self.table[la.LAW], self.table[la.LAW_KERNEL] = control.table.ctypes.data, control.kernel.address
+            self.table.law, self.table.law_kernel = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
                 self._sample_law(control, sampling, duration)
             self.law = control
         else:
             self.law = compile_control(self.system, control)
-            self.table[la.CONTROL] = self.law.address
+            self.table.control = self.law.address
 
     def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
         law.period = sampling.sample_time
-        self.state[[run.PERIOD, run.FIRST_SAMPLE, run.DELAY]] = (
-            sampling.sample_time,
-            self.time,
-            sampling.delay,
-        )
+        state = self.state
+        state.period, state.first_sample, state.delay = sampling.sample_time, self.time, sampling.delay
         noise = sampling.noise(self.system, duration)
         self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
-        self.table[la.HELD] = 1
-        self.table[[la.RING, la.SEEN]] = [array.ctypes.data for array in self.sampled]
+        self.table.held = 1
+        self.table.ring, self.table.seen = self.sampled
         if noise is not None:
             self.sampled.append(noise)
-            self.table[la.NOISE] = noise.ctypes.data
+            self.table.noise = noise.ctypes.data
 
     def set_method(self, scheme: Scheme, max_step: float, duration: float) -> None:
         """Choose the method, or the two that take turns, and the first step."""
         self.scheme, self.adaptive, state = scheme, scheme.adaptive, self.state
-        state[run.RELATIVE], state[run.ABSOLUTE] = scheme.rtol, scheme.atol
-        state[run.LONGEST], state[run.SHORTEST] = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
-        state[run.UNSTABLE_SINCE] = np.inf
+        state.relative, state.absolute = scheme.rtol, scheme.atol
+        state.longest, state.shortest = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
+        state.unstable_since = np.inf
         if scheme.adaptive:
-            self.settings[la.NEAR] = np.inf  # long steps have stages far off the constraints
-        state[run.GRID] = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
-        state[run.EVERY] = np.inf if state[run.GRID] else self.every
-        state[run.GRID_START], state[run.GRID_NEXT] = self.time, 1.0
-        state[run.STEP] = min(1e-4, duration, max_step) if scheme.adaptive else scheme.dt
+            self.settings.near = np.inf  # long steps have stages far off the constraints
+        state.grid = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
+        state.every = np.inf if state.grid else self.every
+        state.grid_start, state.grid_next = self.time, 1.0
+        state.step = min(1e-4, duration, max_step) if scheme.adaptive else float(scheme.dt or 0.0)
         self._install(scheme.method)
         self.times = np.zeros(0)
         if self.chart is not None:
@@ -240,13 +235,9 @@ class Integration:
     def record_only(self, times: Array) -> None:
         """Record the start, the end and these ascending times, none before the start; the steps are as they are."""
         self.times, state = np.ascontiguousarray(times, dtype=float), self.state  # kept alive
-        self.table[la.TIMES] = self.times.ctypes.data
-        state[run.N_TIMES], state[run.GRID], state[run.GRID_NEXT], state[run.EVERY] = (
-            len(times),
-            0.0,
-            0.0,
-            np.inf,
-        )
+        self.table.times = self.times.ctypes.data
+        state.n_times, state.every = len(times), np.inf
+        state.grid = state.grid_next = 0.0
 
     def _install(self, method: str) -> None:
         """Have the kernel step with a method from now on."""
@@ -264,21 +255,17 @@ class Integration:
         else:
             scheme = tableau(method)
             weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
-            table[la.IMPLICIT] = 0
+            table.implicit = 0
         errors = errors if self.adaptive else np.zeros((0, 0))
         self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
-        entries = [la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES, la.ERROR_WEIGHTS]
-        table[entries] = [array.ctypes.data for array in self.weights]
-        table[la.N_STAGES], table[la.N_ERRORS] = len(weights[1]), len(errors)
-        state[run.POWER], state[run.BETWEEN] = (
-            -1.0 / (scheme.error_order + 1),
-            scheme.between(self.scheme.place),
-        )
-        state[[run.HINTS, run.DOUBTS, run.THRESHOLD]] = 0.0
+        table.stage_weights, table.end_weights, table.nodes, table.error_weights = self.weights
+        table.n_stages, table.n_errors = len(weights[1]), len(errors)
+        state.power, state.between = -1.0 / (scheme.error_order + 1), scheme.between(self.scheme.place)
+        state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
-            state[run.THRESHOLD] = EASY if method == self.scheme.stiff else STIFF_8
+            state.threshold = EASY if method == self.scheme.stiff else STIFF_8
         self.storage = np.zeros(la.run_storage(table))
-        table[[la.SETTINGS, la.WORK]] = self.settings.ctypes.data, self.storage.ctypes.data
+        table.settings, table.work = self.settings, self.storage
 
     def _take_turns(self) -> bool:
         """Have the other of two methods go on from here; False where it cannot, or has just given up here."""
@@ -292,14 +279,14 @@ class Integration:
         except ArgumentError:  # a singular configuration: the explicit method passes it
             self._install(self.scheme.method)
             return self.method == other
-        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        self.state.step = max(self.state.step, 1e3 * self.state.shortest)
         self.records.append(EventRecord(f"{other} takes over", here))
         return True
 
     def set_limits(self, max_steps: int | None, max_bytes: float, duration: float) -> None:
         """Limit the steps, by default to `MOST_STEPS` or those that fixed steps need, and the memory of records."""
-        needed = 0.0 if self.adaptive else np.ceil(duration / self.state[run.STEP]) + 1.0
-        self.state[run.MOST_STEPS] = max(MOST_STEPS, needed) if max_steps is None else max_steps
+        needed = 0.0 if self.adaptive else np.ceil(duration / self.state.step) + 1.0
+        self.state.most_steps = max(MOST_STEPS, needed) if max_steps is None else max_steps
         self.max_bytes = max_bytes
 
     def stop_where_rigid(self) -> None:
@@ -343,7 +330,7 @@ class Integration:
     def align(self) -> None:
         """Let the grid of fixed steps begin anew at the present time."""
         if not self.adaptive:
-            self.state[run.START] = self.time - self.state[run.STEPS] * self.state[run.STEP]
+            self.state.start = self.time - self.state.steps * self.state.step
 
     def advance(self, end: float, bar: Any, *, keep: bool) -> int | None:
         """Run the kernel to ``end`` in calls of about a tenth of a second.
@@ -352,7 +339,7 @@ class Integration:
         ``watched``), or None at ``end`` or with a ``status``. The rows of a call that an interrupt ends are those
         whose time is a number.
         """
-        self.state[run.KEEP_LAST] = float(keep)
+        self.state.keep_last = float(keep)
         self.switched_by = None
         while self.status is None:
             room = self.recorder.room(self.max_bytes)
@@ -376,7 +363,7 @@ class Integration:
                 self._look_for_creep(end)
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
-                    self.state[[run.HINTS, run.DOUBTS]] = 0.0
+                    self.state.hints = self.state.doubts = 0.0
             elif (code in _LOST_BY_INERTIA and self._turn_to_null_space()) or (
                 code in _LOST_BY_JAM and jam(self)
             ):
@@ -386,7 +373,7 @@ class Integration:
             ):
                 if self.chart.renew(self.table, self.settings, self.x):
                     if code == run.STEP_TOO_SMALL:
-                        self.state[run.STEP] = self.state[run.LAST_STEP]
+                        self.state.step = self.state.last_step
                 else:
                     self.status = Status.COORDINATES_FAILED if self.chart.named else Status(code)
             elif not (code in _LOST_BY_METHOD and self._take_turns()):
@@ -410,8 +397,8 @@ class Integration:
             or not s.expect_singular_mass()
         ):
             return False
-        self.table[[la.WHOLE, la.NULL_SPACE_SOLVE]] = s.table[[la.WHOLE, la.NULL_SPACE_SOLVE]]
-        self.state[run.STEP] = max(self.state[run.STEP], 1e3 * self.state[run.SHORTEST])
+        self.table.whole, self.table.null_space_solve = s.table.whole, s.table.null_space_solve
+        self.state.step = max(self.state.step, 1e3 * self.state.shortest)
         return True
 
     def _look_for_creep(self, end: float) -> None:
@@ -419,7 +406,7 @@ class Integration:
 
         So it is where forces push a rigid mechanism, whose loops are held open by less and less, and where they jump.
         """
-        steps, (time, before) = self.state[run.STEPS] + self.state[run.REJECTED], self.milestone
+        steps, (time, before) = self.state.steps + self.state.rejected, self.milestone
         if not self.adaptive or steps - before < 1000.0:
             return
         self.milestone = self.time, steps
@@ -434,7 +421,7 @@ class Integration:
         """Return the acceleration that the loop finds at its present state but with another velocity."""
         s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
         self.x[s.nq : s.nq + s.nv] = v
-        self.state[run.UNRECORDED] = -1.0
+        self.state.unrecorded = -1.0
         room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
         self._advance(self.time, room)
         self.state[:], self.x[:], self.values[:] = state, x, values
@@ -451,56 +438,53 @@ class Integration:
         self.x[s.parts.p] = list(s.parameters.values())
         if survey:
             generic_rank(s, q, self.time, v, renew=True)
-            ranks = [la.GENERIC_RANK, la.HOLONOMIC_RANK]
-            self.table[ranks] = s.table[ranks]
+            self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
         self._begin_stretch()
         fresh = s.settings()
-        scales = [
-            la.SCALE_OF_ROWS,
-            la.SCALE_OF_WEIGHTED_ROWS,
-            la.SCALE_OF_EVEN_ROWS,
-            la.SCALE_OF_MEASURED_ROWS,
-        ]
-        self.settings[scales] = fresh[scales]
-        self.settings[la.TARGET_ENERGY] = s.evaluate("energy", q, v)["energy"][0, 0]
+        self.settings.scale_of_rows = fresh.scale_of_rows
+        self.settings.scale_of_weighted_rows = fresh.scale_of_weighted_rows
+        self.settings.scale_of_even_rows = fresh.scale_of_even_rows
+        self.settings.scale_of_measured_rows = fresh.scale_of_measured_rows
+        self.settings.target_energy = s.evaluate("energy", q, v)["energy"][0, 0]
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
-        self.state[[run.UNRECORDED, run.TRIED_ERROR]] = -1.0, np.inf
-        self.state[[run.LAST_STEP, run.SPLIT, run.BLOCKED, run.TRIES]] = 0.0
-        self.state[run.LARGEST_PIVOT] = s.typical_pivot
+        state = self.state
+        state.unrecorded, state.tried_error = -1.0, np.inf
+        state.last_step = state.split = state.blocked = state.tries = 0.0
+        state.largest_pivot = s.typical_pivot
         if self.adaptive:
-            self.state[run.STEP] = min(self.state[run.STEP], 1e-4)
+            self.state.step = min(self.state.step, 1e-4)
         else:
-            self.state[run.START] = self.began
-            self.state[run.STEPS] = np.floor((self.time - self.began) / self.state[run.STEP] + 1e-9)
+            self.state.start = self.began
+            self.state.steps = np.floor((self.time - self.began) / self.state.step + 1e-9)
         self.stop_where_rigid()
 
     def _begin_stretch(self) -> None:
         """Note that from now on the constraints have this rank and these parameters."""
         self.passages.forget()
-        self.stretches.append((self.time, int(self.table[la.GENERIC_RANK]), dict(self.system.parameters)))
+        self.stretches.append((self.time, int(self.table.generic_rank), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
         """Have the kernel compiled before the clock starts: a call that takes no step."""
         before = self.state.copy()
-        self.state[run.UNRECORDED] = 0.0
+        self.state.unrecorded = 0.0
         self._advance(self.time, self.recorder.nothing)
         self.state[:] = before
 
     def _advance(self, end: float, block: Array) -> tuple[int, int]:
         """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
-        self.state[run.END], self.table[la.RECORDS] = end, block.ctypes.data
+        self.state.end, self.table.records = end, block.ctypes.data
         code = advance(self.table, self.x, len(block))
-        return code, int(self.state[run.FILLED])
+        return code, int(self.state.filled)
 
     def collect(self) -> None:
         """Take the events and the singular passages that the kernel logged."""
-        logged = int(self.state[run.LOGGED])
+        logged = int(self.state.logged)
         for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
             if k < len(self.events):
                 event = self.events[int(k)]
                 self.records.append(EventRecord(event.name, float(time), event.terminal))
             else:
                 self.switched_by = int(k) - len(self.events)
-        self.state[run.LOGGED] = 0.0
+        self.state.logged = 0.0
         self.passages.collect(len(self.stretches) - 1)

@@ -18,7 +18,6 @@ from sarrus.dynamics.assembly import numerical_rank
 from sarrus.dynamics.data_tolerance import SHORTEST
 from sarrus.dynamics.judged_data import data_of
 from sarrus.kernels import layout as la
-from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import projection
 from sarrus.simulation.records import EventRecord
 
@@ -36,17 +35,17 @@ def jam(loop: Integration) -> bool:
         return False
     q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
     rows = s.characteristic.even(s.constraint_jacobian(q, v, loop.time))
-    rank, known = numerical_rank(rows, data_of(s).rank_cut(0.0)), int(loop.table[la.GENERIC_RANK])
+    rank, known = numerical_rank(rows, data_of(s).rank_cut(0.0)), int(loop.table.generic_rank)
     if rank <= known:
         return False
-    loop.table[la.GENERIC_RANK] = known + 1  # one at a time: what the motion ran into
-    loop.settings[la.SINGULAR_CUT] = s.options.singular_cut  # the new rows are weak, and count
-    loop.settings[la.ACCEPTED_RESIDUAL] *= 2.0  # the place is where it was just too much
+    loop.table.generic_rank = known + 1  # one at a time: what the motion ran into
+    loop.settings.singular_cut = s.options.singular_cut  # the new rows are weak, and count
+    loop.settings.accepted_residual *= 2.0  # the place is where it was just too much
     projection(loop.table, x, la.VELOCITIES)
     if loop.adaptive:
-        loop.state[run.STEP] = max(loop.state[run.STEP], 1e3 * SHORTEST)
+        loop.state.step = max(loop.state.step, 1e3 * SHORTEST)
     loop.renew(survey=False)
-    loop.state[run.LARGEST_PIVOT] = 0.0  # the new rows are what they are from here on
+    loop.state.largest_pivot = 0.0  # the new rows are what they are from here on
     loop.records.append(EventRecord(JAM, loop.time))
     return True
 

@@ -49,25 +49,25 @@ class LocalModel:
         self.scheme, self.array = scheme.packed(), np.zeros(0)
         self.count = len(scheme.m)
 
-    def attach(self, table: np.ndarray, x: Array) -> None:
+    def attach(self, table: la.Table, x: Array) -> None:
         """Have the kernels take their steps with this model, from x = [q | v | u | t | p | τ] on.
 
         Raises `ArgumentError` where x is a singular configuration, about which there are no local coordinates.
         """
         s = self.system
         rank, _ = s.accelerate(x)
-        if 0 <= rank < table[la.GENERIC_RANK]:
+        if 0 <= rank < table.generic_rank:
             raise ArgumentError(
                 f"{s.name}: the run starts in a singular configuration (rank {rank}, nearby "
-                f"{table[la.GENERIC_RANK]}), about which an implicit method has no local coordinates; start beside it, "
+                f"{table.generic_rank}), about which an implicit method has no local coordinates; start beside it, "
                 "or with an explicit method. On the way such configurations are passed",
                 element="q",
             )
-        table[la.N_IMPLICIT_STAGES] = self.count
-        self.array = np.zeros(la.local_array(table).size)
-        table[la.LINEAR], table[la.RATE_MATRIX] = self.terms.address, self.rate_matrix.address
-        table[la.SCHEME], table[la.LOCAL] = self.scheme.ctypes.data, self.array.ctypes.data
-        table[la.IMPLICIT] = rosenbrock.address
+        table.n_implicit_stages = self.count
+        self.array = np.zeros(sum(la.local_sizes(table)))
+        table.linear, table.rate_matrix = self.terms.address, self.rate_matrix.address
+        table.scheme, table.local = self.scheme.ctypes.data, self.array.ctypes.data
+        table.implicit = rosenbrock.address
 
     def _terms(self, control: ca.SX | None) -> Callable[[ca.SX, ca.SX], dict[str, ca.SX]]:
         def outputs(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -77,7 +77,7 @@ class LocalModel:
             if control is not None:
                 force = ca.substitute(force, e.u, control)
             rows = [force, bias, e.velocity_residual]
-            if not self.system.table[la.SIMPLE_RATE]:
+            if not self.system.table.simple_rate:
                 rows.append(e.rate)
             seeds = ca.densify(ca.diagcat(ca.jacobian(e.rate, e.v), 1))
             along = ca.jtimes(ca.vertcat(*rows), ca.vertcat(e.q, e.t), seeds)

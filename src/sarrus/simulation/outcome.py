@@ -50,8 +50,8 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         limit_crossings=find_limit_crossings(s, t, q, v, a),
         events=tuple(loop.records),
         **labels(s),
-        steps=int(loop.state[run.STEPS]),
-        rejected=int(loop.state[run.REJECTED]),
+        steps=int(loop.state.steps),
+        rejected=int(loop.state.rejected),
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
@@ -59,8 +59,8 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
 
 def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     """Return the status and the message."""
-    status = loop.status or Status(int(loop.state[run.UNSOUND]))
-    unstable = bool(np.isfinite(loop.state[run.UNSTABLE_SINCE]))
+    status = loop.status or Status(int(loop.state.unsound))
+    unstable = bool(np.isfinite(loop.state.unstable_since))
     if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE):
         status = Status.UNSTABLE_STEP
     refusal = _refusal(loop, status)
@@ -74,11 +74,11 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
         jammed = jamming.note(loop)
         return doubt or ((Status.INACCURATE, jammed) if jammed else (status, status.diagnosis))
     if status is Status.UNSTABLE_STEP:
-        since, size = loop.state[[run.UNSTABLE_SINCE, run.UNSTABLE_SIZE]]
+        since, size = loop.state.unstable_since, loop.state.unstable_size
         limit = run.LIMIT_OF_RK4
         message = (
             f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g}, where {loop.method} is stable "
-            f"to {limit}. {status.remedy} than {loop.state[run.STEP] * limit / size:.2g} s"
+            f"to {limit}. {status.remedy} than {loop.state.step * limit / size:.2g} s"
         )
         return status, message
     cause = f" ({loop.jump})" if loop.jump else ""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.kernels import layout as la
 from sarrus.kernels import passage_layout as pl
+from sarrus.kernels.layout import Table
+from sarrus.kernels.record import laid
 from sarrus.linalg import dense
 from sarrus.simulation.records import Passage
 
@@ -27,30 +28,31 @@ TOGETHER, INVOLVED = 3e-3, 0.3
 class PassageLog:
     """What `sarrus.kernels.passage` notes in one run: rows of (time, …, q, v), each with the stretch that it is in."""
 
-    def __init__(self, table: Array) -> None:
+    def __init__(self, table: Table) -> None:
         """Make the array for a table, which gets its address where passages are wanted."""
-        self.array = np.zeros(pl.passage_storage(table, ROOM))
-        self.array[pl.ROOM], self.array[pl.LOWEST] = ROOM, np.inf
-        self.layout = pl.passage_array(table)
+        sizes = pl.passage_sizes(table, ROOM)
+        self.array = np.zeros(sum(sizes))
+        parts = laid(self.array, sizes)
+        self.header, self.log = parts.header, parts.log.reshape(ROOM, -1)
+        self.header.room, self.header.lowest = ROOM, np.inf
         self.rows: list[tuple[int, Array]] = []
         self.largest: dict[int, float] = {}
 
-    def attach(self, table: Array) -> None:
+    def attach(self, table: Table) -> None:
         """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
-        table[la.PASSAGE] = self.array.ctypes.data
+        table.passage = self.array.ctypes.data
 
     def forget(self) -> None:
         """Know nothing of the states before: velocity or constraints have changed."""
-        self.array[pl.KNOWN], self.array[pl.LOWEST] = 0.0, np.inf
-        self.array[pl.STAY] += 1.0
+        self.header.known, self.header.lowest = 0.0, np.inf
+        self.header.stay += 1.0
 
     def collect(self, stretch: int) -> None:
         """Take what was logged."""
-        count, at = int(self.array[pl.LOGGED]), self.layout
-        logged = self.array[at.log : at.log + count * at.row].reshape(count, at.row)
+        logged = self.log[: int(self.header.logged)]
         self.rows += [(stretch, row.copy()) for row in logged]
-        self.array[pl.LOGGED] = 0.0
-        self.largest[stretch] = float(self.array[pl.HIGHEST])
+        self.header.logged = 0.0
+        self.largest[stretch] = self.header.highest
 
     def passages(
         self, system: Evaluations, stretches: Iterable[tuple[float, int, dict[str, float]]]

@@ -39,7 +39,6 @@ from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.equations.equations import activity_parameter, stick_parameter
-from sarrus.kernels import run_state as run
 from sarrus.linalg import dense
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.records import EventRecord, SwitchRecord
@@ -283,7 +282,7 @@ class Switcher:
         x[s.parts.p] = list(s.parameters.values())
         q, v, law = x[s.parts.q], x[s.parts.v], getattr(loop, "law", None)
         u = x[s.parts.u]
-        if law is not None and loop.state[run.SAMPLES] == 0.0:  # what is held counts as soon as there is any
+        if law is not None and loop.state.samples == 0.0:  # what is held counts as soon as there is any
             asked = law(q, v, loop.time) if isinstance(law, Law) else law(x)
             u = np.clip(asked, loop.bounds[0], loop.bounds[1])
         return forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -18,10 +18,14 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import acceleration
 from sarrus.kernels.null_space import null_space_acceleration
 from sarrus.kernels.projection import projection
+from sarrus.kernels.record import Record
 from sarrus.kernels.tableau import tableau
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
+
+
+T = TypeVar("T", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -74,35 +78,33 @@ class SystemPlan:
         self.system, self.work = system, system.workspace()
         table = self.work.table.copy()
         scheme = tableau("rk4")
-        table[la.N_STAGES], table[la.N_ERRORS] = len(scheme.b), 0
+        table.n_stages, table.n_errors = len(scheme.b), 0
         kernel = null_space_acceleration if system.compiled.mass_is_singular else acceleration
-        entries: dict[int, Value] = {
-            la.ACCELERATION: Address(KernelCode(kernel)),
-            la.PROJECTION: Address(KernelCode(projection)),
-            la.SETTINGS: Address(View("W->settings", DOUBLE)),
-            la.STATE: Address(View("W->x", DOUBLE)),
-            la.WORK: Address(View("W->work", DOUBLE)),
-            la.GENERIC_RANK: Term("W->rank", INT, counts=True),
-            la.HOLONOMIC_RANK: Term("W->holonomic_rank", INT, counts=True),
+        entries: dict[str, Value] = {
+            "acceleration": Address(KernelCode(kernel)),
+            "projection": Address(KernelCode(projection)),
+            "settings": Address(View("W->settings", DOUBLE)),
+            "x": Address(View("W->x", DOUBLE)),
+            "work": Address(View("W->work", DOUBLE)),
+            "generic_rank": Term("W->rank", INT, counts=True),
+            "holonomic_rank": Term("W->holonomic_rank", INT, counts=True),
         }
         names = ["dynamics", "position", "velocity", "rate", *system.compiled.projecting, "non_ideal"]
-        if table[la.WHOLE] != 0 or (
-            not system.compiled.mass_is_singular and may_lose_inertia(system.mechanism)
-        ):
+        if table.whole != 0 or (not system.compiled.mass_is_singular and may_lose_inertia(system.mechanism)):
             names.append("whole")
-            entries[la.NULL_SPACE_SOLVE] = Address(KernelCode(null_space_acceleration))
+            entries["null_space_solve"] = Address(KernelCode(null_space_acceleration))
         for name in names:
             self._native(natives, name)
         if system.compiled.direct is not None:  # one function serves steps and single answers
             self._native(natives, "checked")
-            entries[la.DIRECT] = Address(Native("model_checked"))
-        for name, place in la.FUNCTIONS.items():
+            entries["direct"] = Address(Native("model_checked"))
+        for name in la.FUNCTIONS:
             if f"model_{name}" in natives.outputs:
-                entries[place] = Address(Native(f"model_{name}"))
+                entries[name] = Address(Native(f"model_{name}"))
         self.constants = {"stage_weights": scheme.a.ravel(), "end_weights": scheme.b, "nodes": scheme.c}
-        for place, name in zip((la.STAGE_WEIGHTS, la.END_WEIGHTS, la.NODES), self.constants):
-            entries[place] = Address(View(name, DOUBLE, constant=True))
-        room = la.QUATERNIONS + int(table[la.N_QUATERNIONS])
+        for name in self.constants:
+            entries[name] = Address(View(name, DOUBLE, constant=True))
+        room = la.QUATERNIONS + int(table.n_quaternions)
         self.table = Table("the system", clean(table, entries), entries, room, "W->order", "system_table")
 
     def _native(self, natives: Natives, name: str) -> None:
@@ -120,24 +122,36 @@ class SystemPlan:
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
-        table = self.table.numbers
-        work = la.run_storage(table) if stepping else la.workspace(table).size
+        table = self.work.table
+        work = la.run_storage(table) if stepping else sum(la.workspace_sizes(table))
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
             Member("double", "settings", len(self.work.settings()), "tolerances", self.work.settings()),
             Member(
-                "int", "rank", 0, "of A at ordinary closed configurations", self.work.table[[la.GENERIC_RANK]]
+                "int",
+                "rank",
+                0,
+                "of A at ordinary closed configurations",
+                np.array([self.work.table.generic_rank]),
             ),
-            Member("int", "holonomic_rank", 0, "of its holonomic rows", self.work.table[[la.HOLONOMIC_RANK]]),
+            Member(
+                "int",
+                "holonomic_rank",
+                0,
+                "of its holonomic rows",
+                np.array([self.work.table.holonomic_rank]),
+            ),
             Member("int", "order", len(table) - self.table.room, "permutation of the rows"),
             Member("double", "work", int(work), "room to compute in"),
         ]
 
 
-def clean(table: np.ndarray, entries: Mapping[int, Value]) -> np.ndarray:
+def clean(table: T, entries: Mapping[str, Value]) -> T:
     """Return a copy of a table without addresses."""
-    numbers = np.array(table)
-    numbers[[place for place, value in entries.items() if isinstance(value, Address)]] = 0
+    numbers = table.copy()
+    for name, value in entries.items():
+        if isinstance(value, Address):
+            setattr(numbers, name, 0)
     return numbers
 
 

@@ -238,8 +238,8 @@ class Step:
 
     def __init__(self, plan: SystemPlan) -> None:
         self.plan, self.constants = plan, plan.constants
-        start = np.zeros(one.N_MEMORY)
-        start[one.TYPICAL_PIVOT] = plan.work.typical_pivot
+        start = one.StepMemory.zeros()
+        start.typical_pivot = plan.work.typical_pivot
         self.members = [Member("double", "steps", len(start), "what steps remember of the way", start)]
 
     def declare(self, name: str) -> str:
@@ -261,7 +261,8 @@ class Step:
         """Return the function that loads and unloads the state."""
         s, table = self.plan.system, self.plan.table
         kernel, _ = kernels.call(
-            one.single_step, [table, View("W->x", DOUBLE), Term("h", DOUBLE), View("W->steps", DOUBLE)]
+            one.single_step,
+            [table, View("W->x", DOUBLE), Term("h", DOUBLE), View("W->steps", DOUBLE, record=one.StepMemory)],
         )
         unit, _ = kernels.call(normalize, [table, View("W->x", DOUBLE)])
         head = (

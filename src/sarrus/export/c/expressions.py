@@ -9,6 +9,7 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, Protocol
 
@@ -31,8 +32,9 @@ from sarrus.export.c.values import (
     as_term,
     join,
 )
-from sarrus.kernels.flat import flat, flat_at, flat_from, flat_pointer, integers_at
+from sarrus.kernels.flat import PLACED, exists, flat
 from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.record import laid, record_fields
 
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -84,10 +86,8 @@ class Expressions(ABC):
         self.functions, self.globals = functions, names
         self.intrinsics: dict[int, Callable[[list[Value]], Value]] = {
             id(flat): lambda a: a[0],
-            id(flat_pointer): lambda a: a[0],
-            id(flat_at): self._at,
-            id(integers_at): self._at,
-            id(flat_from): self._part,
+            id(exists): lambda a: Known(not isinstance(a[0], Known)),
+            id(laid): self._laid,
             id(call_native): self._call_native,
             id(call_kernel): self._call_kernel,
             id(builtins.min): lambda a: self._extremum(a, "smaller", min),
@@ -133,12 +133,24 @@ class Expressions(ABC):
             return Known(getattr(owner.value, node.attr))
         if isinstance(owner, View) and node.attr == "shape":
             return Known((owner.length,))
+        if isinstance(owner, Table):
+            return owner.field(node.attr)
+        if isinstance(owner, View):
+            if owner.record is None:
+                raise TypeError(f"{owner.text} has no {node.attr}")
+            return self.element(owner, Known(owner.record.places[node.attr]))
         if isinstance(owner, Pack):
             return owner.values[owner.members.index(node.attr)]
-        assert isinstance(owner, Term)
+        return self.member(as_term(owner), node.attr)
+
+    @staticmethod
+    def member(owner: Term, name: str) -> Term | View:
+        """Return a member of a structure."""
         assert isinstance(owner.kind, Struct)
-        kind = owner.kind.kind_of(node.attr)
-        return Term(f"{owner.text}.{node.attr}", kind)
+        kind, text = owner.kind.kind_of(name), f"{owner.text}.{name}"
+        if kind.endswith("*"):
+            return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
+        return Term(text, kind)
 
     def _tuple(self, node: ast.Tuple) -> Value:
         return Pack(tuple(self.value(item) for item in node.elts))
@@ -164,8 +176,12 @@ class Expressions(ABC):
             return Term(f"{self.functions.helper(table.text)}[{as_term(index).text}]", INT)
         place = int(index.value)
         if place >= table.room:
-            raise LookupError(f"entry {place} of the table {table.name} is room to work in: take flat_from")
-        return table.entries[place] if place in table.entries else Known(table[place])
+            raise LookupError(
+                f"entry {place} of the table {table.name} is room to work in: take table + place"
+            )
+        if place < len(type(table.numbers).fields):
+            raise LookupError(f"entry {place} of the table {table.name} has a name")
+        return Known(int(table.numbers[place]))
 
     # --- arithmetic --------------------------------------------------------------------------------------
 
@@ -186,9 +202,9 @@ class Expressions(ABC):
 
     def combine(self, op: ast.operator, left: Value, right: Value) -> Value:
         """Return the value of a binary operation."""
-        if isinstance(left, Address):
+        if isinstance(left, View | Table):
             assert isinstance(op, ast.Add)
-            return Address(left.target, self.combine(op, left.offset, right))
+            return self._part(left, right)
         sign, compute = OPERATORS[type(op)]
         if isinstance(left, Known) and isinstance(right, Known):
             with np.errstate(all="ignore"):
@@ -243,6 +259,8 @@ class Expressions(ABC):
             return Known(bool(compute(left.value, right.value)))
         if isinstance(left, Address):  # nothing lies at zero
             return Known(sign == "!=")
+        if isinstance(left, View) and isinstance(right, View):
+            return Term(f"{left.text} {sign} {right.text}", INT, atomic=False)
         for number, other in ((left, right), (right, left)):
             negative = isinstance(number, Known) and number.value < 0
             if negative and sign == "==" and isinstance(other, Term) and other.counts:
@@ -287,7 +305,9 @@ class Expressions(ABC):
 
     def _choice(self, test: Term, yes: Value, no: Value) -> Value:
         if isinstance(yes, Pack) and isinstance(no, Pack):
-            return Pack(tuple(self._choice(test, a, b) for a, b in zip(yes.values, no.values)), yes.names)
+            return Pack(tuple(self._choice(test, a, b) for a, b in zip(yes.values, no.values)), yes.kind)
+        if isinstance(yes, View) and isinstance(no, View):
+            return View(f"({test.inner} ? {yes.text} : {no.text})", yes.kind, yes.constant or no.constant)
         a, b = as_term(yes), as_term(no)
         text = f"{test.inner} ? {a.inner} : {b.inner}"
         return Term(text, join(a.kind, b.kind), atomic=False, counts=a.counts and b.counts)
@@ -299,63 +319,92 @@ class Expressions(ABC):
         assert isinstance(callee, Known)
         function = callee.value
         given = [self.value(item) for item in node.args]
+        if id(function) in PLACED:
+            (view,) = given
+            return replace(view, record=PLACED[id(function)]) if isinstance(view, View) else view
         if id(function) in self.intrinsics:
             return self.intrinsics[id(function)](given)
         if function in _MATH:
             argument = as_term(given[0])
             return Term(f"{_MATH[function]}({argument.text})", DOUBLE)
         if isinstance(function, type) and hasattr(function, "_fields"):
+            by_name = {keyword.arg: self.value(keyword.value) for keyword in node.keywords}
+            given += [by_name[name] for name in function._fields[len(given) :]]
             if all(isinstance(item, Known) for item in given):
                 return Known(function(*(item.value for item in given if isinstance(item, Known))))
-            return Pack(tuple(given), function._fields)
+            return Pack(tuple(given), function)
         python = getattr(function, "py_func", function)
         names = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
         bound = inspect.signature(python).bind(*given, **names)
         bound.apply_defaults()
         arguments = [v if isinstance(v, _VALUES) else Known(v) for v in bound.arguments.values()]
-        if isinstance(function, FunctionType) and all(isinstance(a, Known | Table) for a in arguments):
-            return Known(python(*(a.value if isinstance(a, Known) else a for a in arguments)))
+        if isinstance(function, FunctionType) and all(_is_known(a) for a in arguments):
+            return self._computed(python(*map(_plain, arguments)))
         return self._invoke(function, arguments)
 
+    @staticmethod
+    def _computed(value: Any) -> Value:
+        """Return what a layout function of the kernels gives, pointers among it."""
+        if isinstance(value, View):
+            return value
+        if isinstance(value, tuple) and any(isinstance(part, View) for part in value):
+            pairs = zip(value, record_fields(type(value)))
+            views = (replace(v, record=r) if isinstance(v, View) else Known(v) for v, r in pairs)
+            return Pack(tuple(views), type(value))
+        return Known(value)
+
+    def _laid(self, arguments: list[Value]) -> Value:
+        """Return the parts of memory from a pointer on: pointers in a structure where sizes are not known now."""
+        start, sizes = arguments
+        assert isinstance(start, View)
+        if isinstance(sizes, Known):
+            return self._computed(laid(start, sizes.value))
+        return self.kept_parts(start, sizes)
+
+    @abstractmethod
+    def kept_parts(self, start: View, sizes: Value) -> Term:
+        """Return a variable with pointers to the parts of memory that have these sizes."""
+
+    def _addressed(self, value: Value) -> Value:
+        """Return an argument, in a variable if it is a structure that has no address."""
+        if isinstance(value, Pack):
+            return value if value.is_global else self.kept_pack(value)
+        if not isinstance(value, Term) or not isinstance(value.kind, Struct):
+            return value
+        return self.kept(value) if value.text.endswith(")") and not value.text.startswith("(*") else value
+
+    @abstractmethod
+    def kept(self, value: Value) -> Term:
+        """Return a value in a variable of its own."""
+
+    @abstractmethod
+    def kept_pack(self, pack: Pack) -> Term:
+        """Return a variable with the values of a tuple."""
+
     def _invoke(self, function: Any, arguments: list[Value]) -> Value:
+        arguments = [self._addressed(argument) for argument in arguments]
         name, kind = self.functions.call(function, arguments)
         texts = [text for text in map(passed, arguments) if text is not None]
-        if any(isinstance(argument, Table) for argument in arguments):
+        if any(map(needs_workspace, arguments)):
             texts.insert(0, "W")
         text = f"{name}({', '.join(texts)})"
         if isinstance(kind, str) and kind.endswith("*"):
             return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
         return Term(text, kind)
 
-    def _at(self, arguments: list[Value]) -> Value:
-        (address,) = arguments
-        assert isinstance(address, Address)
-        assert isinstance(address.target, View | Table)
-        if isinstance(address.target, Table):
-            return address.target
-        return shifted(address.target, self._eighth(address.offset))
-
-    def _eighth(self, offset: Value) -> Value:
-        if isinstance(offset, Known):
-            return Known(offset.value // 8)
-        return Term(f"{as_term(offset).inner} / 8", INT, atomic=False)
-
-    def _part(self, arguments: list[Value]) -> Value:
-        view, first = arguments
+    def _part(self, view: View | Table, first: Value) -> Value:
         if isinstance(view, Table):
             return shifted(View(view.room_text, INT), self.combine(ast.Sub(), first, Known(view.room)))
-        assert isinstance(view, View)
         return shifted(view, first)
 
     def _call_native(self, arguments: list[Value]) -> Value:
-        address, inputs, first_input, outputs, first_output = arguments
+        address, inputs, outputs = arguments
         assert isinstance(address, Address)
         assert isinstance(address.target, Native)
         assert isinstance(inputs, View)
         assert isinstance(outputs, View)
         name = self.functions.helper(address.target.name)
-        texts = shifted(inputs, first_input).text, shifted(outputs, first_output).text
-        return Term(f"{name}({', '.join(texts)})", "void")
+        return Term(f"{name}({inputs.text}, {outputs.text})", "void")
 
     def _call_kernel(self, arguments: list[Value]) -> Value:
         address, *rest = arguments
@@ -390,6 +439,23 @@ class Expressions(ABC):
 
 
 _VALUES = (Known, Term, View, Pack, Address, Table)
+
+
+def needs_workspace(value: Value) -> bool:
+    """Tell whether a function that gets this as an argument needs the structure W."""
+    return isinstance(value, Table) or (isinstance(value, Pack) and value.is_global)
+
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, Known | Table) or (isinstance(value, Pack) and value.is_global)
+
+
+def _plain(value: Value) -> Any:
+    """Return what a layout function of the kernels gets for a value that is known."""
+    if isinstance(value, Pack):
+        make: Any = value.kind
+        return make(*(v.value if isinstance(v, Known) else v for v in value.values))
+    return value.value if isinstance(value, Known) else value
 
 
 def shifted(view: View, first: Value) -> View:

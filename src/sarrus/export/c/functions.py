@@ -6,7 +6,7 @@ from typing import Any
 
 from sarrus.export.c.expressions import is_number
 from sarrus.export.c.statements import CFunction, Translator
-from sarrus.export.c.values import Kind, Known, Struct, Table, Term, Value, View, as_term
+from sarrus.export.c.values import Kind, Known, Pack, Struct, Table, Term, Value, View, as_term
 
 HELPERS = {
     "larger": "static double larger(double a, double b)\n{\n    return a < b ? b : a;\n}\n",
@@ -64,7 +64,9 @@ class Kernels:
         """Return the name of a type in C."""
         if isinstance(kind, str):
             return kind
-        self.structs.setdefault(kind, f"struct tuple{len(self.structs)}")
+        taken = self.structs.values()
+        name = f"struct {kind.name}" if kind.name and f"struct {kind.name}" not in taken else None
+        self.structs.setdefault(kind, name or f"struct {kind.name or 'tuple'}{len(self.structs)}")
         return self.structs[kind]
 
     def reached(self, *roots: str) -> tuple[list[str], list[CFunction]]:
@@ -100,11 +102,13 @@ def _key(value: Value) -> Any:
     if isinstance(value, Term):
         return value.kind
     if isinstance(value, View):
-        return value.type, value.length
+        return value.type, value.length, value.record
     if isinstance(value, Table):
         return value
     if isinstance(value, Known) and is_number(value.value):
         return as_term(value).kind
     if isinstance(value, Known):
         return "known", value.value
+    if isinstance(value, Pack):
+        return "known", *((v.value if isinstance(v, Known) else v) for v in value.values)
     raise TypeError(f"{value} cannot be an argument")

@@ -42,19 +42,19 @@ class LawEntry:
 
     def _law_table(self, native: Native, contacts: Table | None) -> Table:
         table = self.law.table
-        entries: dict[int, Value] = {
-            ll.NATIVE: Address(native),
-            ll.INPUT: self._view("input"),
-            ll.WORK: self._view("work"),
-            ll.SETTINGS: self._view("tolerances"),
-            ll.ANSWER: self._view("answer"),
-            ll.ROOTS: self._view("roots", constant=True),
-            ll.WISH: self._view("preferred", constant=True),
-            ll.RANK: Term(f"W->{self.prefix}_rank", INT, counts=True),
+        entries: dict[str, Value] = {
+            "native": Address(native),
+            "own": self._view("input"),
+            "work": self._view("work"),
+            "settings": self._view("tolerances"),
+            "answer": self._view("answer"),
+            "roots": self._view("roots", constant=True),
+            "preferred": self._view("preferred", constant=True),
+            "generic_rank": Term(f"W->{self.prefix}_rank", INT, counts=True),
         }
         if contacts is not None:
-            entries[ll.CONTACTS] = Address(contacts)
-        room = int(ll.LEVELS + 3 * table[ll.N_LEVELS] + table[ll.N_MEASURED])
+            entries["contacts"] = Address(contacts)
+        room = int(ll.LEVELS + 3 * table.n_levels + table.n_measured)
         order = f"W->{self.prefix}_order"
         return Table("the law", clean(table, entries), entries, room, order, f"{self.prefix}_table")
 
@@ -62,15 +62,15 @@ class LawEntry:
         law = self.law
         assert isinstance(law, ContactLaw)
         table = law.contact_table
-        entries: dict[int, Value] = {
-            cn.PHYSICS: self._view("limits"),
-            cn.EXTRA: self._view("rows", constant=True),
-            cn.MEMORY: self._view("memory"),
-            cn.WORK: self._view("program"),
-            cn.REPORT: self._view("report"),
+        entries: dict[str, Value] = {
+            "physics": self._view("limits"),
+            "extra": self._view("rows", constant=True),
+            "memory": self._view("memory"),
+            "work": self._view("program"),
+            "report": self._view("report"),
         }
-        self.constants[f"{self.prefix}_rows"] = law._arrays[cn.EXTRA]
-        room = int(cn.PLACES + 2 * len(law.terms.names) + table[cn.EXTRA_CONES])
+        self.constants[f"{self.prefix}_rows"] = law._arrays["extra"]
+        room = int(cn.PLACES + 2 * len(law.terms.names) + table.extra_cones)
         order = f"W->{self.prefix}_cones"
         return Table("the contacts", clean(table, entries), entries, room, order, f"{self.prefix}_contacts")
 
@@ -82,8 +82,14 @@ class LawEntry:
             Member(
                 "double", f"{p}_input", len(law_input), "q, v, u, t, parameters, tau, settings", law_input
             ),
-            Member("double", f"{p}_tolerances", ll.N_SETTINGS, "tolerances", law._tolerances),
-            Member("int", f"{p}_rank", 0, "of A at ordinary closed configurations", law.table[[ll.RANK]]),
+            Member("double", f"{p}_tolerances", len(law._tolerances), "tolerances", law._tolerances),
+            Member(
+                "int",
+                f"{p}_rank",
+                0,
+                "of A at ordinary closed configurations",
+                np.array([law.table.generic_rank]),
+            ),
             Member("int", f"{p}_order", len(law.table) - self.table.room, "permutation of the rows"),
             Member("double", f"{p}_answer", len(law._answer), "unknowns, rank, what became of the levels"),
             Member("double", f"{p}_work", len(law._work), "room to compute in"),
@@ -93,13 +99,13 @@ class LawEntry:
             arrays = law._arrays
             members += [
                 Member(
-                    "double", f"{p}_limits", len(arrays[cn.PHYSICS]), "limits and weights", arrays[cn.PHYSICS]
+                    "double", f"{p}_limits", len(arrays["physics"]), "limits and weights", arrays["physics"]
                 ),
                 Member(
-                    "double", f"{p}_memory", len(arrays[cn.MEMORY]), "of the last sample", self._forgotten()
+                    "double", f"{p}_memory", len(arrays["memory"]), "of the last sample", self._forgotten()
                 ),
-                Member("double", f"{p}_program", len(arrays[cn.WORK]), "room for a cone program"),
-                Member("double", f"{p}_report", len(arrays[cn.REPORT]), "of the last distribution"),
+                Member("double", f"{p}_program", len(arrays["work"]), "room for a cone program"),
+                Member("double", f"{p}_report", len(arrays["report"]), "of the last distribution"),
                 Member(
                     "int", f"{p}_cones", len(contacts.numbers) - contacts.room, "sizes of cones, permutation"
                 ),
@@ -109,7 +115,7 @@ class LawEntry:
     def _forgotten(self) -> np.ndarray:
         """Return the memory of a law with contacts before its first sample."""
         assert isinstance(self.law, ContactLaw)
-        kept, layout = np.zeros(len(self.law._arrays[cn.MEMORY])), self.law._memory_layout
+        kept, layout = np.zeros(len(self.law._arrays["memory"])), self.law._memory_layout
         kept[[layout.exact, layout.relaxed]] = -1.0
         return kept
 
@@ -231,7 +237,7 @@ int {name}_law({name}_workspace *W, const double *q, const double *v, double t, 
 int {name}_law_sample({name}_workspace *W, const double *q, const double *v, double t,
     double period, const double *multipliers, double *u)
 {{
-{measure}    W->{p}_tolerances[{ll.PERIOD}] = period;
+{measure}    W->{p}_tolerances[{ll.LawSettings.places["period"]}] = period;
     return {p}_run(W, q, v, t, {ll.SAMPLE}, u);
 }}
 

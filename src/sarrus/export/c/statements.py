@@ -8,11 +8,12 @@ import inspect
 import re
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
-from sarrus.export.c.expressions import OPERATORS, Expressions, Functions, is_number
+from sarrus.export.c.expressions import OPERATORS, Expressions, Functions, is_number, needs_workspace
 from sarrus.export.c.identifiers import KEYWORDS, LIBM
 from sarrus.export.c.values import (
     DOUBLE,
@@ -66,7 +67,7 @@ class Translator(Expressions):
         self.kinds: dict[str, Kind] = {}
         self.pointers: dict[str, View] = {}
         self.result: Kind | None = None
-        self.takes_table = any(isinstance(argument, Table) for argument in arguments)
+        self.takes_table = any(map(needs_workspace, arguments))
         for node, argument in zip(self.tree.args.args, arguments):
             self._parameter(node.arg, argument)
         self._check_loops()
@@ -75,7 +76,7 @@ class Translator(Expressions):
         c = c_name(name)
         if isinstance(argument, View):
             self.parameters.append((argument.type, c))
-            self.given[name] = View(c, argument.kind, argument.constant, argument.length)
+            self.given[name] = replace(argument, text=c)
         elif isinstance(argument, Term) and isinstance(argument.kind, Struct):
             self.parameters.append((f"const {self.kernels.type_name(argument.kind)} *", c))
             self.given[name] = Term(f"(*{c})", argument.kind)
@@ -179,13 +180,20 @@ class Translator(Expressions):
     def store(self, name: str, value: Value) -> None:
         """Let a local name have a value."""
         again = self.stores[name] > 1 or name in self.given
+        if isinstance(value, Pack) and value.is_global and not again:
+            self.locals[name] = value
+            return
+        if isinstance(value, Pack):
+            value = self.kept_pack(value)
         if not again and isinstance(value, Known | Table | Address):
             self.locals[name] = value
             return
         c = c_name(name)
+        if name in (self.kinds if isinstance(value, View) else self.pointers):
+            raise TypeError(f"{self.tree.name}: {name} is both a number and a pointer")
         if isinstance(value, View):
             self.pointers[name] = value
-            self.locals[name] = View(c, value.kind, value.constant, value.length)
+            self.locals[name] = replace(value, text=c)
             self.line(f"{c} = {value.text};")
             return
         term = as_term(value)
@@ -225,13 +233,15 @@ class Translator(Expressions):
     def _do_assign(self, node: ast.Assign) -> None:
         value = self.value(node.value)
         if len(node.targets) > 1 and not isinstance(value, Known):
-            value = self._kept(value)
+            value = self.kept(value)
         for target in node.targets:
             self._assign(target, value, node.value)
 
     def _assign(self, target: ast.expr, value: Value, source: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.store(target.id, value)
+        elif isinstance(target, ast.Attribute):
+            self.line(f"{self.term(target).text} = {as_term(value).text};")
         elif isinstance(target, ast.Subscript):
             place = self.element(self.value(target.value), self.value(target.slice))
             self.line(f"{place.text} = {as_term(value).text};")
@@ -246,19 +256,19 @@ class Translator(Expressions):
             name = f"t{self.counter}_"
             self.kinds[name] = value.kind
             self.line(f"{name} = {value.text};")
-            value = Pack(tuple(Term(f"{name}.{m}", kind) for m, kind in value.kind.members))
+            value = Pack(tuple(self.member(Term(name, value.kind), m) for m, _ in value.kind.members))
         elif isinstance(value, Known):
             value = Pack(tuple(map(Known, value.value)))
         elif not self._independent(target, source):
             assert isinstance(value, Pack)
             value = Pack(
-                tuple(v if isinstance(v, Known | View | Table) else self._kept(v) for v in value.values)
+                tuple(v if isinstance(v, Known | View | Table) else self.kept(v) for v in value.values)
             )
         assert isinstance(value, Pack)
         for item, part in zip(target.elts, value.values, strict=True):
             self._assign(item, part, source)
 
-    def _kept(self, value: Value) -> Term:
+    def kept(self, value: Value) -> Term:
         """Return a value in a variable of its own."""
         term = as_term(value)
         self.counter += 1
@@ -267,22 +277,56 @@ class Translator(Expressions):
         self.line(f"{name} = {term.text};")
         return Term(name, term.kind)
 
+    def kept_pack(self, pack: Pack) -> Term:
+        """Return a variable with the values of a tuple."""
+        terms = [Term(v.text, v.type) if isinstance(v, View) else as_term(v) for v in pack.values]
+        kinds = tuple(zip(pack.members, (str(term.kind) for term in terms)))
+        found = self._structure(Struct(kinds, getattr(pack.kind, "__name__", "")))
+        for member, term in zip(pack.members, terms):
+            self.line(f"{found.text}.{member} = {term.text};")
+        return found
+
+    def kept_parts(self, start: View, sizes: Value) -> Term:
+        """Return a variable with pointers to the parts of memory that have these sizes."""
+        if isinstance(sizes, Pack):
+            sizes = self.kept_pack(sizes)
+        assert isinstance(sizes, Term)
+        assert isinstance(sizes.kind, Struct)
+        lengths, names = sizes, [name for name, _ in sizes.kind.members]
+        if not lengths.text.isidentifier():
+            lengths = self._structure(sizes.kind)
+            self.line(f"{lengths.text} = {sizes.text};")
+        found = self._structure(Struct(tuple((name, start.type) for name in names), sizes.kind.name))
+        self.line(f"{found.text}.{names[0]} = {start.text};")
+        for before, name in pairwise(names):
+            self.line(f"{found.text}.{name} = {found.text}.{before} + {lengths.text}.{before};")
+        return found
+
+    def _structure(self, kind: Struct) -> Term:
+        """Return a new variable."""
+        self.counter += 1
+        self.kinds[f"t{self.counter}_"] = kind
+        return Term(f"t{self.counter}_", kind)
+
     @staticmethod
     def _independent(target: ast.Tuple, source: ast.expr) -> bool:
         """Tell whether the right side of an assignment does not see what the left side changes."""
         stored = {n.id for t in target.elts for n in ast.walk(t) if isinstance(n, ast.Name)}
         read = {n.id for n in ast.walk(source) if isinstance(n, ast.Name)}
-        into_memory = any(isinstance(t, ast.Subscript) for t in target.elts)
+        into_memory = any(isinstance(t, ast.Subscript | ast.Attribute) for t in target.elts)
         if into_memory:
-            return not any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(source))
+            return not any(isinstance(n, ast.Subscript | ast.Attribute | ast.Call) for n in ast.walk(source))
         return not stored & read
 
     def _do_augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Subscript):
             place = self.element(self.value(node.target.value), self.value(node.target.slice))
         else:
-            assert isinstance(node.target, ast.Name)
-            place = as_term(self.value(node.target))
+            found = self.value(node.target)
+            if isinstance(found, View):
+                self.line(f"{found.text} += {self.term(node.value).text};")
+                return
+            place = as_term(found)
         value = self.combine(node.op, place, self.value(node.value))
         sign = OPERATORS[type(node.op)][0]
         if isinstance(node.target, ast.Name):
@@ -298,13 +342,13 @@ class Translator(Expressions):
             return True
         value = self.value(node.value)
         if isinstance(value, Known) and isinstance(value.value, tuple):
-            names = getattr(value.value, "_fields", ())
-            value = Pack(tuple(map(Known, value.value)), names)
+            named = type(value.value) if hasattr(value.value, "_fields") else None
+            value = Pack(tuple(map(Known, value.value)), named)
         if isinstance(value, Pack):
-            terms = [as_term(part) for part in value.values]
+            terms = [Term(p.text, p.type) if isinstance(p, View) else as_term(p) for p in value.values]
             old = dict(self.result.members) if isinstance(self.result, Struct) else {}
             kinds = [join(old.get(m, t.kind), t.kind) for m, t in zip(value.members, terms)]
-            kind = Struct(tuple(zip(value.members, map(str, kinds))))
+            kind = Struct(tuple(zip(value.members, map(str, kinds))), getattr(value.kind, "__name__", ""))
             self.counter += 1
             name = f"t{self.counter}_"
             self.kinds[name] = kind

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sarrus.codegen.c_source import c_number
+from sarrus.kernels.record import Record, pointee
 
 # Types of C expressions besides those of structs. Python's bool is an int.
 INT, DOUBLE, VOID = "int", "double", "void"
@@ -19,6 +20,7 @@ class Struct:
     """A tuple that a function returns: its members and their types."""
 
     members: tuple[tuple[str, str], ...]
+    name: str = ""
 
     def kind_of(self, member: str) -> str:
         """Return the type of a member."""
@@ -58,6 +60,11 @@ class View:
     kind: str
     constant: bool = False
     length: int | None = None
+    record: type[Record] | None = None
+
+    def __add__(self, count: int) -> View:
+        """Return the pointer so many numbers further on."""
+        return self if count == 0 else View(f"{self.text} + {count}", self.kind, self.constant)
 
     @property
     def type(self) -> str:
@@ -70,12 +77,17 @@ class Pack:
     """Several values that Python has as a tuple, by name where they have names."""
 
     values: tuple[Value, ...]
-    names: tuple[str, ...] = ()
+    kind: type[tuple[Any, ...]] | None = None
 
     @property
     def members(self) -> tuple[str, ...]:
         """Names of the values in C."""
-        return self.names or tuple(f"r{k}" for k in range(len(self.values)))
+        return getattr(self.kind, "_fields", None) or tuple(f"r{k}" for k in range(len(self.values)))
+
+    @property
+    def is_global(self) -> bool:
+        """Whether every function with the structure W knows it without being told."""
+        return all(isinstance(v, Known) or (isinstance(v, View) and "W->" in v.text) for v in self.values)
 
 
 @dataclass(frozen=True)
@@ -94,10 +106,9 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class Address:
-    """An address in a table, with an offset in bytes."""
+    """An address in a table."""
 
     target: View | Table | Native | KernelCode
-    offset: Value = field(default_factory=lambda: Known(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,17 +121,38 @@ class Table:
     """
 
     name: str
-    numbers: np.ndarray
-    entries: Mapping[int, Value]
+    numbers: Record
+    entries: Mapping[str, Value]
     room: int
     room_text: str
     text: str
 
-    def __getitem__(self, index: int) -> int:
-        """Return a number that is known, for layout functions of the kernels."""
-        if index in self.entries or index >= self.room:
-            raise LookupError(f"entry {index} of the table {self.name} is not known before the code runs")
-        return int(self.numbers[index])
+    def field(self, name: str) -> Value:
+        """Return the entry of a name: a number, what it points to, or the address of a function."""
+        found = self.entries.get(name, Known(getattr(self.numbers, name)))
+        if not isinstance(found, Address) or not isinstance(found.target, View | Table):
+            return found
+        record = pointee(type(self.numbers).fields[name])
+        if isinstance(found.target, View) and isinstance(record, type) and issubclass(record, Record):
+            return replace(found.target, record=record)
+        return found.target
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an entry for the layout functions of the kernels."""
+        if name not in type(self.numbers).fields:
+            raise AttributeError(name)
+        found = self.field(name)
+        if isinstance(found, View | Table):
+            return found
+        if not isinstance(found, Known):
+            raise LookupError(f"{name} of the table {self.name} is not known before the code runs")
+        return found.value
+
+    def __add__(self, place: int) -> View:
+        """Return the room to work in from a place on."""
+        if place < self.room:
+            raise LookupError(f"entry {place} of the table {self.name} is no room to work in")
+        return View(self.room_text, INT) + (place - self.room)
 
 
 Value = Known | Term | View | Pack | Address | Table

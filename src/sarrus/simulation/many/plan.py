@@ -22,8 +22,7 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
-from sarrus.kernels import layout as la
-from sarrus.kernels import run_state as rs
+from sarrus.kernels.layout import Table
 from sarrus.simulation.integration import START_TOLERANCE, Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
@@ -97,9 +96,9 @@ class Plan:
                 element="u",
             )
         width = int(bl.record_width(s.table))
-        times = np.zeros(bl.N_TIMES)
-        times[[bl.BEGIN, bl.END]] = self.t0, self.t0 + self.duration
-        times[[bl.HOLD, bl.STEP]] = self.duration / intervals, self.step
+        times = bl.Times.zeros()
+        times.begin, times.end = self.t0, self.t0 + self.duration
+        times.hold, times.step = self.duration / intervals, self.step
         return Batch(
             states=states,
             inputs=inputs,
@@ -127,8 +126,8 @@ class Plan:
         loop.set_method(scheme, longest, self.duration)
         loop.set_limits(None, np.inf, self.duration)
         if every is None:
-            loop.state[rs.EVERY] = np.inf
-            loop.state[rs.UNRECORDED] = 0.0
+            loop.state.every = np.inf
+            loop.state.unrecorded = 0.0
         return loop
 
     @cached_property
@@ -155,7 +154,7 @@ class Plan:
         """Return a worker for some runs, whose rows of A have these ranks (default: those at the reference)."""
         loop = self.loop()
         if ranks is not None:
-            loop.table[[la.HOLONOMIC_RANK, la.GENERIC_RANK]] = ranks
+            loop.table.holonomic_rank, loop.table.generic_rank = ranks
         rows = len(self.sample_times) if self.every is not None else self.steps
         return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
 
@@ -232,8 +231,8 @@ def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
     todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.t0
 
 
-def _ranks(table: np.ndarray) -> tuple[int, int]:
-    return int(table[la.HOLONOMIC_RANK]), int(table[la.GENERIC_RANK])
+def _ranks(table: Table) -> tuple[int, int]:
+    return int(table.holonomic_rank), int(table.generic_rank)
 
 
 def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
+from sarrus.kernels.lane_layout import lane_sizes
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.many.lane_functions import (
     lane_control,
@@ -28,7 +29,7 @@ from sarrus.simulation.many.lane_functions import (
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
 
-FOLDS = {"min": bl.LEAST, "max": bl.GREATEST, "mean": bl.SUM, "rms": bl.SQUARES}
+FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 
 
 def default_threads() -> int:
@@ -44,7 +45,7 @@ class Batch:
     inputs: Array | None
     samples: Array
     folds: dict[str, Array]
-    times: Array
+    times: bl.Times
     steps: int
     steps_held: int
     every: int
@@ -91,30 +92,30 @@ class Worker:
         self.loop, self.shared, self.functions = loop, todo, functions  # kept alive
         table = loop.table
         self.x = np.zeros(la.input_size(table))
-        self.table = np.zeros(bl.SIZE, np.int64)
+        self.table = own = bl.BatchTable.zeros()
         self.template = loop.state.copy()
         room = max(room, bl.STRETCH + 4)
         self.block = np.zeros((room, bl.record_width(table)))
-        table[la.BATCH] = self.table.ctypes.data
-        self.arrays = [self.template, self.block, todo.times, todo.states, todo.outcomes, todo.samples]
-        entries = [bl.TEMPLATE, bl.BLOCK, bl.TIMES, bl.STATES, bl.OUTCOMES, bl.SAMPLES]
+        table.batch = own
+        own.template, own.block, own.room, own.advance = self.template, self.block, room, advance.address
+        own.times, own.states, own.outcomes, own.samples = (
+            todo.times,
+            todo.states,
+            todo.outcomes,
+            todo.samples,
+        )
         if todo.inputs is not None:
-            entries.append(bl.INPUTS)
-            self.arrays.append(todo.inputs)
-            self.table[bl.N_INTERVALS] = todo.inputs.shape[1]
+            own.inputs, own.n_intervals = todo.inputs, todo.inputs.shape[1]
         for name, fold in todo.folds.items():
-            entries.append(FOLDS[name])
-            self.arrays.append(fold)
+            setattr(own, FOLDS[name], fold)
         if functions is not None:
-            entries.append(bl.WORK)
-            self.arrays.append(np.zeros(bl.lane_storage(table)))
-            addresses = [functions.slope, functions.newton, functions.velocity]
-            self.table[[bl.SLOPE, bl.NEWTON, bl.VELOCITY]] = [f.address for f in addresses]
-            self.table[bl.CONTROL] = 0 if functions.control is None else functions.control.address
-        self.table[entries] = [array.ctypes.data for array in self.arrays]
-        self.table[[bl.N_SAMPLES, bl.ROOM, bl.ADVANCE]] = todo.samples.shape[1], room, advance.address
-        self.table[[bl.STEPS, bl.STEPS_HELD, bl.EVERY]] = todo.steps, todo.steps_held, todo.every
-        self.table[bl.KEEP_ENERGY] = int(loop.project == la.CONSTRAINTS_AND_ENERGY)
+            self.lanes = np.zeros(sum(lane_sizes(table)))
+            own.work, own.slope, own.newton = self.lanes, functions.slope.address, functions.newton.address
+            own.velocity = functions.velocity.address
+            own.control = 0 if functions.control is None else functions.control.address
+        own.n_samples = todo.samples.shape[1]
+        own.steps, own.steps_held, own.every = todo.steps, todo.steps_held, todo.every
+        own.keep_energy = int(loop.project == la.CONSTRAINTS_AND_ENERGY)
         self.kernel = batch if functions is None else lanes
 
     def run(self, first: int, last: int) -> None:
@@ -129,7 +130,7 @@ class Worker:
 
     def do(self, kernel: Kernel, first: int, last: int) -> None:
         """Have a kernel do the runs from ``first`` to before ``last``."""
-        self.table[[bl.FIRST, bl.LAST]] = first, last
+        self.table.first, self.table.last = first, last
         kernel(self.loop.table, self.x, 0)
 
 

@@ -1,0 +1,108 @@
+"""Events of a run: functions of the state, and multipliers, whose zeros are found to a tolerance in time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import layout as la
+from sarrus.kernels.flat import internal
+from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.stepping import finish, set_control, take_step
+
+# Direction of an event that is switched off.
+OFF = 2.0
+
+
+@internal
+def event_values(table, x, values, work):
+    """Write the event functions at x, then the multipliers that are watched."""
+    count = table.n_events
+    if count > 0:
+        call_native(table.events, x, values)
+    if table.n_watched > 0:
+        set_control(table, x, work)
+        call_kernel(table.acceleration, table, x, la.ANSWER)
+        for k in range(table.n_watched):
+            values[count + k] = work.lam[int(table.watched[k])]
+
+
+@internal
+def are_defined(table, values, kept):
+    """Tell whether the event functions are numbers; where one is none, keep the values for who asks."""
+    for k in range(table.n_events):
+        if values[k] != values[k]:
+            for i in range(table.n_events):
+                kept[i] = values[i]
+            return False
+    return True
+
+
+@internal
+def _crosses(before, after, direction):
+    """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both, 2 never)."""
+    if direction == OFF:
+        return False
+    if direction > 0:
+        return before < 0.0 <= after
+    if direction < 0:
+        return before > 0.0 >= after
+    return (before < 0.0 <= after) or (before > 0.0 >= after)
+
+
+@internal
+def locate(table, x, step, what, stages, work):
+    """Find and log crossings within the step from x to ``new``, whose values are there.
+
+    The earliest terminal event shortens the step: its state goes to ``new`` and True is returned.
+    """
+    count = table.n_events + table.n_watched
+    state, modes, before, after = table.run, table.modes, table.values, stages.values
+    found, slopes = after + 2 * count, stages.slopes
+    clock = table.nq + table.nv + table.nu
+    for i in range(la.input_size(table)):
+        stages.trial[i] = stages.new[i]
+    earliest, stop = step.h, False
+    for k in range(count):
+        found[k] = np.inf
+        if not _crosses(before[k], after[k], modes[2 * k]):
+            continue
+        found[k] = _time_of_crossing(table, x, step, what, k, stages, work)
+        if modes[2 * k + 1] != 0.0 and found[k] <= earliest:
+            earliest, stop = found[k], True
+    if stop:
+        take_step(table, False, step.near, x, earliest, slopes, stages.new, work)
+        finish(table, stages.new, what)
+        event_values(table, stages.new, after, work)
+    for k in range(count):
+        before[k] = after[k]
+        if found[k] <= earliest:
+            row = table.log + 2 * int(state.logged)
+            row[0] = k
+            row[1] = x[clock] + found[k]
+            state.logged += 1.0
+    return stop
+
+
+@internal
+def _time_of_crossing(table, x, step, what, k, stages, work):
+    """Return how long after the start of a step the k-th function crosses zero: it is repeated with a shorter h
+    (Illinois method)."""
+    count, tolerance = table.n_events + table.n_watched, table.settings.event_tolerance
+    values, direction = stages.values + count, table.modes[2 * k]
+    before, after = table.values[k], stages.values[k]
+    low, high, f_low, f_high = 0.0, step.h, before, after
+    for _ in range(60):
+        if high - low <= tolerance or f_low == f_high:
+            break
+        middle = low + (high - low) * f_low / (f_low - f_high)
+        margin = 1e-3 * (high - low)
+        middle = min(max(middle, low + margin), high - margin)
+        good = take_step(table, False, step.near, x, middle, stages.slopes, stages.trial, work)
+        if not good or not finish(table, stages.trial, what):
+            break
+        event_values(table, stages.trial, values, work)
+        if _crosses(before, values[k], direction):
+            high, f_high, f_low = middle, values[k], 0.5 * f_low
+        else:
+            low, f_low, f_high = middle, values[k], 0.5 * f_high
+    return high
