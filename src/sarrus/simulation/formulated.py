@@ -101,7 +101,7 @@ class FormulatedAcceleration:
         ws = self.offsets
         work = _view(int(table[la.WORK]), ws.size, ctypes.c_double)
         flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
-        terms = {name: flat[part].reshape(shape) for name, (part, shape) in self.terms.outputs.items()}
+        terms = self.terms.parts(flat)
         mass, force, jacobian, gamma = terms["M"], terms["h"][:, 0], terms["A"], terms["gamma"][:, 0]
         if table[la.BAUMGARTE]:
             alpha, beta = settings[la.ALPHA], settings[la.BETA]
