@@ -143,7 +143,7 @@ def test_assembly_says_what_it_moved(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--set", "left"], "'left': write NAME=VALUE"),
         (["--set", "left=nan"], "write NAME=VALUE"),
         (["--velocity", "elbow=1"], "unknown velocity 'elbow'"),
-        (["--set", "left=2.5"], "the loops are open by 0.823 at 'tips.x': add --assemble"),
+        (["--set", "left=2.5"], "leaves the loops open by 0.823 (row 'tips.x'); add --assemble"),
         (
             ["--velocity", "left=1", "--velocity", "right=0", "--velocity", "left_elbow=3"],
             "do not allow these velocities",

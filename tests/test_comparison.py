@@ -324,7 +324,7 @@ def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["--formulations", "newton"], "unknown formulation 'newton'"),
         (["-o", str(tmp_path / "figure.gif")], "must end in one of .png"),
-        (["--set", "left=3"], "the loops are open by"),
+        (["--set", "left=3"], "leaves the loops open by"),
     ):
         assert main(["compare", str(MODEL), *arguments]) == 2
         error = capsys.readouterr().err

@@ -17,8 +17,8 @@ from sarrus.analysis.equilibrium import equilibrium
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.coordinates.parametrization import Parametrization, parametrize
+from sarrus.dynamics.derivatives import derivatives, inverse_dynamics_force
 from sarrus.dynamics.system import System
-from sarrus.linear.derivatives import derivatives, inverse_dynamics_force
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
 from sarrus.linear.linearize_at import linearize_at

@@ -370,8 +370,11 @@ def test_singular_configurations_are_refused(example) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"q": [1.1, 0.0]}, "pendulum: q leaves the loops open by 0.21; close them with system.assemble"),
-        ({"v": [1.0, 0.0]}, "pendulum: v violates the constraints by 2; make it admissible"),
+        (
+            {"q": [1.1, 0.0]},
+            "pendulum: q leaves the loops open by 0.21 (row 'length'); close them",
+        ),
+        ({"v": [1.0, 0.0]}, "pendulum: v violates the constraints by 2 (row 'length'); make it admissible"),
         ({"q": [1.0]}, "pendulum: q must have 2 entries"),
         ({"coordinates": ["z"]}, "unknown coordinate 'z'"),
         ({"coordinates": "partitoin"}, "Did you mean 'partition'"),

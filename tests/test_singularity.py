@@ -175,7 +175,7 @@ def test_bad_arguments():
         find_singularity(system, q, driven=["crnk"])
     with pytest.raises(ArgumentError, match="no constraint rows on the velocities that are not driven"):
         find_singularity(system, q, driven=list(system.joint_names))
-    with pytest.raises(SolveError, match="the loops are open"):
+    with pytest.raises(ArgumentError, match="leaves the loops open"):
         find_singularity(system, np.add(q, [0.1, 0, 0]))
     with pytest.raises(ArgumentError, match="path must be"):
         distance_to_singularity(system, np.zeros((0, 3)))

@@ -27,11 +27,11 @@ from sarrus.dynamics.manifold import (
     holonomic_jacobian,
     rank_cut,
     solve_rows,
-    split,
     turning,
     walk,
 )
 from sarrus.dynamics.rigidity import look
+from sarrus.linalg.ranked import ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -285,12 +285,12 @@ class _Search:
 
     def rank(self, q: Array) -> int:
         """Return the rank of all equations on the velocities that are not driven."""
-        return split(self.matrix(q), self.cut).rank
+        return ranked(self.matrix(q), self.cut).rank
 
     def rank_nearby(self, q: Array) -> int:
         """Return the largest rank at q and after a small motion that may move the driven coordinates too."""
         system = self.system
-        kernel = split(holonomic_jacobian(system, q, self.t), self.cut).kernel
+        kernel = ranked(holonomic_jacobian(system, q, self.t), self.cut).null
         x = kernel @ np.random.default_rng(13).standard_normal(kernel.shape[1])
         if np.linalg.norm(x) == 0.0:
             return self.rank(q)
@@ -299,7 +299,7 @@ class _Search:
 
     def kernel(self, q: Array) -> Array:
         """Return the motions (nv × k) that are left with the driven velocities at rest."""
-        return split(np.vstack([self.matrix(q), np.diag(1.0 - self.free)]), self.cut).kernel
+        return ranked(np.vstack([self.matrix(q), np.diag(1.0 - self.free)]), self.cut).null
 
     def family(self, q: Array) -> Array:
         """Return the curve of assemblies through q (n, nq) where they form one; elsewhere q alone."""

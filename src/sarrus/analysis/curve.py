@@ -26,10 +26,10 @@ from sarrus.dynamics.manifold import (
     difference,
     holonomic_jacobian,
     rank_cut,
-    split,
     turning,
     walk,
 )
+from sarrus.linalg.ranked import ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -88,7 +88,7 @@ def follow_curve(
 
     Parameters
     ----------
-    q : (nq,) start; loops open by up to 1e-5 are closed, by more are a `SolveError`.
+    q : (nq,) start; loops open by up to 1e-5 are closed, by more are an `ArgumentError`.
     driven : scalar coordinate. lower, upper : its range [m, rad]; by default the limits of its joint, or none.
     locked : joints or coordinates that rest, so that one motion is left besides internal ones. More or none are an
         `ArgumentError` that says how many.
@@ -131,7 +131,7 @@ class _Curve:
         self.cut = rank_cut(system, start, t, 1.0)
         self.turns = turning(system)
         lasting = tangents(system, start, t, self.cut).space
-        ways = lasting @ split(self.hold.T @ lasting, 1e-6).kernel
+        ways = lasting @ ranked(self.hold.T @ lasting, 1e-6).null
         internal = [m.velocity for m in internal_motions(system, start, t, self.cut)]
         resting = [x for x in internal if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
         left = ways.shape[1] - len(resting)
@@ -147,13 +147,13 @@ class _Curve:
         moved = {system.velocity_names[i] for i in np.flatnonzero(np.abs(others).max(axis=0, initial=0.0))}
         joints = {name.rpartition(".")[0] or name for name in moved}
         self.counted = free_velocities(system, sorted(joints))
-        tangent = ways @ split(others @ ways, 1e-9).kernel[:, 0]
+        tangent = ways @ ranked(others @ ways, 1e-9).null[:, 0]
         self.tangent = -tangent if tangent[self.velocity] < 0.0 else tangent
 
     def kernel(self, q: Array) -> Array:
         """Return the motions (nv × k) with the locked velocities at rest."""
         rows = np.vstack([holonomic_jacobian(self.system, q, self.t), self.hold.T])
-        return split(rows, self.cut).kernel
+        return ranked(rows, self.cut).null
 
     def follow(
         self, tangent: Array, bounds: tuple[float, float]

@@ -8,18 +8,18 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.descent import gap
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
-
-_OPEN = 1e-5  # a configuration that is open by more is closed first [m, rad]
 
 
 def default_configuration(system: System) -> Array:
     """Return the first keyframe, or the reference pose where there is none, with its loops closed if they can be."""
     keyframes = system.mechanism.keyframes if system.mechanism else {}
     start = system.normalized(next((key.q for key in keyframes.values()), system.neutral()))
-    if np.abs(system.constraint_residual(start)).max(initial=0.0) > _OPEN:
+    if gap(system, start) > OPEN:
         closed = system.assemble(start, throw=False)
         start = np.array(closed.q) if closed.status is Status.OK else start
     return start

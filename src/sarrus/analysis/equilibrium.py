@@ -16,6 +16,7 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.branches import goes_on, tangents
 from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.derivatives import stiffness_times
 from sarrus.dynamics.manifold import (
     close,
     closed_start,
@@ -23,11 +24,9 @@ from sarrus.dynamics.manifold import (
     holonomic_jacobian,
     open_by,
     rank_cut,
-    split,
 )
 from sarrus.dynamics.rigidity import look
-from sarrus.dynamics.row_derivatives import stiffness_times
-from sarrus.dynamics.solves import determined_rows
+from sarrus.linalg.ranked import ROUNDING, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -107,7 +106,7 @@ def equilibrium(
 
     Parameters
     ----------
-    q : (nq,) start; loops open by up to 1e-5 are closed first, by more are a `SolveError`.
+    q : (nq,) start; loops open by up to 1e-5 are closed first, by more are an `ArgumentError`.
     u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, held constant.
     t : time [s], for forces and constraints that depend on it, held fixed.
     throw : raise `SolveError` for NOT_ACHIEVABLE; its ``result`` holds the best answer found.
@@ -184,9 +183,9 @@ class _Balance:
     left: Array
     jacobian: Array
     multipliers: Array
+    determined: np.ndarray
     motions: Array
     ways: Array
-    rank: int
 
     @property
     def residual(self) -> float:
@@ -239,17 +238,17 @@ class _Rest:
         system = self.system
         force = self.loads(q).sum(axis=0)
         jacobian = system.constraint_jacobian(q, t=self.t)
-        all_rows = split(jacobian, self.cut)
-        ways = all_rows.kernel
+        rows = ranked(jacobian, self.cut)
+        ways = rows.null
         if system.nc > system.nh:
-            ways = split(holonomic_jacobian(system, q, self.t), self.cut).kernel
-        held = all_rows.right @ (all_rows.right.T @ -force)
-        multipliers = system.characteristic.least_multipliers(jacobian, all_rows.rank, held)
-        motions = all_rows.kernel
+            ways = ranked(holonomic_jacobian(system, q, self.t), self.cut).null
+        held = rows.right @ (rows.right.T @ -force)
+        multipliers = system.characteristic.least_multipliers(jacobian, rows.rank, held)
+        motions = rows.null
         if self.motions is not None and not self.is_isolated:
             ways = tangents(system, q, self.t, self.cut).space
-            motions = ways @ split(jacobian @ ways, self.cut).kernel
-        return _Balance(force, motions.T @ force, jacobian, multipliers, motions, ways, all_rows.rank)
+            motions = ways @ ranked(jacobian @ ways, self.cut).null
+        return _Balance(force, motions.T @ force, jacobian, multipliers, rows.determined, motions, ways)
 
     def stiffness(self, q: Array, balance: _Balance) -> Array:
         """Return Zᵀ K W (dof × number of ways): the force met along the motions when q moves along the ways."""
@@ -354,9 +353,7 @@ class _Rest:
             q=read_only(q),
             u=read_only(self.u.copy()),
             multipliers=read_only(here.multipliers),
-            determined=determined_rows(here.jacobian, here.rank)
-            if self.system.nc
-            else np.ones(0, dtype=bool),
+            determined=here.determined,
             residual=here.residual,
             motions=read_only(here.motions.copy()),
             stiffness=read_only(k),
@@ -399,7 +396,7 @@ def _holding(rest: _Rest, q: Array, within_limits: bool) -> Array:
     """Return inputs of minimum norm that leave the least force along the motions, within limits."""
     here = rest.balance(q)
     reach = here.motions.T @ rest.system.actuation_matrix(q)
-    u = np.linalg.pinv(reach, rcond=1e-9) @ -here.left
+    u = ranked(reach, relative=ROUNDING).solve(-here.left)
     bounds = (
         control_bounds(rest.system)
         if within_limits

@@ -13,7 +13,8 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import finite_jacobian, free_velocities
 from sarrus.dynamics.branches import find_branches, tangents
-from sarrus.dynamics.manifold import STEP, close, closed_start, difference, open_by, rank_cut, split, turning
+from sarrus.dynamics.manifold import STEP, close, closed_start, difference, open_by, rank_cut, turning
+from sarrus.linalg.ranked import ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -69,8 +70,8 @@ class Follower:
     def drag(self, q: Array, name: str, value: float) -> Following:
         """Take the coordinate ``name`` from q to ``value`` [rad, m], or as far as it goes.
 
-        Loops open by up to 1e-5 at q are closed first, by more are a `SolveError`; an unknown coordinate or one of
-        a quaternion is an `ArgumentError`.
+        Loops open by up to 1e-5 at q are closed first. Loops open by more, an unknown coordinate and one of a
+        quaternion are an `ArgumentError`.
         """
         if name not in self.indices:
             raise ArgumentError(
@@ -134,8 +135,8 @@ class Follower:
     ) -> tuple[Array | None, int]:
         """Return the unit tangent that moves v_j to a side, and the rank; None where there is none."""
         rows = np.vstack([finite_jacobian(self.system, q, self.t), self.held.T])
-        parts = split(rows, cut)
-        kernel = parts.kernel
+        parts = ranked(rows, cut)
+        kernel = parts.null
         if kernel.shape[1] == 0:
             return None, parts.rank
         singular = parts.rank < (rank or self._rank_nearby(q, cut))
@@ -160,7 +161,7 @@ class Follower:
         beside = close(
             self.system, self.system.move(q, 0.01 * kick / np.linalg.norm(kick)), self.t, self.held
         )
-        return split(np.vstack([finite_jacobian(self.system, beside, self.t), self.held.T]), cut).rank
+        return ranked(np.vstack([finite_jacobian(self.system, beside, self.t), self.held.T]), cut).rank
 
     def _branch(self, q: Array, j: int) -> Array | None:
         """Return the tangent, on the branches through a singular configuration, that moves v_j most."""

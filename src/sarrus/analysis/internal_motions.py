@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.manifold import close, open_by, split
+from sarrus.dynamics.manifold import close, open_by
+from sarrus.linalg.ranked import NORMAL, ranked
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, forward_kinematics
@@ -67,7 +68,7 @@ def internal_motions(system: System, q: Array, t: float, cut: float) -> tuple[In
         if resting:
             twists = body_twists(system, q, select)
             rows += [twists[name] for name in resting]
-        for motion in (select @ split(np.vstack(rows), cut).kernel).T:
+        for motion in (select @ ranked(np.vstack(rows), cut).null).T:
             beyond = motion - basis @ (basis.T @ motion)
             if np.linalg.norm(beyond) > 1e-6 and _goes_on(system, q, t, motion, select):
                 basis = np.column_stack([basis, beyond / np.linalg.norm(beyond)])
@@ -124,7 +125,7 @@ def body_twists(system: System, q: Array, directions: Array) -> dict[str, Array]
 def _goes_on(system: System, q: Array, t: float, motion: Array, select: Array) -> bool:
     """Tell whether a step along the motion stays closed with the other joints at rest."""
     x = motion / np.linalg.norm(motion)
-    others = split(select.T, 0.5).kernel
+    others = ranked(select.T, NORMAL).null
     p = close(system, system.move(q, _STEP * x), t, across=np.column_stack([others, x]))
     return open_by(system, p, t) < 1e-10 + 10 * open_by(system, q, t)
 

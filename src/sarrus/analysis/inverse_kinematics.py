@@ -17,8 +17,9 @@ from sarrus.base.errors import SolveError
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
-from sarrus.dynamics.manifold import CUT, open_by, split
+from sarrus.dynamics.manifold import open_by
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import CUT, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -272,7 +273,7 @@ class Problem:
             residuals=residuals,
             closure_residual=gap,
             at_limits=tuple(system.coordinate_names[k] for k in i[tight]),
-            dof=int(self.free.sum()) - split(rows, cut).rank,
+            dof=int(self.free.sum()) - ranked(rows, cut).rank,
             iterations=iterations,
             antiparallel=turned,
             status=Status.NOT_CLOSED if gap > DATA_TOLERANCE or turned else status,

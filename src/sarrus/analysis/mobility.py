@@ -16,8 +16,8 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import nearby_rank
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.judged_data import data_of
-from sarrus.dynamics.manifold import CUT, closed_start, open_by, split, typical_size
-from sarrus.dynamics.solves import determined_rows
+from sarrus.dynamics.manifold import closed_start, open_by, typical_size
+from sarrus.linalg.ranked import CUT, Ranked, beyond, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -206,8 +206,8 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     not nearby): status SINGULAR, with the branches along which motion goes on, found from the quadratic forms
     uᵀγ(x) on the kernel and tried by short steps; see `sarrus.dynamics.branches`. Isolated: status RIGID, no branch;
     ``motions`` are infinitesimal then. Inconsistent by up to 1e-5:
-    the loops are closed first as well as they can be, ``residual`` says how well. Loops open by more are a
-    `SolveError`, q that is no number an `ArgumentError`.
+    the loops are closed first as well as they can be, ``residual`` says how well. Loops open by more, and
+    q that is no number, are an `ArgumentError`.
 
     Parameters
     ----------
@@ -217,29 +217,26 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         alike.
     """
     q = closed_start(system, real_array(q), t)
-    jacobian = system.constraint_jacobian(q, t=t)
     cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
-    parts = split(jacobian, cut)
+    parts = _rows(system, q, t, cut)
     here = tangents(system, q, t, cut)
     branches: tuple[Branch, ...] = ()
     complete = True
     generic = parts.rank
-    finite = here.split.kernel.shape[1]
+    finite = here.rows.null.shape[1]
     regular = goes_on(system, q, t, here)
     if not regular:
         branches, complete = find_branches(system, q, t, here)
         finite = max((branch.dof for branch in branches), default=0)
-        generic = max([parts.rank, *(_rank(system, branch.q, t, cut) for branch in branches)])
+        generic = max([parts.rank, *(_rows(system, branch.q, t, cut).rank for branch in branches)])
     elif system.nc > system.nh:
         generic = max(parts.rank, nearby_rank(system, q, t))
-    determined = _determined(jacobian, parts.rank)
-    sure = determined.copy()
+    sure = parts.determined.copy()
     for branch in branches:
-        near = system.constraint_jacobian(branch.q, t=t)
-        sure |= _determined(near, split(near, cut).rank)
+        sure |= _rows(system, branch.q, t, cut).determined
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
-    independent = independent_rows(parts.kernel, parts.kernel.shape[1])
-    motions = parts.kernel @ np.linalg.inv(parts.kernel[independent])
+    independent = independent_rows(parts.null, parts.null.shape[1])
+    motions = parts.null @ np.linalg.inv(parts.null[independent])
     motions[np.abs(motions) < 1e-14] = 0.0
     lasting = generic == parts.rank and (regular or len(branches) == 1)
     status = Status.OK if lasting else Status.SINGULAR
@@ -254,11 +251,11 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         dof=system.nv - parts.rank,
         generic_rank=generic,
         finite_dof=finite,
-        shaky=lasting and finite < here.split.kernel.shape[1],
+        shaky=lasting and finite < here.rows.null.shape[1],
         singular_values=read_only(parts.values),
         tolerance=cut,
         gap=parts.gap,
-        determined=determined,
+        determined=parts.determined,
         redundant=redundant,
         redundant_closures=_closures(system, ~sure),
         singular_closures=_lost(system, t, cut, parts.left_null, branches),
@@ -271,12 +268,8 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
     )
 
 
-def _determined(jacobian: Array, rank: int) -> np.ndarray:
-    return determined_rows(jacobian, rank) if jacobian.size else np.ones(len(jacobian), dtype=bool)
-
-
-def _rank(system: System, q: Array, t: float, cut: float) -> int:
-    return split(system.constraint_jacobian(q, t=t), cut).rank
+def _rows(system: System, q: Array, t: float, cut: float) -> Ranked:
+    return ranked(system.constraint_jacobian(q, t=t), cut)
 
 
 def independent_rows(matrix: Array, rank: int) -> list[int]:
@@ -308,9 +301,7 @@ def _lost(
     """Return the closures in those dependencies of the rows that are not there nearby."""
     names: set[str] = set()
     for branch in branches:
-        lasting = split(system.constraint_jacobian(branch.q, t=t), cut).left_null
-        excess = left_null.shape[1] - lasting.shape[1]
-        if excess > 0:
-            directions, _, _ = np.linalg.svd(left_null - lasting @ (lasting.T @ left_null))
-            names |= set(weightiest_closures(system, directions[:, :excess]))
+        names |= set(
+            weightiest_closures(system, beyond(left_null, _rows(system, branch.q, t, cut).left_null))
+        )
     return tuple(name for name in system.closure_rows if name in names)

@@ -9,28 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
+from sarrus.dynamics.derivatives import row_gradient
 from sarrus.dynamics.manifold import (
-    CUT,
     STEP,
     close,
     difference,
     holonomic_jacobian,
     open_by,
     rank_cut,
-    split,
     walk,
 )
-from sarrus.dynamics.row_derivatives import row_gradient
+from sarrus.linalg.ranked import CUT, ROUNDING, at_rank, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
 # Longest step of the descent [rad, m], its iterations, and those of the final Newton method.
 LONGEST, DESCENT, _NEWTON = 0.2, 60, 20
-# A singular value below this multiple of the largest one is zero once the Newton method has converged.
-_ZERO = 1e-9
 
 
 class Measure:
@@ -45,13 +43,18 @@ class Measure:
         self.free = free_velocities(system, driven, "driven")
         self.cut = rank_cut(system, q, t)
         places = [q, *self._beside(q)]
-        self.holonomic_rank = max(split(holonomic_jacobian(system, p, t), self.cut).rank for p in places)
-        self.rank = max(split(self.matrix(p), self.cut).rank for p in places)
+        self.holonomic_rank = max(ranked(holonomic_jacobian(system, p, t), self.cut).rank for p in places)
+        self.rank = max(ranked(self.matrix(p), self.cut).rank for p in places)
+        if self.rank == 0:
+            raise ArgumentError(
+                f"{system.name}: there are no constraint rows on the velocities that are not driven",
+                element="driven",
+            )
 
     def _beside(self, q: Array) -> list[Array]:
         """Return configurations near q on every branch through it."""
         here = tangents(self.system, q, self.t, self.cut)
-        kernel = here.split.kernel
+        kernel = here.rows.null
         if not goes_on(self.system, q, self.t, here):
             return [branch.q for branch in find_branches(self.system, q, self.t, here)[0]]
         rng = np.random.default_rng(9)
@@ -64,13 +67,12 @@ class Measure:
 
     def value(self, q: Array) -> tuple[float, Array, Array]:
         """Return the singular value at the generic rank with its left and right singular vector."""
-        left, values, right = np.linalg.svd(self.matrix(q))
-        return float(values[self.rank - 1]), left[:, self.rank - 1], right[self.rank - 1]
+        rows = at_rank(self.matrix(q), self.rank)
+        return float(rows.kept[-1]), rows.left[:, -1], rows.right[:, -1]
 
     def tangent(self, q: Array) -> Array:
         """Return the kernel of A (nv × d) at its generic rank."""
-        _, _, right = np.linalg.svd(holonomic_jacobian(self.system, q, self.t))
-        return right[self.holonomic_rank :].T
+        return at_rank(holonomic_jacobian(self.system, q, self.t), self.holonomic_rank).null
 
     def gradient(self, q: Array, left: Array, right: Array) -> Array:
         """Return the derivative of the singular value along the motions, a velocity (nv,)."""
@@ -126,11 +128,11 @@ class Measure:
                 matrix[nh + k, :nv] = row_gradient(system, q, rows, np.eye(nv)[i], self.t)
             matrix[nh : nh + len(indices), nv:] = g.T[indices]
             matrix[-1, nv:] = left
-            step = np.linalg.lstsq(matrix, -np.append(residual, 0.0), rcond=1e-9)[0]
+            step = ranked(matrix, relative=ROUNDING).solve(-np.append(residual, 0.0))
             q, left = system.move(q, step[:nv]), left + step[nv:]
             left /= np.linalg.norm(left)
             if np.abs(step).max() < 1e-13:
                 break
         near = np.linalg.norm(difference(system, start, q)) < LONGEST
         good = open_by(system, q, self.t) < 1e-10 + 10 * open_by(system, start, self.t)
-        return q, bool(near and good and self.value(q)[0] < _ZERO * self.cut / CUT)
+        return q, bool(near and good and self.value(q)[0] < ROUNDING * self.cut / CUT)

@@ -21,8 +21,8 @@ from sarrus.dynamics.manifold import (
     holonomic_jacobian,
     open_by,
     rank_cut,
-    split,
 )
+from sarrus.linalg.ranked import ranked
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def distance_to_singularity(
     For every configuration the smallest singular value that is not zero generically, and the distance at which
     it would vanish if it went on as it does there. The generic rank is that of the path: permanently redundant
     rows do not count. ``driven`` and singular as in `find_singularity`. The configurations must be closed to
-    1e-5, else `SolveError`. ``path_between`` makes a path from two configurations.
+    1e-5, else `ArgumentError`. ``path_between`` makes a path from two configurations.
     """
     times = path.t if isinstance(path, Trajectory) else None
     q = np.atleast_2d(real_array(path.q if isinstance(path, Trajectory) else path))
@@ -106,7 +106,7 @@ def path_between(
     path = [q]
     left = float(np.linalg.norm(difference(system, q, goal)))
     while left > step:
-        kernel = split(holonomic_jacobian(system, q, t), cut).kernel
+        kernel = ranked(holonomic_jacobian(system, q, t), cut).null
         x = kernel @ (kernel.T @ difference(system, q, goal))
         size = float(np.linalg.norm(x))
         p = close(system, system.move(q, x * min(1.0, step / size)), t) if size > 0.0 else q

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.mobility import weightiest_closures
 from sarrus.analysis.singular_measure import DESCENT, LONGEST, Measure
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.manifold import (
@@ -22,9 +22,9 @@ from sarrus.dynamics.manifold import (
     closed_start,
     difference,
     holonomic_jacobian,
-    split,
     turning,
 )
+from sarrus.linalg.ranked import beyond, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -102,15 +102,10 @@ def find_singularity(
     throw : raise `SolveError` where none is found; its ``result`` is the answer with status NOT_ACHIEVABLE.
 
     Permanently redundant rows do not count: they are dependent everywhere. From a start that is singular
-    itself the answer is the start. Loops open by more than 1e-5 are a `SolveError`.
+    itself the answer is the start. Loops open by more than 1e-5 are an `ArgumentError`.
     """
     start = closed_start(system, real_array(q), t)
     measure = Measure(system, start, driven, t)
-    if measure.rank == 0:
-        raise ArgumentError(
-            f"{system.name}: there are no constraint rows on the velocities that are not driven",
-            element="driven",
-        )
     best, distance, lowest, complete = _search(measure, start, reach)
     if best is None:
         result = _outcome(measure, start, lowest, Status.NOT_ACHIEVABLE, complete)
@@ -220,9 +215,9 @@ def _nearest(measure: Measure, start: Array, q: Array) -> Array:
 
 def _outcome(measure: Measure, start: Array, q: Array, status: Status, complete: bool) -> Singularity:
     system = measure.system
-    here = split(measure.matrix(q), measure.cut)
+    here = ranked(measure.matrix(q), measure.cut)
     fixed = np.diag(1.0 - measure.free)
-    motions = split(np.vstack([holonomic_jacobian(system, q, measure.t), fixed]), measure.cut).kernel
+    motions = ranked(np.vstack([holonomic_jacobian(system, q, measure.t), fixed]), measure.cut).null
     left = _lost(measure, start, q, here.left_null) if status is Status.OK else np.zeros((system.nh, 0))
     padded = np.zeros((system.nc, left.shape[1]))
     padded[: system.nh] = left
@@ -247,9 +242,7 @@ def _lost(measure: Measure, start: Array, q: Array, left_null: Array) -> Array:
     for sign in (1.0, -1.0):
         for x in tangent.T:
             p = close(measure.system, measure.system.move(q, sign * 0.02 * x), measure.t)
-            if split(measure.matrix(p), measure.cut).rank == measure.rank:
+            if ranked(measure.matrix(p), measure.cut).rank == measure.rank:
                 beside = p
-    lasting = split(measure.matrix(beside), measure.cut).left_null
-    excess = max(left_null.shape[1] - lasting.shape[1], 0)
-    directions, _, _ = np.linalg.svd(left_null - lasting @ (lasting.T @ left_null))
-    return np.asarray(directions[:, :excess])
+    lasting = ranked(measure.matrix(beside), measure.cut).left_null
+    return beyond(left_null, lasting)

@@ -78,7 +78,7 @@ class BodyTarget:
 
         native = system.compiled.named(f"motion of {body}", outputs)
         flat = native(system.pack(q))
-        parts = {key: flat[place].reshape(shape) for key, (place, shape) in native.outputs.items()}
+        parts = native.parts(flat)
         return parts["position"][:, 0], parts["rotation"], parts["linear"], parts["angular"]
 
     def error(self, q: Array) -> Array:

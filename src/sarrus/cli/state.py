@@ -10,12 +10,13 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.dynamics.closed_state import require_closed
 from sarrus.mechanism.keyframe import Keyframe
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
-_OPEN = 1e-5  # a start that is open by more is an error [m, rad]
+_REMEDY = "add --assemble to close them, or give other coordinates with --set"
 _MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a word [m, rad]
 
 
@@ -59,7 +60,7 @@ def initial_state(
     remarks: list[str] = []
     if assemble:
         q, remarks = _assembled(system, q, t, list(given))
-    _require_closed(system, q, t)
+    require_closed(system, q, t, "the start", _REMEDY)
     if u.any():
         remarks = [*remarks, f"the controls of keyframe {keyframe!r} are held"]
     wanted = _assignments(velocities, "velocity", system.velocity_names)
@@ -108,17 +109,6 @@ def _assembled(system: System, q: Array, t: float, held: list[int]) -> tuple[Arr
         if abs(closed.q[k] - q[k]) > _MOVED
     ]
     return np.array(closed.q), moved
-
-
-def _require_closed(system: System, q: Array, t: float) -> None:
-    residual = np.abs(system.constraint_residual(q, t))
-    if residual.max(initial=0.0) > _OPEN:
-        row = system.constraint_names[int(np.argmax(residual))]
-        raise ArgumentError(
-            f"{system.name}: at the start the loops are open by {residual.max():.3g} at {row!r}: "
-            "add --assemble to close them, or give other coordinates with --set",
-            element=row,
-        )
 
 
 def _completed(

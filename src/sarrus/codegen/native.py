@@ -91,6 +91,10 @@ class NativeFunction:
         self._call(beginning(values), beginning(out))
         return out
 
+    def parts(self, out: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return the matrices in an output vector (n_out,), by name."""
+        return {name: out[place].reshape(shape) for name, (place, shape) in self.outputs.items()}
+
     def __repr__(self) -> str:
         return (
             f"<NativeFunction {self.name}: {self.n_in} inputs, {self.n_out} outputs, "

@@ -30,6 +30,7 @@ from sarrus.dynamics.inertia import ill_posed, is_singular_at
 from sarrus.equations.equations import ContactRows, activity_parameter, stick_parameter
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product
+from sarrus.linalg.ranked import in_metric, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -134,11 +135,11 @@ class OneSided:
     def _shortest(self, sticking: set[int]) -> tuple[Array, Array]:
         """Return x and the pushes of the normals, where the given contacts stick whether they push or not."""
         held = self.bilateral + [row for k in sorted(sticking) for row in self.contacts[k].tangential]
-        left, values, right = self._decomposed(held)
-        x = product(right.T, product(left.T, self.wanted[held]) / values)
+        fixed = ranked(self.rows[held], self.cut)
+        x = fixed.solve(self.wanted[held])
         normals = self.rows[self.normals]
         missing = self.wanted[self.normals] - product(normals, x)
-        normals = normals - product(normals, right.T, right)
+        normals = normals - product(normals, fixed.right, fixed.right.T)
         size = np.linalg.norm(normals, axis=1)
         live = size > self.cut
         push = np.zeros(len(self.normals))
@@ -154,18 +155,11 @@ class OneSided:
         rows = list(self.bilateral)
         for k in sorted(holding):
             rows += [self.normals[k], *(self.contacts[k].tangential if k in sticking else ())]
-        left, values, right = self._decomposed(rows)
-        given = product(right, x)
-        share = dict(zip(rows, product(left, given / values)))
+        parts = ranked(self.rows[rows], self.cut)
+        share = dict(zip(rows, parts.solve_transposed(x)))
         least = -_ROUNDING * max(map(abs, share.values()), default=0.0)
-        missing = dense.norm(x - product(right.T, given))
+        missing = dense.norm(x - product(parts.right, product(parts.right.T, x)))
         return {k for k in holding if share[self.normals[k]] < least}, missing
-
-    def _decomposed(self, rows: list[int]) -> tuple[Array, Array, Array]:
-        """Return the singular value decomposition of some rows, without dependent ones."""
-        left, values, right = dense.svd(self.rows[rows])
-        keep = int(np.count_nonzero(values > self.cut))
-        return left[:, :keep], values[:keep], right[:keep]
 
 
 def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: Sequence[int]) -> Array:
@@ -175,12 +169,10 @@ def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: S
     """
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     if is_singular_at(system, q, t):
-        values = dense.singular_values(jacobian[bilateral])
-        rank = int(np.count_nonzero(values > _DEPENDENT * values.max(initial=0.0)))
-        free = dense.svd(jacobian[bilateral], rank).right[rank:]
+        free = ranked(jacobian[bilateral], relative=_DEPENDENT).null.T
         mass, jacobian = mass_left(system, q, v, t, mass, free), product(jacobian, free.T)
         jacobian[bilateral] = 0.0
-    return dense.solve(dense.cholesky(mass), jacobian.T).T
+    return in_metric(jacobian, dense.cholesky(mass))
 
 
 def mass_left(system: Evaluations, q: Array, v: Array, t: float, mass: Array, free: Array) -> Array:

@@ -27,9 +27,10 @@ from sarrus.contacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.assembly import finite_jacobian, survey
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.rigidity import leaves
-from sarrus.dynamics.solves import determined_rows
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product
+from sarrus.linalg.projected import projected_rates
+from sarrus.linalg.ranked import at_rank, in_metric, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -231,7 +232,7 @@ def _jump(system: Evaluations, q: Array, v: Array, t: float, elastic: Array, mos
         generalized_impulse=read_only(product(jacobian.T, impulse)),
         energy_loss=-dense.dot(impulse, product(jacobian, v + 0.5 * step)),
         rank=rank,
-        determined=read_only(determined_rows(jacobian, rank)),
+        determined=read_only(at_rank(jacobian, rank).determined),
         restitution_scale=part,
         slipping=(),
         released=(),
@@ -242,30 +243,26 @@ def _jump(system: Evaluations, q: Array, v: Array, t: float, elastic: Array, mos
 def _in_kinetic_metric(mass: Array, jacobian: Array, most: int, cut: float) -> tuple[int, _Solve]:
     """Return the rank and the solver of M Δ = AᵀΛ, A Δ = r, of least squares and minimum norm: Â = A L⁻ᵀ, M = L Lᵀ."""
     lower = dense.cholesky(mass)
-    weighted = dense.solve(lower, jacobian.T).T
-    left, values, right = dense.svd(weighted)
-    rank = min(most, int(np.count_nonzero(values > cut)))
-    left, values, right = left[:, :rank], values[:rank], right[:rank]
+    weighted = in_metric(jacobian, lower)
+    rows = at_rank(weighted, min(most, ranked(weighted, cut).rank))
 
     def solve(wanted: Array) -> tuple[Array, Array]:
-        scaled = product(left.T, wanted) / values
-        return dense.solve(lower.T, product(right.T, scaled)), product(left, scaled / values)
+        scaled = product(rows.left.T, wanted) / rows.kept
+        return dense.solve(lower.T, product(rows.right, scaled)), product(rows.left, scaled / rows.kept)
 
-    return rank, solve
+    return rows.rank, solve
 
 
 def _in_null_space(
     left_mass: Callable[[Array], Array], mass: Array, jacobian: Array, most: int, cut: float
 ) -> tuple[int, _Solve]:
     """Return the same for singular M: Δ = A⁺r + Z y with ZᵀM Δ = 0, Z a basis of the null space of A."""
-    rank = min(most, int(np.count_nonzero(dense.singular_values(jacobian) > cut)))
-    left, values, right = dense.svd(jacobian, rank)
-    left, values, range_, free = left[:, :rank], values[:rank], right[:rank], right[rank:]
-    reduced = left_mass(free)
+    rows = at_rank(jacobian, min(most, ranked(jacobian, cut).rank))
+    inertia = left_mass(rows.null.T)
 
     def solve(wanted: Array) -> tuple[Array, Array]:
-        step = product(range_.T, product(left.T, wanted) / values)
-        step -= product(free.T, dense.solve(reduced, product(free, product(mass, step))))
-        return step, product(left, product(range_, product(mass, step)) / values)
+        step = rows.solve(wanted)
+        step += product(rows.null, projected_rates(rows.null, mass, np.zeros(len(step)), step, inertia))
+        return step, rows.solve_transposed(product(mass, step))
 
-    return rank, solve
+    return rows.rank, solve

@@ -18,13 +18,12 @@ from sarrus.control.gait import Gait, SwingFeet, Travel
 from sarrus.control.hybrid_motion_force import HybridMotionForce
 from sarrus.control.law import Command, Demand, ForceDemand, Law, Level
 from sarrus.control.legged_controller import LeggedController
-from sarrus.control.operational_space import OperationalSpaceTracking
-from sarrus.control.projected_inverse_dynamics import ProjectedInverseDynamics
 from sarrus.control.regulator import Regulator
 from sarrus.control.sampling import Sampling
 from sarrus.control.servo_constraint import ServoConstraint
 from sarrus.control.task_hierarchy import TaskHierarchy
 from sarrus.control.tasks import Part, Task, centre_of_mass, orientation, point
+from sarrus.control.tracking import OperationalSpaceTracking, ProjectedInverseDynamics
 
 __all__ = [
     "Command",

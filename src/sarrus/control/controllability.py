@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.dynamics.inverse_dynamics import constraint_rank
+from sarrus.linalg import dense
+from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
-_CUT = 1e-9
 # Entries of a direction below this part of its largest are left out of its name.
 _SMALL = 1e-6
 
@@ -55,12 +56,10 @@ def controllability(
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")
     jacobian = system.constraint_jacobian(q, velocity, t)
     rank = constraint_rank(system.workspace(), q, velocity, t, jacobian)
-    basis = np.linalg.svd(jacobian)[2][rank:].T if system.nc else np.eye(system.nv)
+    basis = at_rank(jacobian, rank).null
     actuation = system.actuation_matrix(q, velocity)
-    left, sigma, _ = np.linalg.svd(basis.T @ actuation)
-    found = int((sigma > _CUT * np.linalg.norm(actuation)).sum())
-    lost = basis @ left[:, found:]
-    dof = basis.shape[1]
+    reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
+    lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]
     return Controllability(
         controllable=found == dof,
         dof=dof,
@@ -68,13 +67,14 @@ def controllability(
         redundancy=system.nu - found,
         uncontrollable=read_only(lost),
         names=tuple(_in_words(system, column) for column in lost.T),
-        singular_values=read_only(sigma),
+        singular_values=read_only(reach.values),
     )
 
 
 def _in_words(system: System, direction: Array) -> str:
-    """Return a motion as a combination of velocities, the largest entry scaled to one."""
-    scaled = direction / direction[np.abs(direction).argmax()]
+    """Return a motion as a combination of velocities, the first of its largest entries scaled to one."""
+    lengths = np.abs(direction)
+    scaled = direction / direction[np.argmax(lengths > 0.99 * lengths.max())]  # of equal ones the first
     terms = []
     for name, weight in zip(system.velocity_names, scaled):
         if abs(weight) < _SMALL:

@@ -14,7 +14,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.law import Demand, Law, Memory, Settings
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
-from sarrus.dynamics.solves import determined_rows
+from sarrus.linalg.ranked import at_rank
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -110,7 +110,7 @@ class HybridMotionForce(Law):
         """See `Law.prepare`; raises `ArgumentError` for a multiplier that is not determined."""
         if not self._ready:
             here = self.system.forward_dynamics(q, v, None, t)
-            sure = determined_rows(self.system.constraint_jacobian(q, v, t), here.rank)
+            sure = at_rank(self.system.constraint_jacobian(q, v, t), here.rank).determined
             for row in self._rows:
                 if not sure[row]:
                     name = self.system.constraint_names[row]

@@ -15,6 +15,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import at_rank
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -61,7 +62,7 @@ def choose(
         if coordinates == PARTITION:
             dependent = dense.leading_columns(jacobian, rank)
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
-        rows = dense.svd(jacobian, rank).right[rank:]
+        rows = at_rank(jacobian, rank).null.T
         names = tuple(f"y{k}" for k in range(dof))
         return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
     if isinstance(coordinates, str):
@@ -120,6 +121,6 @@ def condition_number(jacobian: Array, rows: Array, rank: int) -> float:
     if rank and not jacobian.any():
         return np.inf
     if rank:
-        _, sigma, right = dense.svd(jacobian)
-        rows = np.vstack([(sigma[:rank] / sigma[0])[:, None] * right[:rank], rows])
+        parts = at_rank(jacobian, rank)
+        rows = np.vstack([(parts.kept / parts.values[0])[:, None] * parts.right.T, rows])
     return dense.condition(rows)

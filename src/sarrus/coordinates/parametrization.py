@@ -13,14 +13,14 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
-from sarrus.coordinates.newton import follow, newton
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
+from sarrus.dynamics.closed_state import require_admissible, require_closed
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
-
-# A configuration farther from the constraints than this is an error.
-OPEN = 1e-5
+from sarrus.linalg.newton import follow, newton
+from sarrus.linalg.projected import projected_rates
+from sarrus.linalg.ranked import at_rank, ranked
 
 
 def parametrize(
@@ -221,13 +221,13 @@ class Parametrization:
         if tau is not None:
             force += s.checked(tau, s.nv, "tau")
         mass = s.mass_matrix(q, t)
-        reduced = dense.product(basis.T, mass, basis)
+        inertia = dense.product(basis.T, mass, basis)
         try:
-            dense.cholesky(reduced)
+            dense.cholesky(inertia)
         except np.linalg.LinAlgError:
             status = Status.ILL_POSED
             raise SolveError(f"{s.name}: {status.diagnosis}. {status.remedy}") from None
-        return read_only(dense.solve(reduced, dense.product(basis.T, force - dense.product(mass, drift))))
+        return read_only(projected_rates(basis, mass, -force, drift, inertia))
 
     # --- what the methods need ---------------------------------------------------------------------
 
@@ -254,22 +254,8 @@ class Parametrization:
         s = self.system
         q = s.normalized(q)
         v = np.zeros(s.nv) if v is None else s.checked(v, s.nv, "v").copy()
-        size = s.characteristic
-        gap = np.abs(s.constraint_residual(q, t)).max(initial=0.0)
-        if np.abs(size.rows[: s.nh] * s.constraint_residual(q, t)).max(initial=0.0) > OPEN:
-            raise ArgumentError(
-                f"{s.name}: q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
-                element="q",
-            )
-        slip = np.abs(s.velocity_residual(q, v, t)).max(initial=0.0)
-        if np.abs(size.rows * s.velocity_residual(q, v, t)).max(initial=0.0) > OPEN * (
-            1.0 + np.abs(size.columns * v).max(initial=0.0)
-        ):
-            raise ArgumentError(
-                f"{s.name}: v violates the constraints by {slip:.3g}; make it admissible with "
-                "system.project_velocity(q, v)",
-                element="v",
-            )
+        require_closed(s, q, t)
+        require_admissible(s, q, v, t)
         return q, v
 
     def _rows(self, q: Array, y: Array) -> tuple[Array, Array]:
@@ -343,13 +329,14 @@ class Parametrization:
             chosen = choose(s, coordinates, jacobian[: s.nh], self.holonomic_rank)
         self.velocity_names = velocities.names
         rate = np.column_stack([s.coordinate_rate(q0, e) for e in np.eye(s.nv)])
-        if dense.svd(rate).rank < s.nv:
+        turns = ranked(rate)
+        if turns.rank < s.nv:
             raise ArgumentError(
-                f"{s.name}: some velocities change no coordinate (N has rank {dense.svd(rate).rank} of {s.nv}), "
+                f"{s.name}: some velocities change no coordinate (N has rank {turns.rank} of {s.nv}), "
                 "so coordinates cannot stand for them; use forward_dynamics",
                 element="coordinates",
             )
-        rows = dense.product(chosen.rows, dense.pseudoinverse(rate))
+        rows = dense.product(chosen.rows, turns.inverse)
         self.y0 = np.zeros(len(rows))
         for k, row in enumerate(rows):
             i = int(np.argmax(row))
@@ -365,6 +352,6 @@ class Parametrization:
 
 def solve_stacked(jacobian: Array, rows: Array, rank: int, a: Array, b: Array) -> Array:
     """Return x with A x = a in the least-squares sense, A cut to its rank, and V x = b exactly."""
-    left, sigma, right = dense.svd(jacobian, rank)
-    top = dense.product(left[:, :rank].T, a).T / sigma[:rank]
-    return dense.solve(np.vstack([right[:rank], rows]), np.concatenate([top.T, b]))
+    parts = at_rank(jacobian, rank)
+    top = dense.product(parts.left.T, a).T / parts.kept
+    return dense.solve(np.vstack([parts.right.T, rows]), np.concatenate([top.T, b]))

@@ -20,13 +20,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import WORST, condition_number
-from sarrus.coordinates.newton import follow, newton
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
 from sarrus.linalg import dense
+from sarrus.linalg.newton import follow, newton
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

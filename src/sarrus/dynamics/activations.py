@@ -63,5 +63,5 @@ def activations_of(system: Evaluations, x: Array) -> Activations:
         "activations", lambda: {"rate": rate, "w": ca.jacobian(rate, w), "u": ca.jacobian(rate, e.u)}
     )
     flat = native(x)
-    parts = {name: flat[part].reshape(shape) for name, (part, shape) in native.outputs.items()}
+    parts = native.parts(flat)
     return Activations(tuple(e.coordinate_names[first:]), parts["rate"][:, 0], parts["w"], parts["u"])

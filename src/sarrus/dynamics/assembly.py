@@ -19,6 +19,7 @@ from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import CUT, at_rank, in_metric, rank_of, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -151,14 +152,6 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     return _Closed(turned, iterations + more, opposite, changed, limits)
 
 
-def numerical_rank(jacobian: Array, tolerance: float = 1e-6, scale: float = 0.0) -> int:
-    """Return the number of singular values above ``tolerance`` × the largest one, or ``scale`` if more."""
-    if jacobian.size == 0:
-        return 0
-    values = dense.singular_values(jacobian)
-    return int(np.count_nonzero(values > tolerance * max(values[0], scale)))
-
-
 @dataclass(frozen=True)
 class Neighbourhood:
     """What the constraints are like at generic closed configurations near one.
@@ -193,7 +186,6 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
     neighbours' velocities are seeded steps too. Where holonomic rows are dependent and no neighbour has a higher
     rank, the second order says whether the configuration is rigid, and on which branches else to look.
     """
-    from sarrus.dynamics.manifold import split
     from sarrus.dynamics.rigidity import look
 
     start = np.zeros(system.nv) if v is None else v
@@ -213,7 +205,7 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
         found = _compared(system, [*samples, *((p, start) for p in ways.places)], t)
     motions = ways.motions
     if motions is not None and system.nc > system.nh:
-        motions = motions @ split(finite_jacobian(system, q, t, start) @ motions, 1e-6 * found.scale).kernel
+        motions = motions @ ranked(finite_jacobian(system, q, t, start) @ motions, CUT * found.scale).null
     return replace(found, motions=motions)
 
 
@@ -226,19 +218,19 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t))
     weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
     in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
-    even_scale = max(map(_largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
-    scale = max(map(_largest, (*jacobians, elsewhere)))
+    even_scale = max(map(dense.largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
+    scale = max(map(dense.largest, (*jacobians, elsewhere)))
     measured = [jacobian / system.characteristic.columns for jacobian in (*jacobians, elsewhere)]
     factored = [system.characteristic.rows[:, None] * jacobian for jacobian in measured]
-    measured_scale = max(map(_largest, factored))
+    measured_scale = max(map(dense.largest, factored))
     factored = factored[:-1] if system.compiled.mass_is_singular else in_metric
     rows = _row_scales(system, measured)
     *evened, _ = (rows * jacobian for jacobian in measured)
-    even = max(_largest(rows * jacobian) for jacobian in measured)
-    weighted_scale = max(map(_largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    cut = data_of(system).rank_cut(1e-6)
-    holonomic = [numerical_rank(jacobian[: system.nh], cut, even) for jacobian in evened]
-    rank = max(numerical_rank(jacobian, cut, even) for jacobian in evened)
+    even = max(dense.largest(rows * jacobian) for jacobian in measured)
+    weighted_scale = max(map(dense.largest, (*weighted, _weighted(system, anywhere, elsewhere))))
+    cut = data_of(system).rank_cut(CUT)
+    holonomic = [rank_of(jacobian[: system.nh], cut, even) for jacobian in evened]
+    rank = max(rank_of(jacobian, cut, even) for jacobian in evened)
     smallest = max(dense.singular_values(x)[rank - 1] for x in factored) if rank else 0.0
     return Neighbourhood(
         max(holonomic),
@@ -257,7 +249,7 @@ def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None 
     mass = np.diag(system.mass_matrix(q, t))
     jacobian = finite_jacobian(system, q, t, v) / np.sqrt(np.where(mass > 0.0, mass, 1.0))
     length = np.linalg.norm(jacobian, axis=1, keepdims=True)
-    return numerical_rank(jacobian / np.where(length > 0.0, length, 1.0))
+    return rank_of(jacobian / np.where(length > 0.0, length, 1.0))
 
 
 def _row_scales(system: Evaluations, jacobians: list[Array]) -> Array:
@@ -287,9 +279,8 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     def even(place: Array) -> Array:
         return size.even(finite_jacobian(system, place, t, v))
 
-    tangent = (
-        _tangent(even(q)[: system.nh], _largest(even(beside)), data_of(system).rank_cut(1e-6)) / size.columns
-    )
+    cut = data_of(system).rank_cut(CUT) * dense.largest(even(beside))
+    tangent = ranked(even(q)[: system.nh], cut).null.T / size.columns
     directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
     directions += [
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
@@ -301,7 +292,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
         step = _NEAR * direction / dense.norm(size.columns * direction)
         away = system.move(q, step)
-        beside_it = dense.svd((size.columns * step)[None], 1).right[1:].T / size.columns[:, None]
+        beside_it = at_rank((size.columns * step)[None], 1).null / size.columns[:, None]
         for ways in (everything, beside_it):
             near, iterations = descend(system, away, t, ways, data=data_of(system))
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
@@ -328,28 +319,18 @@ def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | No
     return jacobian
 
 
-def _largest(matrix: Array) -> float:
-    return dense.largest(matrix)
-
-
 def _weighted(system: Evaluations, q: Array, jacobian: Array) -> Array:
     """Return A L⁻ᵀ with M = L Lᵀ (the singular values of A M^(−1/2)); A itself where M is singular."""
     if is_singular_at(system, q):
         return jacobian
-    return dense.solve(dense.cholesky(system.mass_matrix(q)), jacobian.T).T
+    return in_metric(jacobian, dense.cholesky(system.mass_matrix(q)))
 
 
 def _in_metric(system: Evaluations, q: Array, jacobian: Array, t: float) -> Array:
     """Return R A L⁻¹, what a projection factors: the rows in characteristic units, in its metric LᵀL."""
     size = system.characteristic
     rows = size.rows[:, None] * jacobian
-    return dense.solve(metric_root(system, q, t), rows.T).T / (np.sqrt(size.mass) * size.length)
-
-
-def _tangent(jacobian: Array, scale: float, cut: float) -> Array:
-    """Return an orthonormal basis, by rows, of the motions that the rows leave, at the scale of A beside."""
-    rank = int(np.count_nonzero(dense.singular_values(jacobian) > cut * scale))
-    return dense.svd(jacobian, rank).right[rank:]
+    return in_metric(rows, metric_root(system, q, t)) / (np.sqrt(size.mass) * size.length)
 
 
 def nearby_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:

@@ -20,14 +20,13 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import (
-    Split,
     close,
     difference,
     holonomic_jacobian,
     open_by,
     second_derivatives,
-    split,
 )
+from sarrus.linalg.ranked import Ranked, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -71,13 +70,14 @@ class Branch:
 
 @dataclass(frozen=True)
 class Tangents:
-    """First and second order of the closed configurations at q: the split of A and its forms on the kernel.
+    """First and second order of the closed configurations at q: A at its rank by ``cut`` and its forms on the kernel.
 
     ``forms`` (l × k × k): uᵀ γ(x) = xᵀ F x for every left null vector u, x in the basis of the kernel.
     ``space`` (nv × d): the directions in which all of them vanish with their derivatives.
     """
 
-    split: Split
+    rows: Ranked
+    cut: float
     forms: Array
     space: Array
 
@@ -89,31 +89,30 @@ class Tangents:
 
 def tangents(system: Evaluations, q: Array, t: float, cut: float) -> Tangents:
     """Return kernel, independent quadratic forms, and their common null space."""
-    parts = split(holonomic_jacobian(system, q, t), cut)
-    kernel = parts.kernel
+    parts = ranked(holonomic_jacobian(system, q, t), cut)
+    kernel = parts.null
     k = kernel.shape[1]
     if k == 0 or parts.left_null.shape[1] == 0:
-        return Tangents(parts, np.zeros((0, k, k)), kernel)
+        return Tangents(parts, cut, np.zeros((0, k, k)), kernel)
     bending = second_derivatives(system, q, t, kernel)
     flat = np.einsum("rl,rij->lij", parts.left_null, bending).reshape(-1, k * k)
     scale = max(float(np.abs(bending).max()), float(parts.values[0]), cut / 1e-6)
-    _, sizes, independent = np.linalg.svd(flat, full_matrices=False)
-    forms = independent[sizes > max(_FLAT, 10.0 * data_of(system).cut) * scale].reshape(-1, k, k)
-    inside = split(forms.reshape(-1, k), 1e-6).kernel
-    return Tangents(parts, forms, kernel @ inside)
+    forms = ranked(flat, max(_FLAT, 10.0 * data_of(system).cut) * scale).right.T.reshape(-1, k, k)
+    inside = ranked(forms.reshape(-1, k), 1e-6).null
+    return Tangents(parts, cut, forms, kernel @ inside)
 
 
 def goes_on(system: Evaluations, q: Array, t: float, here: Tangents) -> bool:
     """Tell whether the closed configurations at q are a smooth surface whose tangents are the whole kernel."""
-    kernel = here.split.kernel
+    kernel = here.rows.null
     if not here.flat:
         return False
     rng = np.random.default_rng(7)
     for _ in range(min(3, 2 * kernel.shape[1])):
         x = kernel @ rng.standard_normal(kernel.shape[1])
         x /= np.linalg.norm(x)
-        landings = (_land(system, q, t, x, step, here.split.cut) for step in (STEP, STEP / 8))
-        if all(landing is None or landing.near.split.rank > here.split.rank for landing in landings):
+        landings = (_land(system, q, t, x, step, here.cut) for step in (STEP, STEP / 8))
+        if all(landing is None or landing.near.rows.rank > here.rows.rank for landing in landings):
             return False
     return True
 
@@ -124,7 +123,7 @@ def find_branches(system: Evaluations, q: Array, t: float, here: Tangents) -> tu
     A search from seeded starts: it may miss branches that few of them lead to. It ends when a round of starts
     brings nothing new and every candidate has come up three times.
     """
-    kernel, cut = here.split.kernel, here.split.cut
+    kernel, cut = here.rows.null, here.cut
     rng = np.random.default_rng(14)
     if len(here.forms) and not any(_candidates(*_outside(here), rng)):
         # All motions keep to the space in which every form vanishes.
@@ -170,8 +169,8 @@ class _Group:
 
 def _outside(here: Tangents) -> tuple[Array, int]:
     """Return the forms on the part of the kernel normal to the space in which they vanish, and its dimension."""
-    k = here.split.kernel.shape[1]
-    across = split(here.forms.reshape(-1, k), 1e-6).right
+    k = here.rows.null.shape[1]
+    across = ranked(here.forms.reshape(-1, k), 1e-6).right
     return np.einsum("mij,ia,jb->mab", here.forms, across, across), across.shape[1]
 
 
@@ -193,7 +192,7 @@ def _candidates(forms: Array, k: int, rng: np.random.Generator) -> Iterator[tupl
     values = np.einsum("smi,si->sm", np.einsum("mij,sj->smi", forms, x), x)
     for one, value in zip(x, values):
         if np.abs(value).max(initial=0.0) < 1e-12:
-            yield one, split(np.einsum("mij,j->mi", forms, one), 1e-4).kernel
+            yield one, ranked(np.einsum("mij,j->mi", forms, one), 1e-4).null
 
 
 def _gather(groups: list[_Group], direction: Array, space: Array) -> None:
@@ -249,7 +248,7 @@ def _try(
     sides = [_land(system, q, t, side * x, STEP, cut) for side in (1.0, -1.0)]
     decisive = [s for s in sides if s is not None and s.near.space.shape[1] == size]
     if decisive:
-        return [Branch(space, size, decisive[0].near.split.rank, decisive[0].q, len(decisive), exact=True)]
+        return [Branch(space, size, decisive[0].near.rows.rank, decisive[0].q, len(decisive), exact=True)]
     found: list[Branch] = []
     for _ in range(trials):
         guess = space @ rng.standard_normal(size)
@@ -259,7 +258,7 @@ def _try(
             line = landing.near.space.shape[1] == 1
             into = landing.direction[:, None] if line else landing.near.space
             ends = line and _land(system, q, t, -landing.direction, STEP / 4, cut) is None
-            _add(found, Branch(into, into.shape[1], landing.near.split.rank, landing.q, 1 if ends else 2))
+            _add(found, Branch(into, into.shape[1], landing.near.rows.rank, landing.q, 1 if ends else 2))
     return found
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.units import Described, constraint_units, coordinate_units, velocity_units
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import at_rank
 from sarrus.mechanism.elements import WORLD, Closure
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import TendonPoint
@@ -51,9 +52,9 @@ class Characteristic:
         """Return, of the λ with Aᵀλ nearest to a force, the one of least norm in these units; A at the given rank."""
         if rank == 0:
             return np.zeros(len(jacobian))
-        left, values, right = dense.svd(self.even(jacobian), rank)
-        share = dense.product(right[:rank], force / self.columns) / values[:rank]
-        return np.asarray(self.rows * dense.product(left[:, :rank], share))
+        return np.asarray(
+            self.rows * at_rank(self.even(jacobian), rank).solve_transposed(force / self.columns)
+        )
 
 
 def characteristic(system: Described) -> Characteristic:

@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.descent import directions, longest, metric_root
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import are_independent, in_metric
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
 NEWTON = 1e-3
 # Error and length of a step, and how many there are at most. A speed below this does not close anything.
 _ERROR, _LONGEST, _MOST, _STILL = 1e-4, 0.2, 400, 1e-4
-# Columns are independent where their smallest singular value keeps this share of the largest; entries below this
-# share of the largest are zero.
-_INDEPENDENT, _ZERO = 1e-6, 1e-9
+# Entries below this share of the largest are zero.
+_ZERO = 1e-9
 
 
 def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
@@ -39,7 +39,7 @@ def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, i
         size = dense.norm(phi)
         root = metric_root(system, place, t, basis)
         rows = factors[:, None] * dense.product(system.constraint_jacobian(place, t=t)[: system.nh], basis)
-        weighted = dense.solve(root, rows.T).T
+        weighted = in_metric(rows, root)
         inner = dense.product(weighted, weighted.T) + size**2 * np.eye(len(phi))
         step = dense.solve(root.T, dense.product(weighted.T, dense.solve(inner, phi)))
         return -dense.product(basis, step), size
@@ -79,11 +79,11 @@ def turned_over(system: Evaluations, before: Array, after: Array, t: float, free
     found: set[str] = set()
     for rows, columns in _parts(np.maximum(np.abs(then), np.abs(now))):
         old, new = then[np.ix_(rows, columns)], now[np.ix_(rows, columns)]
-        if not (_are_independent(old) and _are_independent(new)):
+        if not (are_independent(old) and are_independent(new)):
             continue
         chosen = _independent(new)
         signs = [np.linalg.slogdet(block[chosen])[0] for block in (old, new)]
-        if _are_independent(old[chosen]) and signs[0] * signs[1] < 0.0:
+        if are_independent(old[chosen]) and signs[0] * signs[1] < 0.0:
             found |= {
                 n for n, part in system.closure_rows.items() if set(rows) & set(range(part.start, part.stop))
             }
@@ -105,13 +105,6 @@ def _parts(sizes: Array) -> list[tuple[list[int], list[int]]]:
         left -= columns
         parts.append((sorted(rows), sorted(columns)))
     return parts
-
-
-def _are_independent(columns: Array) -> bool:
-    if columns.shape[0] < columns.shape[1]:
-        return False
-    values = dense.singular_values(columns)
-    return bool(values[-1] > _INDEPENDENT * values[0])
 
 
 def _independent(columns: Array) -> list[int]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
-from sarrus.dynamics.quaternions import normalize
 from sarrus.equations.elimination import (
     TRACED_ROWS,
     TRACED_VELOCITIES,
@@ -23,6 +22,7 @@ from sarrus.equations.elimination import (
 from sarrus.equations.equations import Equations
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
+from sarrus.linalg.quaternions import normalize
 
 # Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
 RIDGE = 2.0**-40
@@ -227,5 +227,5 @@ class CompiledEquations:
 def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:
     """Return random coordinates with unit quaternions."""
     q = rng.uniform(-1.0, 1.0, equations.nq)
-    normalize(q, np.array(equations.quaternions, dtype=np.int64))
+    normalize(q, equations.quaternions)
     return q

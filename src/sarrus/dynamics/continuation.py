@@ -22,6 +22,8 @@ from sarrus.dynamics.descent import DATA_TOLERANCE, descend, directions, gap, lo
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import difference, turning
 from sarrus.linalg import dense
+from sarrus.linalg.newton import contract
+from sarrus.linalg.ranked import are_independent, in_metric, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -33,8 +35,8 @@ _LONGEST, _ASIDE, _TURN = 0.2, 0.1, 0.3
 _SHORTEST, _CROSSING, _MOST = 1e-9, 1e-6, 5000
 # Newton's method: most iterations, least contraction, and the correction after which what is left is rounding.
 _NEWTON, _CONTRACTION, _DONE = 8, 0.5, 1e-9
-# Free coordinates follow uniquely where the columns of A keep this share; below it their orientation is open.
-_UNIQUE = 1e-6
+# Singular values below this share of the largest one move nothing.
+_NONE = 1e-11
 # A guess belongs to a closed configuration if moving its locked coordinates alone closes it up to this share of its
 # gap, and to this.
 _SHARE, _ROUGH = 0.1, 0.02
@@ -143,10 +145,9 @@ class _Way:
         root = np.eye(free.shape[1])
         if not self.unique:
             root = metric_root(self.system, q, self.t, self.basis / self.size.columns[:, None])
-        weighted = dense.solve(root, free.T).T
-        found = -dense.product(dense.pseudoinverse(weighted, data_of(self.system).rank_cut(1e-11)), residual)
+        weighted = ranked(in_metric(free, root), relative=data_of(self.system).rank_cut(_NONE))
         out = np.zeros(self.system.nv)
-        out[~self.locked] = dense.solve(root.T, found)
+        out[~self.locked] = dense.solve(root.T, -dense.product(weighted.inverse, residual))
         return out
 
     def tangent(self, q: Array, s: float, rows: Array) -> Array:
@@ -159,7 +160,7 @@ class _Way:
         """Go as far as it is possible."""
         q, s, crossings = self.origin, 0.0, 0
         _, rows = self.rows(q)
-        regular = self.unique = _is_unique(rows[:, ~self.locked])
+        regular = self.unique = are_independent(rows[:, ~self.locked])
         tangent, h = self.tangent(q, s, rows), 1.0
         for _ in range(_MOST):
             speed = float(np.abs(tangent).max(initial=0.0))
@@ -169,7 +170,7 @@ class _Way:
             good, turn = p is not None, 0.0
             if p is not None:
                 _, there = self.rows(p)
-                self.unique = _is_unique(there[:, ~self.locked])
+                self.unique = are_independent(there[:, ~self.locked])
                 # on a singular configuration the motion goes on as it came
                 ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
                 turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, 1e-300)
@@ -201,24 +202,26 @@ class _Way:
         system = self.system
         length = h * float(np.abs(tangent).max(initial=0.0))
         aim = self.placed(system.move(q, h * tangent / self.size.columns), s + h)
-        p, before, aside = aim, np.inf, 0.0
-        for iteration in range(_NEWTON):
+        sizes: list[float] = []
+
+        def correction(p: Array) -> tuple[Array, float]:
             phi, rows = self.rows(p)
             motion = self.solve(p, rows, phi)
-            correction = float(np.abs(motion).max(initial=0.0))
-            if not np.isfinite(correction):
-                break
-            if iteration == 0:
-                aside = correction / max(length, 1e-300)
-            if (iteration == 0 and correction > max(_ASIDE * length, _DONE)) or (
-                correction > max(_CONTRACTION * before, _DONE)
-            ):
-                break
-            p, before = self.placed(system.move(p, motion / self.size.columns), s + h), correction
-            if correction <= _DONE:
-                return (
-                    p if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) else None
-                ), aside
+            sizes.append(float(np.abs(motion).max(initial=0.0)))
+            return motion / self.size.columns, sizes[-1]
+
+        p = contract(
+            aim,
+            correction,
+            lambda p, step: self.placed(system.move(p, step), s + h),
+            rate=_CONTRACTION,
+            done=_DONE,
+            first=_ASIDE * length,
+            most=_NEWTON,
+        )
+        aside = sizes[0] / max(length, 1e-300)
+        if p is not None:
+            return (p if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
             p, _ = descend(system, aim, self.t, self.basis, data=data_of(system))
             moved = longest(system, difference(system, aim, p))
@@ -240,17 +243,9 @@ def _coordinates(system: Evaluations, locked: np.ndarray) -> np.ndarray:
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-def _is_unique(columns: Array) -> bool:
-    """Tell whether the columns are independent."""
-    if columns.shape[1] == 0:
-        return True
-    values = dense.singular_values(columns)
-    return len(values) == columns.shape[1] and bool(values[-1] > _UNIQUE * values[0])
-
-
 def _reversed(before: Array, after: Array) -> bool:
     """Tell whether independent columns changed their orientation."""
-    if not (_is_unique(before) and _is_unique(after)):
+    if not (are_independent(before) and are_independent(after)):
         return False
     sign, _ = np.linalg.slogdet(dense.product(before.T, after))
     return bool(sign < 0.0)

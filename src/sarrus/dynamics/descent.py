@@ -15,6 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.data_tolerance import DataTolerance
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import in_metric, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -109,14 +110,10 @@ def descend(
             return q, iteration
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t=t)[: system.nh])
-        left, values, right = dense.svd(dense.solve(root, rows.T).T)
-        keep = int(np.count_nonzero(values > (cut if size < fine else least) * max(values[0], 1e-300)))
-        left, values, right = left[:, :keep], values[:keep], right[:keep]
-        slope = dense.product(left.T, phi)
+        weighted = ranked(in_metric(rows, root), relative=cut if size < fine else least)
         improved = False
         for _ in range(_DAMPINGS):
-            damped = dense.product(right.T, values * slope / (values**2 + scale * size**2))
-            step = -dense.solve(root.T, damped)
+            step = -dense.solve(root.T, weighted.damped(phi, scale * size**2))
             step = step if basis is None else dense.product(basis, step)
             step /= max(1.0, longest(plant, step))
             trial = system.move(q, step)

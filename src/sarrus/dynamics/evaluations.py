@@ -15,9 +15,9 @@ from sarrus.dynamics.characteristic import Characteristic
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.model import Model, Parts
 from sarrus.dynamics.options import Options
-from sarrus.dynamics.quaternions import are_unit, normalize
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import ParameterValues
+from sarrus.linalg.quaternions import are_unit, normalize
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import body_placements
@@ -230,7 +230,7 @@ class Evaluations:
         """Evaluate a native function of these equations by name; its outputs come as read-only matrices."""
         native = self.compiled.function(name)
         flat = native(self.pack(q, v, u, t))
-        return {key: read_only(flat[part].reshape(shape)) for key, (part, shape) in native.outputs.items()}
+        return {key: read_only(part) for key, part in native.parts(flat).items()}
 
     def pack(
         self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0

@@ -15,6 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -54,9 +55,7 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
     free = np.eye(system.nv)
     if system.nc:
         rows = size.even(system.constraint_jacobian(q, v, t))
-        values = dense.singular_values(rows)
-        rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0)))
-        free = dense.svd(rows, rank).right[rank:]
+        free = ranked(rows, relative=system.options.singular_cut).null.T
     reduced = dense.product(free, mass, free.T)
     if not len(reduced):
         return ()

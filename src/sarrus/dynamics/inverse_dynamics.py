@@ -9,11 +9,11 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
-from sarrus.dynamics.assembly import numerical_rank
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.solves import InverseDynamics
 from sarrus.dynamics.workspace import Workspace
+from sarrus.linalg.ranked import at_rank, rank_of, ranked
 
 _TOLERANCE = 1e-8
 # Relative size from which a singular value beyond the rank nearby is no split of redundant rows.
@@ -52,12 +52,12 @@ def inverse_dynamics(
         needed -= system.checked(tau, system.nv, "tau")
     rank = constraint_rank(system, q, real_array(v), t, jacobian)
     size = system.characteristic
-    _, _, right = np.linalg.svd(size.even(jacobian)) if system.nc else (None, None, np.eye(system.nv))
-    free = right[rank:] / size.columns
+    free = at_rank(size.even(jacobian), rank).null.T / size.columns
     actuation = system.actuation_matrix(q, v)
     root = _root_weights(system, weights)
     reachable = free @ actuation / root
-    u = np.linalg.pinv(reachable, rcond=_TOLERANCE) @ (free @ needed) / root if system.nu else np.zeros(0)
+    reach = ranked(reachable, relative=_TOLERANCE)
+    u = reach.solve(free @ needed) / root
     missing = needed - actuation @ u
     residual = float(np.linalg.norm(free @ missing))
     multipliers = size.least_multipliers(jacobian, rank, missing)
@@ -85,7 +85,7 @@ def inverse_dynamics(
         residual=residual,
         acceleration_residual=violation,
         rank=rank,
-        actuation_rank=numerical_rank(reachable, _TOLERANCE),
+        actuation_rank=reach.rank,
         saturated=system.saturated(q, v, u, t),
         status=status,
     )
@@ -100,11 +100,11 @@ def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: A
     """Return the rank of A, at most the one nearby, which is found again where A is unlike it."""
     generic, cut = generic_rank(system, q, t, v), system.options.singular_cut
     scale = system.settings().scale_of_rows
-    rank = numerical_rank(jacobian, cut, scale)
-    unlike = rank < generic or numerical_rank(jacobian, _DISTINCT, scale) > generic
+    rank = rank_of(jacobian, cut, scale)
+    unlike = rank < generic or rank_of(jacobian, _DISTINCT, scale) > generic
     if unlike or system.motions_left is not None:
         generic = generic_rank(system, q, t, v, renew=True)
-        rank = numerical_rank(jacobian, cut, system.settings().scale_of_rows)
+        rank = rank_of(jacobian, cut, system.settings().scale_of_rows)
     return min(rank, generic)
 
 

@@ -17,6 +17,8 @@ from sarrus.dynamics.data_tolerance import EXACT, DataTolerance
 from sarrus.dynamics.descent import descend, gap, longest, metric_root
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg import dense
+from sarrus.linalg.newton import contract
+from sarrus.linalg.ranked import at_rank, in_metric
 
 # Loops open by less are closed exactly, and singular values below this part of the largest one are rounding.
 EXACT_GAP, _ROUNDING = 1e-12, 1e-12
@@ -70,21 +72,16 @@ def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array |
 
     Gauss–Newton steps in the kinetic metric, with so many singular values.
     """
-    factors, before = system.characteristic.rows[: system.nh], np.inf
-    for _ in range(_NEWTON):
+    factors = system.characteristic.rows[: system.nh]
+
+    def correction(q: Array) -> tuple[Array, float]:
         phi = factors * system.constraint_residual(q, t)
         root = metric_root(system, q, t)
         rows = factors[:, None] * system.constraint_jacobian(q, t=t)[: system.nh]
-        left, values, right = dense.svd(dense.solve(root, rows.T).T)
-        along = dense.product(np.ascontiguousarray(left[:, :rank].T), phi) / values[:rank]
-        step = -dense.solve(root.T, dense.product(np.ascontiguousarray(right[:rank].T), along))
-        length = longest(system, step)
-        if not length <= max(before, _DONE) or length > 1.0:
-            return None
-        q, before = system.move(q, step), 0.9 * length
-        if length <= _DONE:
-            return q
-    return q if before <= 1e-9 else None
+        step = -dense.solve(root.T, at_rank(in_metric(rows, root), rank).solve(phi))
+        return step, longest(system, step)
+
+    return contract(q, correction, system.move, rate=0.9, done=_DONE, first=1.0, most=_NEWTON, enough=1e-9)
 
 
 def _values(system: Evaluations, q: Array, t: float) -> Array:
@@ -100,15 +97,13 @@ def _judged(
         return None
     size = system.characteristic
     rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
-    right, beyond = dense.svd(rows).right, float(values[rank])
+    beyond = float(values[rank])
     left = gap(system, place, t)
     allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
     rng = np.random.default_rng(7)
-    free = right[rank:]
+    free = dense.svd(rows).right[rank:]
     ways = [
-        free[k]
-        for k in range(min(len(values), len(right)) - rank)
-        if values[rank + k] > _ROUNDING * values[0]
+        free[k] for k in range(min(len(values), system.nv) - rank) if values[rank + k] > _ROUNDING * values[0]
     ]
     ways += [dense.product(free.T, rng.standard_normal(len(free))) for _ in range(_DRAWS)]
     for way in ways:

@@ -13,19 +13,16 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import SolveError
 from sarrus.dynamics.assembly import finite_jacobian
+from sarrus.dynamics.closed_state import OPEN, require_closed
 from sarrus.dynamics.descent import descend, gap
 from sarrus.dynamics.judged_data import data_of
 from sarrus.linalg import dense
+from sarrus.linalg.ranked import CUT, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
 
-# Singular values of A below this multiple of the largest one nearby are zero: looser than printed digits.
-CUT = 1e-6
-# Loops open by more than this are no configuration to analyse; below it they are closed first.
-OPEN = 1e-5
 # Length of one step of a walk [rad, m] where nothing else is said.
 STEP = 0.05
 # A walk bends by less than this cosine in one step, and does not take steps below this share of the first one.
@@ -37,40 +34,6 @@ _TURNS = {
     "universal": (".angle1", ".angle2"),
     "planar": (".angle",),
 }
-
-
-@dataclass(frozen=True)
-class Split:
-    """The four subspaces of a matrix at a numerical rank, orthonormal bases by columns.
-
-    ``kernel`` (n × (n − rank)): motions that it leaves; ``left_null`` (m × (m − rank)): combinations of rows
-    that vanish. ``values`` are all singular values, ``cut`` the value below which they count as zero.
-    """
-
-    values: Array
-    rank: int
-    cut: float
-    left: Array
-    left_null: Array
-    right: Array
-    kernel: Array
-
-    @property
-    def gap(self) -> float:
-        """Ratio of the smallest singular value kept to the largest one dropped; inf where there is none."""
-        if self.rank == 0 or self.rank == len(self.values) or self.values[self.rank] == 0.0:
-            return float("inf")
-        return float(self.values[self.rank - 1] / self.values[self.rank])
-
-
-def split(matrix: Array, cut: float) -> Split:
-    """Return the subspaces of a matrix whose singular values up to ``cut`` count as zero."""
-    m, n = matrix.shape
-    if m == 0 or n == 0:
-        return Split(np.zeros(0), 0, cut, np.zeros((m, 0)), np.eye(m), np.zeros((n, 0)), np.eye(n))
-    rank = int(np.count_nonzero(dense.singular_values(matrix) > cut))
-    left, values, right = dense.svd(matrix, rank)
-    return Split(values, rank, cut, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
 
 
 def rank_cut(system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0) -> float:
@@ -144,7 +107,7 @@ def difference(system: Evaluations, start: Array, end: Array, turns: np.ndarray 
             gap[part] = -np.asarray(end[part]) - start[part]
     if turns is not None:
         gap[turns] -= 2 * np.pi * np.rint(gap[turns] / (2 * np.pi))
-    return dense.product(dense.pseudoinverse(rate_matrix(system, start)), gap)
+    return dense.product(ranked(rate_matrix(system, start)).inverse, gap)
 
 
 @dataclass(frozen=True)
@@ -196,14 +159,9 @@ def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:
 
 
 def closed_start(system: Evaluations, q: Array, t: float) -> Array:
-    """Return q with its loops closed to rounding; loops open by more than 1e-5 are a `SolveError`."""
+    """Return q with its loops closed to rounding; loops open by more than 1e-5 are an `ArgumentError`."""
     q = system.normalized(q)
-    error = open_by(system, q, t)
-    if not error <= data_of(system).closed(OPEN):
-        raise SolveError(
-            f"{system.name}: the loops are open by {error:.3g} at q, more than {OPEN:g}. "
-            "Close them with system.assemble(q) first"
-        )
+    require_closed(system, q, t)
     return close(system, q, t)
 
 
@@ -251,7 +209,7 @@ def walk(
     length = step
     while length > _SHORTEST * step:
         p = close(system, system.move(q, length * tangent), t, across=np.column_stack([held, tangent]))
-        kernel = split(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).kernel
+        kernel = ranked(np.vstack([holonomic_jacobian(system, p, t), held.T]), cut).null
         ahead = kernel @ (kernel.T @ tangent)
         size = float(np.linalg.norm(ahead))
         if size < _STRAIGHT or open_by(system, p, t) > data_of(system).accepted(OPEN):

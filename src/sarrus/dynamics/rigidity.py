@@ -18,7 +18,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
-from sarrus.dynamics.manifold import OPEN, Split, close, holonomic_jacobian, open_by, rank_cut, split
+from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.manifold import close, holonomic_jacobian, open_by, rank_cut
+from sarrus.linalg.ranked import NORMAL, Ranked, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -53,7 +55,7 @@ def look(system: Evaluations, q: Array, t: float, *, alone: bool = True) -> Ways
     if not system.nh or ca.depends_on(e.position_residual, e.t):
         return Ways()
     cut = rank_cut(system, q, t)
-    parts = split(holonomic_jacobian(system, q, t), cut)
+    parts = ranked(holonomic_jacobian(system, q, t), cut)
     if parts.rank in (system.nh, system.nv) or (not alone and _bends_nowhere(system, q, t, parts)):
         return Ways()
     here = tangents(system, q, t, cut)
@@ -63,16 +65,16 @@ def look(system: Evaluations, q: Array, t: float, *, alone: bool = True) -> Ways
     if not branches and complete:
         return Ways(np.zeros((system.nv, 0)))
     if len(branches) == 1 and branches[0].rank == parts.rank and branches[0].dof == here.space.shape[1]:
-        return Ways(here.space if here.space.shape[1] < parts.kernel.shape[1] else None)
+        return Ways(here.space if here.space.shape[1] < parts.null.shape[1] else None)
     return Ways(places=tuple(branch.q for branch in branches))
 
 
-def _bends_nowhere(system: Evaluations, q: Array, t: float, parts: Split) -> bool:
+def _bends_nowhere(system: Evaluations, q: Array, t: float, parts: Ranked) -> bool:
     """Tell whether all forms uᵀ∂²φ(x, x) vanish on the kernel of A, by their values at a few seeded x."""
     rng = np.random.default_rng(12)
     still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
     for _ in range(_PROBES):
-        x = parts.kernel @ rng.standard_normal(parts.kernel.shape[1])
+        x = parts.null @ rng.standard_normal(parts.null.shape[1])
         bending = system.constraint_bias(q, x / np.linalg.norm(x), t)[: system.nh] - still
         scale = max(float(np.abs(bending).max()), float(parts.values[0]))
         if float(np.abs(parts.left_null.T @ bending).max()) > _FLAT * scale:
@@ -103,8 +105,8 @@ def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, moti
 
 def _across(system: Evaluations, q: Array, t: float, motions: Array) -> Array:
     """Return a basis of the velocities that A allows, normal to the motions."""
-    kernel = split(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).kernel
-    return kernel @ split(motions.T @ kernel, 0.5).kernel
+    kernel = ranked(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).null
+    return kernel @ ranked(motions.T @ kernel, NORMAL).null
 
 
 def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Array) -> Array:
@@ -147,12 +149,11 @@ def held(system: Evaluations, x: Array, motions: Array) -> Held:
     mass, jacobian, bias = s.mass_matrix(q, t), s.constraint_jacobian(q, v, t), s.constraint_bias(q, v, t)
     force = s.passive_force(q, v, t) + s.input_force(q, v, u, t) - s.bias_force(q, v, t) + x[s.parts.tau]
     force = force + s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
-    parts = split(jacobian, rank_cut(s, q, t))
-    values = parts.values[: parts.rank]
+    parts = ranked(jacobian, rank_cut(s, q, t))
     across = _across(s, q, t, motions)
     bent = _bending(s, q, t, motions.T @ v, motions)
-    given = across @ (across.T @ bent) - parts.right @ ((parts.left.T @ bias) / values)
-    along = np.linalg.lstsq(motions.T @ mass @ motions, motions.T @ (force - mass @ given), rcond=None)[0]
+    given = across @ (across.T @ bent) - parts.solve(bias)
+    along = ranked(motions.T @ mass @ motions).solve(motions.T @ (force - mass @ given))
     a = given + motions @ along
     wanted = mass @ a - force
     held_by_rows = parts.right @ (parts.right.T @ wanted)

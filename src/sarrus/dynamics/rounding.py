@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.kernels import layout as la
+from sarrus.linalg.ranked import at_rank
 
 if TYPE_CHECKING:
     from sarrus.dynamics.compiled import CompiledEquations
@@ -30,7 +31,7 @@ def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
     """
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
     flat, nc = native(x), system.nc
-    outputs = {name: flat[place].reshape(shape) for name, (place, shape) in native.outputs.items()}
+    outputs = native.parts(flat)
     rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system.parts.v]
     summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - rates @ v)
     terms = np.abs(rows) @ np.abs(a)
@@ -40,7 +41,7 @@ def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
     even = rows / np.sqrt(np.where(mass > 0.0, mass, 1.0))
     length = np.linalg.norm(even, axis=1)
     length = np.where(length > 0.0, length, 1.0)
-    left = np.linalg.svd(even / length[:, None])[0][:, rank:]
+    left = at_rank(even / length[:, None], rank).left_null
     return bool(np.linalg.norm(left.T @ (gamma / length)) <= _ROUNDING * np.linalg.norm(summed / length))
 
 

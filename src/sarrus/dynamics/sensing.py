@@ -16,7 +16,7 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solves import ForwardDynamics
-from sarrus.linalg import dense
+from sarrus.linalg.ranked import at_rank
 from sarrus.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.multibody.sensors import sensor_values
 
@@ -142,7 +142,7 @@ def _loose(system: Evaluations, native: NativeFunction, x: Array, found: Forward
     """Return for each entry whether it changes with multipliers that the equations leave open."""
     q, v, t = x[system.parts.q], x[system.parts.v], float(x[system.parts.t])
     size = system.characteristic
-    left = dense.svd(size.even(system.constraint_jacobian(q, v, t)), found.rank).left[:, found.rank :]
+    left = at_rank(size.even(system.constraint_jacobian(q, v, t)), found.rank).left_null
     base = native(np.concatenate([x, found.a, found.multipliers]))
     changes = [
         native(np.concatenate([x, found.a, found.multipliers + size.rows * way])) - base for way in left.T

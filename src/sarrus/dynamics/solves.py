@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Answer, Status
 from sarrus.kernels.layout import N_FACTS
-from sarrus.linalg import dense
+from sarrus.linalg.ranked import at_rank
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -20,16 +20,6 @@ def read_only(array: Array) -> Array:
     """Return the array with its writeable flag cleared."""
     array.flags.writeable = False
     return array
-
-
-def determined_rows(jacobian: Array, rank: int) -> np.ndarray:
-    """Tell for each row of A whether its multiplier is unique.
-
-    λ_j is unique where the unit vector e_j lies in the range of A, that is where row j of the left null
-    space vanishes. A zero row is never determined.
-    """
-    null = dense.svd(jacobian, rank).left[:, rank:]
-    return np.asarray((null**2).sum(axis=1) < 1e-9)
 
 
 class ForwardDynamics(Answer):
@@ -125,7 +115,7 @@ class ForwardDynamics(Answer):
             return np.ones(system.nc, dtype=bool)
         q, v = np.split(self._out[2 * system.nv + system.nc + N_FACTS :], [system.nq])
         jacobian = system.constraint_jacobian(q, v, self._time)
-        return determined_rows(system.characteristic.even(jacobian), self.rank)
+        return at_rank(system.characteristic.even(jacobian), self.rank).determined
 
     @property
     def redundant(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.linalg import dense
+from sarrus.linalg.quaternions import normalize
 
 UserFunction = Callable[..., Any]
 
@@ -180,8 +180,7 @@ class Tracer:
 
     def _random_state(self, rng: np.random.Generator) -> tuple[Any, ...]:
         q, v = rng.uniform(-1.0, 1.0, self.q.numel()), rng.uniform(-1.0, 1.0, self.v.numel())
-        for start in self.quaternions:
-            q[start : start + 4] /= dense.norm(q[start : start + 4])
+        normalize(q, self.quaternions)
         return q, v, rng.uniform(), rng.uniform(0.5, 1.5, self.p.numel())
 
     def _expression(self, what: str, value: Any) -> ca.SX:

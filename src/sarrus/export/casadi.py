@@ -14,7 +14,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
-from sarrus.dynamics.assembly import nearby_rank, numerical_rank
+from sarrus.dynamics.assembly import nearby_rank
 from sarrus.dynamics.manifold import closed_start
 from sarrus.equations.elimination import (
     direct_solution,
@@ -24,6 +24,7 @@ from sarrus.equations.elimination import (
     solve_transposed,
     weighted,
 )
+from sarrus.linalg.ranked import rank_of
 from sarrus.multibody.model import body_placements
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class _Place:
                         f"{self.system.name}: {unknown_name('row', name, names)}", element=name, valid=names
                     )
             kept = sorted({names.index(name) for name in wanted})
-        if len(kept) == self.rank and (wanted is None or numerical_rank(self.jacobian[kept]) == self.rank):
+        if len(kept) == self.rank and (wanted is None or rank_of(self.jacobian[kept]) == self.rank):
             return kept
         chosen = self._independent(live)
         extra = [names[j] for j in kept if j not in chosen]
@@ -199,9 +200,9 @@ class _Place:
         )
 
     def _independent(self, live: list[int]) -> list[int]:
-        if numerical_rank(self.jacobian[live]) < self.rank:
+        if rank_of(self.jacobian[live]) < self.rank:
             raise ArgumentError(
-                f"{self.system.name}: the configuration is singular (rank {numerical_rank(self.jacobian[live])} here, "
+                f"{self.system.name}: the configuration is singular (rank {rank_of(self.jacobian[live])} here, "
                 f"{self.rank} nearby), so that rows cannot be chosen there; give another one, q=",
                 element="q",
             )

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.solves import determined_rows
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
+from sarrus.linalg.ranked import at_rank
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ class Problem:
         """Which multipliers are unique (m,): those of rows that no dependency of the rows involves."""
         if self.rank == len(self.gamma):
             return np.ones(len(self.gamma), dtype=bool)
-        return determined_rows(self.A, self.rank)
+        return at_rank(self.A, self.rank).determined
 
     @cached_property
     def balance(self) -> Balance:

@@ -70,40 +70,51 @@ class Decomposition:
         return iter((self.left, self.values, self.right))
 
 
-def svd(matrix: Array, rank: int | None = None) -> Decomposition:
+def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
     """Return the singular value decomposition, by Jacobi's rotations.
 
-    Beyond ``rank`` (by default the number of values above rounding) singular vectors are replaced by a basis of the
-    null space. Raises `numpy.linalg.LinAlgError` where the matrix is not finite.
+    Beyond ``rank``, or the number of values above ``cut`` and above ``relative`` times the largest one (by default of
+    those above rounding), singular vectors are replaced by a basis of the null space. Raises
+    `numpy.linalg.LinAlgError` where the matrix is not finite.
     """
     m, n = matrix.shape
-    wide = m <= n
-    small, large = (m, n) if wide else (n, m)
-    x = np.empty(small * large + small * small + small)
-    x[: small * large] = (matrix if wide else matrix.T).ravel()
+    turned, inner, lengths, scale = _rotated(matrix)
+    values, small = lengths * scale, len(lengths)
     if small == 0:
-        return Decomposition(np.eye(m), np.zeros(0), np.eye(n), 0)
-    size = float(np.abs(x[: small * large]).max())
-    if not np.isfinite(size):
-        raise np.linalg.LinAlgError("the matrix is not finite")
-    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
-    x[: small * large] /= scale
-    _call(x, SINGULAR, small, large)
-    turned = x[: small * large].reshape(small, large)
-    inner = x[small * large : -small].reshape(small, small)
-    values = x[-small:] * scale
+        return Decomposition(np.eye(m), values, np.eye(n), 0)
+    clear = int(np.count_nonzero(lengths > NOISE * max(lengths[0], 1e-300)))
     if rank is None:
-        rank = int(np.count_nonzero(x[-small:] > NOISE * max(x[-small], 1e-300)))
-    divisor = np.where(x[-small:] > 0.0, x[-small:], 1.0)
-    outer = completed((turned / divisor[:, None])[:rank])
+        above = (values > cut) & (lengths > relative * lengths[0])
+        rank = int(np.count_nonzero(above)) if cut or relative else clear
+    divisor = np.where(lengths > 0.0, lengths, 1.0)
+    outer = completed((turned / divisor[:, None])[: min(rank, clear)])
     kept = completed(inner[:rank]) if rank < small else inner
-    left, right = (kept.T, outer) if wide else (outer.T, kept)
+    left, right = (kept.T, outer) if m <= n else (outer.T, kept)
     return Decomposition(np.ascontiguousarray(left), values, right, rank)
 
 
 def singular_values(matrix: Array) -> Array:
     """Return the singular values, the largest first."""
-    return svd(matrix).values
+    _, _, lengths, scale = _rotated(matrix)
+    return np.asarray(lengths * scale)
+
+
+def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
+    """Return V A, its rows orthogonal, V, their lengths and the scale of V A and these; Aᵀ instead of A where m > n."""
+    m, n = matrix.shape
+    small, large = min(m, n), max(m, n)
+    x = np.empty(small * large + small * small + small)
+    x[: small * large] = (matrix if m <= n else matrix.T).ravel()
+    scale = 1.0
+    if small:
+        size = float(np.abs(x[: small * large]).max())
+        if not np.isfinite(size):
+            raise np.linalg.LinAlgError("the matrix is not finite")
+        scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
+        x[: small * large] /= scale
+        _call(x, SINGULAR, small, large)
+    turned, inner, lengths = np.split(x, [small * large, small * large + small * small])
+    return turned.reshape(small, large), inner.reshape(small, small), lengths, scale
 
 
 def largest(matrix: Array) -> float:
@@ -155,15 +166,6 @@ def is_definite(matrix: Array, least: float) -> bool:
     except np.linalg.LinAlgError:
         return False
     return len(matrix) == 0 or bool(singular_values(matrix)[-1] > least)
-
-
-def pseudoinverse(matrix: Array, cut: float = 1e-15) -> Array:
-    """Return A⁺, singular values up to ``cut`` times the largest one left out."""
-    found = svd(matrix)
-    count = int(np.count_nonzero(found.values > cut * found.values.max(initial=0.0)))
-    return product(
-        found.right[:count].T / found.values[:count], np.ascontiguousarray(found.left[:, :count].T)
-    )
 
 
 def leading_columns(matrix: Array, count: int) -> list[int]:

@@ -12,7 +12,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
-from sarrus.linear.derivatives import native_derivatives
+from sarrus.dynamics.derivatives import native_derivatives
+from sarrus.linalg.quaternions import normalize
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
@@ -137,12 +138,10 @@ def general_models(
 def _with_unit_quaternions(system: System, q: Array) -> Array:
     """Return configurations (N, nq) with unit quaternions."""
     out = q.copy()
-    for start in system.equations.quaternions:
-        part = out[:, start : start + 4]
-        lengths = np.linalg.norm(part, axis=1, keepdims=True)
-        if not lengths.all():
-            system.normalized(q[int(lengths.argmin())])  # says which one has no length
-        part /= lengths
+    start = normalize(out, system.model.quaternions)
+    if start is not None:
+        shortest = np.abs(q[:, start : start + 4]).max(axis=1).argmin()
+        system.normalized(q[shortest])  # says which one has no length
     return out
 
 

@@ -1,7 +1,7 @@
 """Linear models at many states in one compiled loop: forward dynamics, derivatives, and the algebra of `reduction`.
 
 It serves constraints that are all holonomic, where η = ẏ. Derivatives come as the flat output of
-`sarrus.linear.derivatives.native_derivatives`; ``at`` holds the offsets of its outputs in the order of `OUTPUTS`.
+`sarrus.dynamics.derivatives.native_derivatives`; ``at`` holds the offsets of its outputs in the order of `OUTPUTS`.
 """
 
 # Numba's intrinsics take a typing context as first argument, which the caller does not give.
@@ -19,10 +19,10 @@ from sarrus.kernels.flat import flat, table_at
 from sarrus.kernels.forward import forward
 from sarrus.kernels.native_call import call_native
 
-MASS, JACOBIAN, ACTUATION, FORCE_Q, BIAS_Q, SLIP_Q, FORCE_V, BIAS_V = range(8)
+MASS, JACOBIAN, ACTUATION, FORCE_Q, BIAS_Q, VELOCITY_Q, FORCE_V, BIAS_V = range(8)
 RATE_V, RATE2, RATE_Q, RATE2_Q, RATE2_V = range(8, 13)  # −1 in ``at`` where N is the identity
 OUTPUTS = (
-    "mass", "jacobian", "actuation", "force_q", "bias_q", "slip_q", "force_v", "bias_v",
+    "mass", "jacobian", "actuation", "force_q", "bias_q", "velocity_q", "force_v", "bias_v",
     "rate_v", "rate2", "rate_q", "rate2_q", "rate2_v",
 )  # fmt: skip
 
@@ -85,7 +85,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
             _add_product(1.0, d, at[RATE_Q], ways, rates)
             _add_product(-1.0, rows, 0, rates, turning)
         bias[:] = 0.0
-        _add_product(-1.0, d, at[SLIP_Q], ways, bias)
+        _add_product(-1.0, d, at[VELOCITY_Q], ways, bias)
         _solve(room, perm, rank, big, bias, turning, w, basis, along)
         for i in range(nv):
             for c in range(dof):

@@ -14,10 +14,12 @@ from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
+from sarrus.dynamics.closed_state import require_admissible, require_closed
+from sarrus.dynamics.derivatives import Derivatives, derivatives
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.linalg import dense
-from sarrus.linear.derivatives import Derivatives, derivatives
+from sarrus.linalg.ranked import ranked
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name
 from sarrus.linear.reduction import Chart, Reduced, reduce
@@ -25,8 +27,6 @@ from sarrus.linear.reduction import Chart, Reduced, reduce
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
-# A configuration farther from the constraints than this is an error.
-OPEN = 1e-5
 # Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
 _CONTRADICTION = 1e-4
 # What a change that cancels may be, relative to one that does not and to the rows: rounding, printed digits.
@@ -148,23 +148,8 @@ def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLi
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
     x = system.pack(q, v, u, t)
     q, v = x[system.parts.q], x[system.parts.v]
-    size = system.characteristic
-    gaps = np.abs(system.constraint_residual(q, t))
-    if (size.rows[: system.nh] * gaps).max(initial=0.0) > OPEN:
-        row = system.constraint_names[int(gaps.argmax())]
-        raise ArgumentError(
-            f"{system.name}: q leaves the loops open by {gaps.max():.3g} (row {row!r}); close them with "
-            "system.assemble(q)",
-            element="q",
-        )
-    slips = np.abs(system.velocity_residual(q, v, t))
-    if (size.rows * slips).max(initial=0.0) > OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0)):
-        row = system.constraint_names[int(slips.argmax())]
-        raise ArgumentError(
-            f"{system.name}: v violates the constraints by {slips.max():.3g} (row {row!r}); make it admissible with "
-            "system.project_velocity(q, v)",
-            element="v",
-        )
+    require_closed(system, q, t)
+    require_admissible(system, q, v, t)
     return x
 
 
@@ -180,12 +165,13 @@ def _chart(
         chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
     in_q = chosen.rows
     if rate is not None:
-        if dense.svd(rate).rank < system.nv:
+        turns = ranked(rate)
+        if turns.rank < system.nv:
             raise ArgumentError(
                 f"{system.name}: some velocities change no coordinate, so that coordinates cannot stand for them",
                 element="coordinates",
             )
-        in_q = dense.product(chosen.rows, dense.pseudoinverse(rate))
+        in_q = dense.product(chosen.rows, turns.inverse)
         in_q[np.abs(in_q) < 1e-15] = 0.0
     return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
 

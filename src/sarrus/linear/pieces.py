@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
 
-from sarrus.linear.derivatives import along, bias_rows, residual_force
+from sarrus.dynamics.derivatives import along, bias_rows, residual_force
 from sarrus.multibody.partials import TreeDerivatives, TreePartials
 from sarrus.multibody.row_partials import RowPartials
 from sarrus.multibody.tree import build_tree
@@ -30,7 +30,7 @@ class Slopes:
 
 
 class Pieces(Protocol):
-    """Equations at (q, v), ∂ψ along velocities and by time (``slip``), ∂φ/∂t (``drift``); then `slopes` at a, λ.
+    """Equations at (q, v), ∂ψ along velocities and by time (``velocity``), ∂φ/∂t (``drift``); then `slopes` at a, λ.
 
     Rows may be turned among themselves, so that λ is not that of the system.
     """
@@ -39,7 +39,7 @@ class Pieces(Protocol):
     force: ca.SX
     jacobian: ca.SX
     bias: ca.SX
-    slip: ca.SX
+    velocity: ca.SX
     drift: ca.SX
 
     def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
@@ -68,7 +68,7 @@ class RecursivePieces:
         self.mass = self._tree.mass_matrix()
         self.force = self._outer.force - self._tree.bias_force()
         self.jacobian, self.bias = self._rows.jacobian, self._rows.bias
-        self.slip = ca.horzcat(self._rows.slip, self._still)
+        self.velocity = ca.horzcat(self._rows.slip, self._still)
         self.drift = self._still
 
     def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
@@ -90,7 +90,7 @@ class DifferentiatedPieces:
         self._system = system
         self.mass, self.force = e.mass_matrix, system.compiled.force
         self.jacobian, self.bias = e.jacobian, e.constraint_bias
-        self.slip = along(system, e.velocity_residual)
+        self.velocity = along(system, e.velocity_residual)
         self.drift = ca.jacobian(e.position_residual, e.t)
 
     def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:

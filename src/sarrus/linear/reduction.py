@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.derivatives import Derivatives
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product
-from sarrus.linear.derivatives import Derivatives
+from sarrus.linalg.projected import projected_rates
+from sarrus.linalg.ranked import at_rank, ranked
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,10 @@ class Rows:
     """
 
     def __init__(self, jacobian: Array, rank: int, rows: Array) -> None:
-        left, sigma, right = dense.svd(jacobian, rank)
-        self.left, self.right = left[:, :rank] / sigma[:rank], right[:rank].T
-        self.left_null = left[:, rank:]
-        null = right[rank:].T
+        parts = at_rank(jacobian, rank)
+        self.left, self.right, self.left_null = parts.left / parts.kept, parts.right, parts.left_null
         self.rows = rows
-        self.basis = dense.solve(product(rows, null).T, null.T).T
+        self.basis = dense.solve(product(rows, parts.null).T, parts.null.T).T
 
     def solve(self, b: Array, c: Array | float = 0.0) -> Array:
         """Return x for columns b (nc × n) and c (dof × n)."""
@@ -86,7 +86,7 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
     if d.rate_q is not None:
         turning = product(chart.coordinate_rows, d.rate_q, directions)
     along = velocity.solve(
-        -product(d.slip_q, directions), -turning if chained else 0.0
+        -product(d.velocity_q, directions), -turning if chained else 0.0
     )  # D, and the same for time
 
     def columns(by_place: Array, by_velocity: Array, by_control: Array) -> Array:
@@ -96,8 +96,7 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
     force = columns(d.force_q, d.force_v, -d.actuation)
     bias = columns(d.bias_q, d.bias_v, np.zeros((len(d.bias_q), nu)))
     particular = velocity.solve(-bias)
-    reduced_mass = product(k.T, d.mass, k)
-    ydd = -dense.solve(reduced_mass, product(k.T, force + product(d.mass, particular)))
+    ydd = projected_rates(k, d.mass, force, particular)
     acceleration = particular + product(k, ydd)
     if chained and d.rate2_q is not None and d.rate2_v is not None:
         of_rate = columns(d.rate2_q, d.rate2_v, np.zeros((len(d.rate2_q), nu)))
@@ -114,7 +113,7 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
         of_y[:, count : count + dof] = np.eye(dof)
     if d.rate_q is not None:
         assert d.rate_v is not None
-        inner = product(dense.pseudoinverse(d.rate_v), d.rate_q, directions)
+        inner = product(ranked(d.rate_v).inverse, d.rate_q, directions)
         velocities[:, :count] += inner[:, :count]
         velocities[:, -1:] += inner[:, count:]
     return Reduced(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from sarrus.dynamics.derivatives import along
 from sarrus.equations.elimination import factor_symmetric, least, solve_symmetric
-from sarrus.linear.derivatives import along
 from sarrus.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
 from sarrus.linear.pieces import Pieces
 
@@ -48,7 +48,7 @@ class Elimination:
         multipliers = ca.SX.zeros(system.nc)
         multipliers[rows] = self.factored.solve_transposed(pieces.mass[d, :] @ self.a - pieces.force[d, :])
         s = self.slopes = pieces.slopes(self.a, multipliers)
-        by_time = (pieces.drift, pieces.slip[:, nv], s.force_q[:, nv], s.bias_q[:, nv])
+        by_time = (pieces.drift, pieces.velocity[:, nv], s.force_q[:, nv], s.bias_q[:, nv])
         self.timed = any(part.nnz() for part in by_time)
         self.ways = self.basis
         if self.timed:
@@ -101,7 +101,7 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     u = e.factored.solve_transposed(e.momentum[d, :])
     by_v = e.reduced(e.slopes.force_v) - u.T @ e.slopes.bias_v[rows, :]
     y = e.factored.solve_transposed(by_v[:, d].T)
-    by_place = e.reduced(e.slopes.force_q) - u.T @ e.slopes.bias_q[rows, :] - y.T @ pieces.slip[rows, :]
+    by_place = e.reduced(e.slopes.force_q) - u.T @ e.slopes.bias_q[rows, :] - y.T @ pieces.velocity[rows, :]
     place = e.along_ways(by_place)
     controls = e.reduced(system.equations.input_jacobian)
     bottom = e.free(ca.horzcat(-place[:, :dof], -(by_v @ e.basis), controls, -place[:, dof:]))
@@ -119,7 +119,7 @@ def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, 
     """
     e, equations = Elimination(system, pieces, chosen, CLEAR), system.equations
     d, rows, dof, nu = e.dependent, e.rows, len(e.independent), system.nu
-    turn_d = -e.factored.solve(e.along_ways(pieces.slip[rows, :]))
+    turn_d = -e.factored.solve(e.along_ways(pieces.velocity[rows, :]))
     by_v, bias_v = e.reduced(e.slopes.force_v), e.slopes.bias_v[rows, :]
     force = e.along_ways(e.reduced(e.slopes.force_q)) + by_v[:, d] @ turn_d
     bias = e.along_ways(e.slopes.bias_q[rows, :]) + bias_v[:, d] @ turn_d

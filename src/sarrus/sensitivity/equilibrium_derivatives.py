@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
-from sarrus.linear.derivatives import residual_force
+from sarrus.dynamics.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
+from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
 from sarrus.linear.linearize import linearize
-from sarrus.sensitivity.rows import RankedRows
-from sarrus.sensitivity.terms import Columns, RowTerms, Terms, chosen_parameters, row_terms, terms, variables
+from sarrus.sensitivity.parameters import Columns, chosen_parameters
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
-# Rows that cannot follow a parameter, and stiffness that is zero, relatively.
-_FOLLOW, _NEUTRAL = 1e-7, 1e-9
+# Rows that cannot follow a parameter, relatively.
+_FOLLOW = 1e-7
 # Eigenvalues closer than this, relative to the largest one, or with a condition number above this are not simple.
 _APART, _DEFECTIVE = 1e-6, 1e8
 
@@ -138,7 +138,7 @@ def eigenvalue_derivatives(
     """
     rest = _Rest(system, q, u, t, tau, parameters)
     follows = rest.sensitivity()
-    columns, z = rest.columns, rest.rows.motions
+    columns, z = rest.columns, rest.rows.null
     mass = z.T @ rest.terms.mass @ z
     damping = z.T @ rest.terms.force[:, columns.v] @ z
     stiffness = z.T @ rest.stiffness @ z
@@ -195,9 +195,9 @@ class _Rest:
         self.multipliers = np.asarray(model.multipliers)
         self.terms = self._terms(self.multipliers)
         self.row_terms: RowTerms = row_terms(system, self.x, np.zeros(system.nv), np.zeros(system.nc))
-        self.rows = RankedRows(self.terms.jacobian, model.rank)
+        self.rows = at_rank(self.terms.jacobian, model.rank)
         ways = len(model.coordinates)
-        self.closing = RankedRows(self.terms.jacobian[: system.nh], system.nv - ways)
+        self.closing = at_rank(self.terms.jacobian[: system.nh], system.nv - ways)
         self.stiffness = self.terms.force[:, self.columns.q] @ self.row_terms.basis
         self._along: Array | None = None
 
@@ -240,7 +240,7 @@ class _Rest:
         )
 
     def _followed(self, d: Terms) -> Array:
-        system, z = self.system, self.rows.motions
+        system, z = self.system, self.rows.null
         opened = self.row_terms.position[:, self.chosen]
         closing = -self.closing.inverse @ opened
         left = np.linalg.norm(self.terms.jacobian[: system.nh] @ closing + opened, axis=0)
@@ -253,22 +253,22 @@ class _Rest:
                 element=name,
             )
         by_way = d.force[:, self.columns.q] @ self.row_terms.basis
-        stiffness = z.T @ by_way @ self.closing.motions
+        stiffness = z.T @ by_way @ self.closing.null
         push = z.T @ (by_way @ closing + d.force[:, self.chosen])
-        values = np.linalg.svd(stiffness, compute_uv=False)
-        if len(values) and values[-1] <= _NEUTRAL * max(values[0], 1e-300):
+        rows = ranked(stiffness, relative=ROUNDING)
+        if rows.rank < len(rows.values):
             raise SolveError(
                 f"{system.name}: the place of rest is not isolated: a motion meets no stiffness, so that it has no "
                 "derivative"
             )
-        return np.asarray(closing - self.closing.motions @ (np.linalg.pinv(stiffness) @ push))
+        return np.asarray(closing - self.closing.null @ rows.solve(push))
 
     def _verify(self) -> None:
         """Raise where another λ of the same force would give another answer: rows that are redundant only here."""
         rng = np.random.default_rng(7)
-        left_null = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
+        unseen = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
         size = max(1.0, float(np.linalg.norm(self.multipliers)))
-        other = self._followed(self._terms(self.multipliers + size * left_null))
+        other = self._followed(self._terms(self.multipliers + size * unseen))
         assert self._along is not None
         gap = np.abs(other - self._along).max(axis=0, initial=0.0)
         if np.any(gap > 1e-5 * (1.0 + np.abs(self._along).max(axis=0, initial=0.0))):
@@ -299,10 +299,10 @@ class _Rest:
             for unit_right, other in ((1.0, np.real), (1j, np.imag)):
                 given = [part(w), part(nu), *(other(y) for y in (x, s * x, s**2 * x, mu))]
                 total += unit_left * unit_right * native(np.concatenate([self.x, self.multipliers, *given]))
-        flat = {name: total[part] for name, (part, _) in native.outputs.items()}
-        by_z = flat["by_z"]
+        flat = native.parts(total)
+        by_z = flat["by_z"][:, 0]
         return np.asarray(
-            by_z[columns.q] @ basis @ along + by_z[chosen] + flat["by_multipliers"] @ multipliers
+            by_z[columns.q] @ basis @ along + by_z[chosen] + flat["by_multipliers"][:, 0] @ multipliers
         )
 
     def _pencil(

@@ -7,19 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import qr
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
+from sarrus.dynamics.derivatives import RowTerms, Terms, row_terms, terms
 from sarrus.dynamics.inertia import is_definite
-from sarrus.dynamics.quaternions import normalize
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
-from sarrus.sensitivity.rows import RankedRows
-from sarrus.sensitivity.terms import Columns, RowTerms, Terms, row_terms, terms
+from sarrus.linalg import dense
+from sarrus.linalg.dense import product
+from sarrus.linalg.quaternions import normalize
+from sarrus.linalg.ranked import at_rank, in_metric, ranked
+from sarrus.sensitivity.parameters import Columns
+from sarrus.sensitivity.solves import acceleration_change, correction
 
 if TYPE_CHECKING:
     from sarrus.dynamics.workspace import Workspace
@@ -92,7 +96,7 @@ class Flow:
         """Return the changes (ϑ, δv) at a point (2 nv × width)."""
         c = self.columns
         basis = self._rows(point.x).basis
-        return np.vstack([np.linalg.pinv(basis) @ point.along[c.q], point.along[c.v]])
+        return np.vstack([product(ranked(basis).inverse, point.along[c.q]), point.along[c.v]])
 
     def _moved(self, start: Point, weights: Array, slopes: list[Array], changes: list[Array]) -> Point:
         """Return the start plus the weighted slopes so far."""
@@ -125,8 +129,8 @@ class Flow:
 
     def _change(self, d: Terms, point: Point) -> Array:
         """Return the derivative of (q̇, v̇) at a point."""
-        rows = RankedRows(d.jacobian, self.rank)
-        accelerated = rows.acceleration_change(d.mass, d.force @ point.along, d.bias @ point.along)
+        rows = at_rank(d.jacobian, self.rank)
+        accelerated = acceleration_change(rows, d.mass, d.force @ point.along, d.bias @ point.along)
         return np.vstack([d.rate @ point.along, accelerated])
 
     def projected(self, point: Point) -> Point:
@@ -138,14 +142,14 @@ class Flow:
         x, along = point.x.copy(), point.along.copy()
         nh, first = system.nh, None
         if nh:  # the first correction; those that follow are as small as its square, in the same metric
-            rows, metric = RankedRows(self._jacobian(x)[:nh], self.holonomic_rank), self._rows(x).metric
+            rows, metric = at_rank(self._jacobian(x)[:nh], self.holonomic_rank), self._rows(x).metric
             first = metric
-            s = rows.correction(metric, system.compiled.function("position_residual")(x))
+            s = correction(rows, metric, system.compiled.function("position_residual")(x))
             mu = np.zeros(system.nc)
             mu[:nh] = rows.inverse.T @ (metric @ s)
             d = row_terms(system, x, s, mu)
-            change = rows.acceleration_change(
-                metric, (d.heavy - d.backward) @ along, (d.position + d.forward[:nh]) @ along
+            change = acceleration_change(
+                rows, metric, (d.heavy - d.backward) @ along, (d.position + d.forward[:nh]) @ along
             )
             along[c.q] += d.basis @ change + d.turning @ along
             x[c.q] += d.basis @ s
@@ -156,11 +160,11 @@ class Flow:
             raise SolveError(f"{system.name}: a stage ends too far from the constraints; take a smaller dt")
         before[c.q] = x[c.q]
         along = self._tangent(Point(x, along), velocities=False, metric=first).along
-        rows, metric = RankedRows(self._jacobian(before), self.rank), self._rows(before).metric
-        s = rows.correction(metric, system.compiled.function("velocity_residual")(before))
+        rows, metric = at_rank(self._jacobian(before), self.rank), self._rows(before).metric
+        s = correction(rows, metric, system.compiled.function("velocity_residual")(before))
         d = row_terms(system, before, s, rows.inverse.T @ (metric @ s))
-        along[c.v] += rows.acceleration_change(
-            metric, (d.heavy - d.backward) @ along, (d.velocity + d.forward) @ along
+        along[c.v] += acceleration_change(
+            rows, metric, (d.heavy - d.backward) @ along, (d.velocity + d.forward) @ along
         )
         # Holonomic rows are linear in v, so that one correction is all; others may need more.
         return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
@@ -172,11 +176,11 @@ class Flow:
         d = self._rows(point.x)
         metric = d.metric if metric is None else metric
         if nh:
-            rows = RankedRows(d.jacobian[:nh], self.holonomic_rank)
-            along[c.q] += d.basis @ rows.correction(metric, d.position @ along)
+            rows = at_rank(d.jacobian[:nh], self.holonomic_rank)
+            along[c.q] += d.basis @ correction(rows, metric, d.position @ along)
         if velocities and system.nc:
-            rows = RankedRows(d.jacobian, self.rank)
-            along[c.v] += rows.correction(metric, d.velocity @ along)
+            rows = at_rank(d.jacobian, self.rank)
+            along[c.v] += correction(rows, metric, d.velocity @ along)
         return Point(point.x, along)
 
     def _rows(self, x: Array) -> RowTerms:
@@ -205,7 +209,7 @@ class Flow:
         if system.compiled.mass_is_singular or not is_definite(d.mass):
             rows = rows / system.characteristic.columns
         else:
-            rows = solve_triangular(np.linalg.cholesky(d.mass), rows.T, lower=True).T
+            rows = in_metric(rows, dense.cholesky(d.mass))
         pivots = np.abs(np.diag(qr(rows.T, mode="r", pivoting=True)[0]))
         smallest = float(pivots[self.rank - 1])
         self._largest = max(self._largest, smallest)

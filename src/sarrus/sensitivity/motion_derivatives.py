@@ -16,8 +16,8 @@ from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.workspace import Workspace
 from sarrus.sensitivity.flow import Flow, Point
+from sarrus.sensitivity.parameters import chosen_parameters
 from sarrus.sensitivity.step import change_names
-from sarrus.sensitivity.terms import chosen_parameters
 from sarrus.simulation.inputs import with_force
 from sarrus.simulation.simulate import simulate
 

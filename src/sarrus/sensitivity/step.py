@@ -14,7 +14,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
 from sarrus.sensitivity.flow import Flow
-from sarrus.sensitivity.terms import chosen_parameters
+from sarrus.sensitivity.parameters import chosen_parameters
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

@@ -101,7 +101,7 @@ class FormulatedAcceleration:
         settings = _view(table.settings, la.FACTORS, ctypes.c_double).view(la.Settings)
         work = laid(_view(table.work, sum(self.sizes), ctypes.c_double), self.sizes)
         flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
-        terms = {name: flat[part].reshape(shape) for name, (part, shape) in self.terms.outputs.items()}
+        terms = self.terms.parts(flat)
         mass, force, jacobian, gamma = terms["M"], terms["h"][:, 0], terms["A"], terms["gamma"][:, 0]
         if table.baumgarte:
             alpha, beta = settings.alpha, settings.beta

@@ -15,9 +15,9 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import active
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.dynamics.closed_state import require_admissible, require_closed
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.inertia import is_singular_at
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.ranks import generic_rank, has_left
 from sarrus.dynamics.rigidity import held, is_blocked
 from sarrus.dynamics.state_functions import StateFunction
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from sarrus.simulation.formulated import FormulatedAcceleration, Method
     from sarrus.simulation.local_model import LocalModel
 
-# A start farther from the constraints than this is an error rather than projected silently [characteristic lengths].
-START_TOLERANCE = 1e-5
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
 # Ends of a run that M may cause where it is singular at one configuration.
@@ -134,24 +132,8 @@ class Integration:
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
         x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
-        gap = np.abs(s.constraint_residual(q0, t0)).max(initial=0.0)
-        size = s.characteristic
-        if np.abs(size.rows[: s.nh] * s.constraint_residual(q0, t0)).max(initial=0.0) > data_of(s).closed(
-            START_TOLERANCE
-        ):
-            raise ArgumentError(
-                f"{s.name}: the initial q leaves the loops open by {gap:.3g}; close them with system.assemble(q)",
-                element="q",
-            )
-        slip = np.abs(s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(initial=0.0)
-        if np.abs(size.rows * s.velocity_residual(q0, x[s.nq : s.nq + s.nv], t0)).max(
-            initial=0.0
-        ) > START_TOLERANCE * (1.0 + np.abs(size.columns * x[s.nq : s.nq + s.nv]).max(initial=0.0)):
-            raise ArgumentError(
-                f"{s.name}: the initial v violates the constraints by {slip:.3g}; "
-                "make it admissible with system.project_velocity(q, v)",
-                element="v",
-            )
+        require_closed(s, q0, t0, "the initial q")
+        require_admissible(s, q0, x[s.parts.v], t0, "the initial v")
         self.begin(x)
         self.passages.attach(self.table)
 

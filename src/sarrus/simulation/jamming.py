@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.dynamics.assembly import numerical_rank
 from sarrus.dynamics.data_tolerance import SHORTEST
 from sarrus.dynamics.judged_data import data_of
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import projection
+from sarrus.linalg.ranked import rank_of
 from sarrus.simulation.records import EventRecord
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def jam(loop: Integration) -> bool:
         return False
     q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
     rows = s.characteristic.even(s.constraint_jacobian(q, v, loop.time))
-    rank, known = numerical_rank(rows, data_of(s).rank_cut(0.0)), int(loop.table.generic_rank)
+    rank, known = rank_of(rows, data_of(s).rank_cut(0.0)), int(loop.table.generic_rank)
     if rank <= known:
         return False
     loop.table.generic_rank = known + 1  # one at a time: what the motion ran into

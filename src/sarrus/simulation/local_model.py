@@ -11,15 +11,15 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.control.law import Law
 from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.derivatives import bias_rows, residual_force
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import rosenbrock
 from sarrus.kernels.rosenbrock_tableau import RosenbrockTableau
-from sarrus.linear.derivatives import bias_rows, residual_force
 
 # Outputs of the native function of [x | a | λ], as `sarrus.kernels.local_model` reads them: M, A, S and the derivatives
-# of F, G, ψ and N v (see `sarrus.linear.derivatives.Derivatives`), the last one only where N is not the identity.
+# of F, G, ψ and N v (see `sarrus.dynamics.derivatives.Derivatives`), the last one only where N is not the identity.
 TERMS = ("mass", "jacobian", "force_q", "force_v", "bias_q", "bias_v", "slip_q", "actuation", "rate_q")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import DATA_TOLERANCE, RESTARTS, free_velocities
-from sarrus.dynamics.quaternions import normalized_expression
+from sarrus.linalg.quaternions import normalized_expression
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System

@@ -11,8 +11,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
-from sarrus.dynamics.manifold import close, holonomic_jacobian, rank_cut, split
+from sarrus.dynamics.manifold import close, holonomic_jacobian, rank_cut
 from sarrus.dynamics.system import System
+from sarrus.linalg.ranked import ranked
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.plotting.picture_plane import View, choose_view, view_from_above
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
@@ -130,7 +131,7 @@ def trial_motion(system: System, q: Array) -> Array:
     """Return q and closed configurations to both sides of it, along each motion that the closures leave."""
     found = [q]
     try:
-        kernel = split(holonomic_jacobian(system, q), rank_cut(system, q, least=1e-300)).kernel
+        kernel = ranked(holonomic_jacobian(system, q), rank_cut(system, q, least=1e-300)).null
         steps = [side * _TRIAL * x for x in kernel.T for side in (-1.0, 1.0)]
         found += [close(system, system.move(q, step)) for step in steps]
     except SarrusError:  # then the configuration alone has to do

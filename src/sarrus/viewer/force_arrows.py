@@ -12,10 +12,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.contacts.activity import active
-from sarrus.dynamics.assembly import numerical_rank
-from sarrus.dynamics.solves import determined_rows
 from sarrus.dynamics.system import System
 from sarrus.equations.equations import activity_parameter
+from sarrus.linalg.ranked import at_rank, rank_of
 from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import perpendicular_to
@@ -85,7 +84,7 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
     if system.nc:
         own = as_in_run(system, run, k)
         jacobian = own.constraint_jacobian(run.q[k], run.v[k], float(run.t[k]))
-        sure = determined_rows(jacobian, min(int(run.rank[k]), numerical_rank(jacobian)))
+        sure = at_rank(jacobian, min(int(run.rank[k]), rank_of(jacobian))).determined
     poses = drawing.poses(run.q[k] if q is None else q, float(run.t[k]))
     return forces_of(drawing.mechanism, poses, run.multipliers[k], sure)
 

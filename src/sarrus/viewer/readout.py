@@ -9,10 +9,11 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active
-from sarrus.dynamics.manifold import open_by, rank_cut, split
+from sarrus.dynamics.manifold import open_by, rank_cut
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import constraint_units
+from sarrus.linalg.ranked import ranked
 from sarrus.plotting.style import INK, WARNING
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.force_arrows import as_in_run
@@ -81,7 +82,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     """
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, throw=False)
     jacobian = system.constraint_jacobian(q, t=t)
-    parts = split(jacobian, rank_cut(system, q, t, 1e-300))
+    parts = ranked(jacobian, rank_cut(system, q, t, 1e-300))
     generic = generic_rank(system.workspace(), q, t)
     values = parts.values[: max(generic, parts.rank)]
     singular = parts.rank < generic

@@ -12,7 +12,6 @@ import casadi as ca
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.quaternions import normalized_expression
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.equations.elimination import (
     direct_solution,
@@ -20,6 +19,7 @@ from sarrus.equations.elimination import (
     solve_lower,
     solve_symmetric,
 )
+from sarrus.linalg.quaternions import normalized_expression
 
 
 def suits_lanes(system: Evaluations, rank: int) -> bool:

@@ -15,6 +15,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.dynamics.assembly import assemble
+from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.judged_data import data_of
@@ -23,7 +24,7 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels.layout import Table
-from sarrus.simulation.integration import START_TOLERANCE, Integration
+from sarrus.simulation.integration import Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
 from sarrus.simulation.run_options import Scheme
@@ -258,7 +259,7 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
     """Raise where a start is off its constraints, naming the run."""
     s = plan.system
     gap = facts[:, bl.GAP]
-    open_ = np.flatnonzero(~(gap <= data_of(s).closed(START_TOLERANCE)))
+    open_ = np.flatnonzero(~(gap <= data_of(s).closed(OPEN)))
     if open_.size:
         raise ArgumentError(
             f"{s.name}: run {open_[0]}: the initial q leaves the loops open by {gap[open_[0]]:.3g}; close them with "
@@ -267,7 +268,7 @@ def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
         )
     slip = facts[:, bl.SLIP]
     fast = np.abs(states[:, s.parts.v]).max(axis=1, initial=0.0)
-    moving = np.flatnonzero(~(slip <= START_TOLERANCE * (1.0 + fast)))
+    moving = np.flatnonzero(~(slip <= OPEN * (1.0 + fast)))
     if moving.size:
         raise ArgumentError(
             f"{s.name}: run {moving[0]}: the initial v violates the constraints by {slip[moving[0]]:.3g}; make it "

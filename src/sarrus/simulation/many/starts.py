@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
-from sarrus.dynamics.quaternions import SHORTEST
+from sarrus.linalg.quaternions import normalize
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
@@ -58,12 +58,10 @@ def pack_states(
     if v is not None:
         states[:, s.parts.v] = _rows(system, v, s.nv, count, "v")
     states[:, s.parts.t] = t0
-    for start in s.equations.quaternions:
-        parts = states[:, start : start + 4]
-        sizes = np.linalg.norm(parts, axis=1)
-        if (without := np.flatnonzero(sizes < SHORTEST)).size:
-            raise ArgumentError(f"{s.name}: run {without[0]}: a quaternion in q has no length", element="q")
-        parts /= sizes[:, None]
+    start = normalize(states, s.equations.quaternions)
+    if start is not None:
+        run = int(np.abs(states[:, start : start + 4]).max(axis=1).argmin())
+        raise ArgumentError(f"{s.name}: run {run}: a quaternion in q has no length", element="q")
     _pack_parameters(system, states[:, s.parts.p], count, parameters)
     return states
 

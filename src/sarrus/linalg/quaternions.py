@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.kernels.layout import UNIT
-from sarrus.linalg import dense
 
 SHORTEST = 1e-9
 
@@ -25,13 +24,14 @@ def are_unit(q: Array, starts: np.ndarray) -> bool:
     return True
 
 
-def normalize(q: Array, starts: np.ndarray) -> int | None:
-    """Scale the quaternions in q to length one, in place; return where one begins that has no length."""
+def normalize(q: Array, starts: Iterable[int]) -> int | None:
+    """Scale the quaternions in q (nq,) or (…, nq) to length one, in place; return where one begins without a length."""
     for start in starts:
-        size = dense.norm(q[start : start + 4])
-        if size < SHORTEST:
+        part = q[..., start : start + 4]
+        size = np.sqrt(np.add.reduce(part * part, axis=-1, keepdims=True))
+        if (size < SHORTEST).any():
             return int(start)
-        q[start : start + 4] /= size
+        part /= size
     return None
 
 

@@ -20,6 +20,33 @@ Correction = Callable[[Array], tuple[Array, float]]
 Move = Callable[[Array, Array], Array]
 
 
+def contract(
+    x: Array,
+    correction: Callable[[Array], tuple[Array, float]],
+    move: Move,
+    *,
+    rate: float,
+    done: float,
+    first: float,
+    most: int,
+    enough: float = 0.0,
+) -> Array | None:
+    """Return where Newton's method leads from x, or None where a correction is larger than it may be.
+
+    ``correction`` gives a step and its size; that of the first is at most ``first``, that of others ``rate`` times the
+    one before. It ends after one of size ``done``, or after ``most`` if another would be below ``enough``.
+    """
+    limit = first
+    for _ in range(most):
+        step, size = correction(x)
+        if not size <= max(limit, done):
+            return None
+        x, limit = move(x, step), rate * size
+        if size <= done:
+            return x
+    return x if limit <= enough else None
+
+
 def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | None:
     """Return the solution near x, or None where the corrections do not contract.
 

@@ -1,4 +1,8 @@
-"""Projected inverse dynamics: motion of constrained mechanisms with the least actuation (Aghili 2005, section 7)."""
+"""Projected inverse dynamics: motion of constrained mechanisms with the least actuation (Aghili 2005, 2022).
+
+The two laws are one: what `ProjectedInverseDynamics` says of coordinates (2005, section 7) `OperationalSpaceTracking`
+says of any quantity (2022, section 3.1.1), with the same u.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +29,9 @@ class ProjectedInverseDynamics(Law):
     Parameters
     ----------
     system : the model the law believes in.
-    quantity : θ, as `sarrus.control.Task` takes it: names of coordinates, or a function θ(q, t); as many as there
-        are degrees of freedom, or fewer, which leaves the rest of the motion alone.
+    quantity : θ, as `sarrus.control.Task` takes it: names of coordinates, points and orientations of bodies, or a
+        function θ(q, t); as many rows as there are degrees of freedom, or fewer, which leaves the rest of the motion
+        alone.
     reference : θ_d(t), numbers or a function of t.
     stiffness, damping : G_P [1/s²], G_D [1/s], numbers or one for each θ.
     weights : (nu,) positive, the norm of u: 1/u_max² of each actuator, its copper losses, or squared characteristic
@@ -49,3 +54,15 @@ class ProjectedInverseDynamics(Law):
         settings = Settings()
         task = Task(quantity, reference, stiffness, damping)
         super().__init__(system, [task.demand(system, settings, "motion")], settings, weights=weights)
+
+
+class OperationalSpaceTracking(ProjectedInverseDynamics):
+    """Make x(q) follow a reference: ë + K_D ė + K_P e = 0, with the u of least weighted norm.
+
+    τ_c = P C q̇ − P τ_g + P M (Λ⁺(ẍ_d + K_D ė + K_P e) − Γ q̇), Λ = ∂x/∂q P, and u = (P B)⁺ τ_c (Aghili 2022, eqs.
+    (17) and (14), in the metric of ``weights``). Where x has fewer rows than there are degrees of freedom, the controls
+    that are left are those of least norm, not of least acceleration as in `sarrus.control.TaskHierarchy`.
+
+    Parameters are those of `ProjectedInverseDynamics`; copper losses R/K_t² of each motor as ``weights`` make u the one
+    that heats least.
+    """

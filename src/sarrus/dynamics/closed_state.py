@@ -1,0 +1,50 @@
+"""Whether a given state lies on the constraints: one check and one error for all who need such a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.descent import gap
+from sarrus.dynamics.judged_data import data_of
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.evaluations import Evaluations
+
+# A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
+# model close its loops better than that.
+OPEN = 1e-5
+
+
+def require_closed(
+    system: Evaluations,
+    q: Array,
+    t: float,
+    what: str = "q",
+    remedy: str = "close them with system.assemble(q)",
+) -> None:
+    """Raise `ArgumentError`, which names the worst row, where the loops are open at q."""
+    if not gap(system, q, t) <= data_of(system).closed(OPEN):
+        rows = np.abs(system.constraint_residual(q, t))
+        worst = int(rows.argmax())
+        raise ArgumentError(
+            f"{system.name}: {what} leaves the loops open by {rows[worst]:.3g} (row "
+            f"{system.constraint_names[worst]!r}); {remedy}",
+            element="q",
+        )
+
+
+def require_admissible(system: Evaluations, q: Array, v: Array, t: float, what: str = "v") -> None:
+    """Raise `ArgumentError`, which names the worst row, where v violates the constraints at q."""
+    size, rows = system.characteristic, np.abs(system.velocity_residual(q, v, t))
+    allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
+    if not (size.rows * rows).max(initial=0.0) <= allowed:
+        worst = int(rows.argmax())
+        raise ArgumentError(
+            f"{system.name}: {what} violates the constraints by {rows[worst]:.3g} (row "
+            f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v)",
+            element="v",
+        )

@@ -1,0 +1,51 @@
+"""Design parameters, and where they lie among the variables z = (q, v, u, p)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.errors import ArgumentError, unknown_name
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.evaluations import Evaluations
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where coordinates, velocities, inputs and the design parameters lie among the columns z = (q, v, u, p)."""
+
+    q: slice
+    v: slice
+    u: slice
+    p: slice
+
+    @classmethod
+    def of(cls, system: Evaluations) -> Columns:
+        """Return the places for a system."""
+        ends = np.cumsum([0, system.nq, system.nv, system.nu, len(system.equations.design_parameters)])
+        return cls(*(slice(int(a), int(b)) for a, b in pairwise(ends)))
+
+
+def chosen_parameters(system: Evaluations, names: Sequence[str] | None) -> tuple[tuple[str, ...], list[int]]:
+    """Return names of parameters, all by default, and their places among the design parameters."""
+    known = system.equations.design_parameters
+    if names is None:
+        names = known
+    if isinstance(names, str):
+        raise ArgumentError(
+            f"{system.name}: parameters must be names, such as [{names!r}]", element="parameters"
+        )
+    for name in names:
+        if name not in known:
+            raise ArgumentError(
+                f"{system.name}: parameters: {unknown_name('parameter', name, known)}. Give the System parameters= "
+                "that say what they drive",
+                element=str(name),
+                valid=known,
+            )
+    return tuple(names), [known.index(name) for name in names]
