@@ -1,10 +1,9 @@
-"""From the Python source of a kernel to object code, by Numba: ``python -m sarrus.kernels.build MODULE NAME``."""
+"""From the Python source of a kernel to object code, by Numba."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,6 @@ from numba.core.registry import cpu_target
 
 from sarrus.codegen.emit import ENTRY
 from sarrus.codegen.machine import build_object
-from sarrus.kernels.c_function import Kernel
 from sarrus.kernels.flat import RecordType, internal, pointer_to
 from sarrus.kernels.record import Record, pointee
 
@@ -92,7 +90,3 @@ def build(module: str, name: str) -> bytes:
     symbol = compiled.fndesc.llvm_func_name
     text = compiled.library.get_llvm_str() + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)
     return build_object(text, 2, passes=True)
-
-
-if __name__ == "__main__":
-    Kernel(*sys.argv[1:3]).store()

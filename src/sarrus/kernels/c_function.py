@@ -51,7 +51,7 @@ class Kernel:
         known = self._builder is not None or "_code" in self.__dict__ or cache.directory() is None
         if not known and not cache.has(self._key):
             # Not to import what lies in the working directory (-P), but what this process would.
-            command = [sys.executable, "-P", "-m", "sarrus.kernels.build", self.module, self.name]
+            command = [sys.executable, "-P", "-m", "sarrus.kernels.store", self.module, self.name]
             path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[2])]
             with suppress(OSError):
                 self._builder = subprocess.Popen(

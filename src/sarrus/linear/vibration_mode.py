@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -11,9 +11,22 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.manifold import close, difference, open_by
+from sarrus.dynamics.system import System
 
-if TYPE_CHECKING:
-    from sarrus.linear.linear_system import LinearSystem
+
+class HasModes(Protocol):
+    """What a mode is taken from: a `sarrus.LinearSystem`."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def q(self) -> Array: ...
+    @property
+    def t(self) -> float: ...
+    @property
+    def eigenvalues(self) -> np.ndarray: ...
+    @property
+    def mode_shapes(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +49,7 @@ class VibrationMode:
         return f"{frequency:.3g} Hz" + (f", damping ratio {damping:.2g}" if abs(damping) > 1e-9 else "")
 
 
-def vibration_mode(model: LinearSystem, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
+def vibration_mode(model: HasModes, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
     """Return a period of a mode on the constraint manifold: q ⊕ amplitude Re(shape e^{iθ}), loops closed again.
 
     Growth and decay are left out, so that the film can go round; a mode with a real eigenvalue is drawn as a swing
