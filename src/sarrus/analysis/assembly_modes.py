@@ -18,9 +18,9 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.descent import Rows
 from sarrus.dynamics.manifold import (
     STEP,
-    Rows,
     came_back,
     close,
     difference,

@@ -11,9 +11,18 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.assembly import finite_jacobian, free_velocities
+from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, tangents
-from sarrus.dynamics.manifold import STEP, close, closed_start, difference, open_by, rank_cut, turning
+from sarrus.dynamics.manifold import (
+    STEP,
+    close,
+    closed_start,
+    difference,
+    finite_jacobian,
+    open_by,
+    rank_cut,
+    turning,
+)
 from sarrus.linalg.ranked import ranked
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.assembly import finite_jacobian
 from sarrus.dynamics.inertia import ill_posed, is_singular_at
+from sarrus.dynamics.manifold import finite_jacobian
 from sarrus.equations.equations import ContactRows, activity_parameter, stick_parameter
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product

@@ -24,8 +24,9 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
-from sarrus.dynamics.assembly import finite_jacobian, survey
+from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.inertia import is_singular_at
+from sarrus.dynamics.manifold import finite_jacobian
 from sarrus.dynamics.rigidity import leaves
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product

@@ -14,9 +14,12 @@ from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
+from sarrus.dynamics.continuation import closed_origins, follow, same_place
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.manifold import finite_jacobian
+from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, at_rank, in_metric, rank_of, ranked
@@ -102,8 +105,6 @@ class _Closed:
 
 def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     """Close the loops: by continuation, else by a continuous descent, else by jumps."""
-    from sarrus.dynamics.continuation import closed_origins, follow, same_place
-
     error = gap(system, start, t)
     closed = data_of(system).closed(DATA_TOLERANCE)
     if error <= data_of(system).closed():
@@ -186,8 +187,6 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
     neighbours' velocities are seeded steps too. Where holonomic rows are dependent and no neighbour has a higher
     rank, the second order says whether the configuration is rigid, and on which branches else to look.
     """
-    from sarrus.dynamics.rigidity import look
-
     start = np.zeros(system.nv) if v is None else v
     everything = np.ones(system.nv)
     if system.nc == 0:
@@ -305,18 +304,6 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     if not found and system.nc > system.nh:
         found = [(q, v + 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns)]
     return found
-
-
-def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
-    """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
-    jacobian = system.constraint_jacobian(q, v, t)
-    bad = ~np.isfinite(jacobian).all(axis=1)
-    if bad.any():
-        name = system.constraint_names[int(np.argmax(bad))]
-        raise SolveError(
-            f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name
-        )
-    return jacobian
 
 
 def _weighted(system: Evaluations, q: Array, jacobian: Array) -> Array:

@@ -7,6 +7,7 @@ the length δᵀM δ / (mass × length²), so that a descent takes the same step
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -19,7 +20,6 @@ from sarrus.linalg.ranked import in_metric, ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
-    from sarrus.dynamics.manifold import Rows
 
 # Contradictions of redundant rows below this are rounding of the data, as robot files have it.
 DATA_TOLERANCE = 1e-6
@@ -76,6 +76,28 @@ def metric_root(system: Evaluations, q: Array, t: float = 0.0, basis: Array | No
             if (np.diag(part) <= la.NO_METRIC * np.diag(root) ** 2).all():
                 return root
     raise AssertionError("the characteristic metric is definite")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Equations on q with their Jacobian, which the descent solves as it solves the closures."""
+
+    system: Evaluations
+    nh: int
+    residual: Callable[[Array], Array]
+    jacobian: Callable[[Array], Array]
+
+    def constraint_residual(self, q: Array, t: float) -> Array:
+        """Return the residual."""
+        return self.residual(q)
+
+    def constraint_jacobian(self, q: Array, v: Array | None = None, t: float = 0.0) -> Array:
+        """Return its derivative along velocities."""
+        return self.jacobian(q)
+
+    def move(self, q: Array, step: Array) -> Array:
+        """Return q ⊕ step."""
+        return self.system.move(q, step)
 
 
 def descend(

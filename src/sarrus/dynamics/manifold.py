@@ -6,16 +6,15 @@ A direction is a velocity x (nv,); q ⊕ x = `System.move`. Lengths are Euclidea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.assembly import finite_jacobian
+from sarrus.base.errors import SolveError
 from sarrus.dynamics.closed_state import OPEN, require_closed
-from sarrus.dynamics.descent import descend, gap
+from sarrus.dynamics.descent import Rows, descend, gap
 from sarrus.dynamics.judged_data import data_of
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
@@ -39,6 +38,18 @@ _TURNS = {
 def rank_cut(system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0) -> float:
     """Return the singular value of A below which it counts as zero at q, the size of A being ``least`` at least."""
     return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t), least)
+
+
+def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
+    """Return A, or raise `SolveError` naming the first constraint row that is not a number there."""
+    jacobian = system.constraint_jacobian(q, v, t)
+    bad = ~np.isfinite(jacobian).all(axis=1)
+    if bad.any():
+        name = system.constraint_names[int(np.argmax(bad))]
+        raise SolveError(
+            f"{system.name}: constraint {name!r} has a derivative that is not finite at q = {q}", element=name
+        )
+    return jacobian
 
 
 def holonomic_jacobian(system: Evaluations, q: Array, t: float = 0.0) -> Array:
@@ -108,28 +119,6 @@ def difference(system: Evaluations, start: Array, end: Array, turns: np.ndarray 
     if turns is not None:
         gap[turns] -= 2 * np.pi * np.rint(gap[turns] / (2 * np.pi))
     return dense.product(ranked(rate_matrix(system, start)).inverse, gap)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Equations on q with their Jacobian, which the descent of `assembly` solves as it solves the closures."""
-
-    system: Evaluations
-    nh: int
-    residual: Callable[[Array], Array]
-    jacobian: Callable[[Array], Array]
-
-    def constraint_residual(self, q: Array, t: float) -> Array:
-        """Return the residual."""
-        return self.residual(q)
-
-    def constraint_jacobian(self, q: Array, v: Array | None = None, t: float = 0.0) -> Array:
-        """Return its derivative along velocities."""
-        return self.jacobian(q)
-
-    def move(self, q: Array, step: Array) -> Array:
-        """Return q ⊕ step."""
-        return self.system.move(q, step)
 
 
 def solve_rows(

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from sarrus.formulations.residuals import INCONSISTENT, NOTHING, Residuals
-
-if TYPE_CHECKING:
-    from sarrus.formulations.problem import Problem
 
 Array = NDArray[np.float64]
 # Solves M a = force + F, A a = −γ for (a, F, λ): linear in (force, γ).
@@ -33,9 +29,8 @@ GRAIN = 8.0 * EPSILON
 class Balance:
     """A problem in balanced units, and what is known of its rows there."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        M, A = problem.M, problem.A
+    def __init__(self, M: Array, A: Array, gamma: Array, rank: int, tolerance: float) -> None:
+        self.gamma, self.rank, self.tolerance = gamma, rank, tolerance
         self.column = _exponents(M, A)
         self.M = np.ldexp(M, -self.column[:, None] - self.column)
         reach = np.ldexp(np.abs(A), -self._common(A) - self.column) if A.size else A
@@ -62,7 +57,7 @@ class Balance:
         The floor is the rounding of the largest numbers of the answer: rows whose terms are below it, such as those of
         a mechanism at rest, cannot do better in general; often one correction does. `verdict` adds what is missing.
         """
-        p, column, row = self.problem, self.column, self.row
+        column, row = self.column, self.row
         a, force, multipliers = answer
         if not all(np.isfinite(part).all() for part in answer):
             return NOTHING, np.inf, None
@@ -72,7 +67,7 @@ class Balance:
             np.ldexp(force, -column - shift),
             np.ldexp(applied, -column - shift),
         )
-        lam, gamma = np.ldexp(multipliers, row - shift), np.ldexp(p.gamma, -row - shift)
+        lam, gamma = np.ldexp(multipliers, row - shift), np.ldexp(self.gamma, -row - shift)
         pull = self.A.T @ lam
         free = self.M @ x - g
         offence = self.A @ x + gamma
@@ -100,9 +95,9 @@ class Balance:
         """Return the residuals with contradiction and estimated error."""
         if np.isnan(found.force):
             return found
-        p, column, row = self.problem, self.column, self.row
+        column, row = self.column, self.row
         shift = self._shift(a, force, applied)
-        x, gamma = np.abs(np.ldexp(a, column - shift)), np.ldexp(p.gamma, -row - shift)
+        x, gamma = np.abs(np.ldexp(a, column - shift)), np.ldexp(self.gamma, -row - shift)
         g, f = np.ldexp(np.abs(applied), -column - shift), np.ldexp(np.abs(force), -column - shift)
         terms = np.abs(self.A) @ x + np.abs(gamma)
         contradiction = self._contradiction(x, gamma, terms)
@@ -118,16 +113,15 @@ class Balance:
         )
         if np.isnan(error):  # no mass on a motion, which the formulation did not see
             error = np.inf
-        dropped = found.remainder if self._factor[3] > p.rank else 0.0
+        dropped = found.remainder if self._factor[3] > self.rank else 0.0
         return found._replace(dropped=dropped, contradiction=contradiction, error=float(error))
 
     def _shift(self, a: Array, force: Array, applied: Array) -> int:
         """Return the exponent of the largest number of an answer in balanced units."""
-        p = self.problem
         exponents = [
             (np.frexp(value)[1] + shift)[value != 0.0].max(initial=-(10**6))
             for value, shift in (
-                (a, self.column), (force, -self.column), (applied, -self.column), (p.gamma, -self.row),
+                (a, self.column), (force, -self.column), (applied, -self.column), (self.gamma, -self.row),
             )
         ]  # fmt: skip
         largest = int(max(exponents))
@@ -139,7 +133,7 @@ class Balance:
         alive = np.flatnonzero(~self.dead)
         Q, R, order = qr(self.A[alive].T, pivoting=True)
         pivots = np.abs(np.diagonal(R))
-        rank = int(np.count_nonzero(pivots > self.problem.tolerance * pivots.max(initial=0.0)))
+        rank = int(np.count_nonzero(pivots > self.tolerance * pivots.max(initial=0.0)))
         return Q, R, alive[order], rank
 
     def _contradiction(self, x: Array, gamma: Array, terms: Array) -> float:
@@ -175,7 +169,7 @@ class Balance:
     def gains(self) -> tuple[Array, Array]:
         """Sizes of ∂a/∂force (n, n) and ∂a/∂γ (n, m), in balanced units; infinite where there is no answer."""
         Q, R, order, rank = self._factor
-        n, m = self.problem.n, len(self.problem.gamma)
+        n, m = len(self.M), len(self.A)
         K = Q[:, rank:]
         values, vectors = np.linalg.eigh(K.T @ self.M @ K)
         if (values <= 0.0).any():

@@ -139,7 +139,7 @@ class Problem:
     @cached_property
     def balance(self) -> Balance:
         """The problem in balanced units, in which answers are checked."""
-        return Balance(self)
+        return Balance(self.M, self.A, self.gamma, self.rank, self.tolerance)
 
     def result(
         self,
