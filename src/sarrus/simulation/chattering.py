@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 
 if TYPE_CHECKING:
-    from sarrus.simulation.integration import Integration
+    from sarrus.simulation.time_loop import TimeLoop
 
 # Distances at which the two sides are looked at, in changes of the velocity in one step.
 _NEAR, _FAR = 1e3, 1e4
@@ -22,7 +22,7 @@ _NEAR, _FAR = 1e3, 1e4
 _SAME = 3.0
 
 
-def jump(loop: Integration) -> str | None:
+def jump(loop: TimeLoop) -> str | None:
     """Say what jumps at the state of a run, and pushes back from both sides; None where nothing does."""
     s = loop.system
     v = loop.x[s.nq : s.nq + s.nv].copy()
@@ -48,7 +48,7 @@ def jump(loop: Integration) -> str | None:
     )
 
 
-def _sides(loop: Integration, v: Array, apart: Array) -> tuple[Array, Array] | None:
+def _sides(loop: TimeLoop, v: Array, apart: Array) -> tuple[Array, Array] | None:
     """Return the accelerations at v − apart and v + apart; None where one is none."""
     sides = loop.acceleration(v - apart), loop.acceleration(v + apart)
     return sides if np.isfinite(sides).all() else None

@@ -22,13 +22,13 @@ from sarrus.linalg.ranked import rank_of
 from sarrus.simulation.records import EventRecord
 
 if TYPE_CHECKING:
-    from sarrus.simulation.integration import Integration
+    from sarrus.simulation.time_loop import TimeLoop
 
 # The event in a trajectory.
 JAM = "loops jam"
 
 
-def jam(loop: Integration) -> bool:
+def jam(loop: TimeLoop) -> bool:
     """Stop the motion that the loops no longer allow at the last state of a run, and go on; False where none does."""
     s, x = loop.system, loop.x
     if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
@@ -50,7 +50,7 @@ def jam(loop: Integration) -> bool:
     return True
 
 
-def note(loop: Integration) -> str:
+def note(loop: TimeLoop) -> str:
     """Return what a run has to say of loops that jammed, nothing if none did."""
     times = [record.time for record in loop.records if record.name == JAM]
     if not times:

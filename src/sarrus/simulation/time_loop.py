@@ -1,0 +1,354 @@
+"""`TimeLoop`: the arrays that the compiled time loop works on during one run, and its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sarrus.base.arrays import Array
+from sarrus.base.status import Status
+from sarrus.contacts.activity import active
+from sarrus.control.law import Law
+from sarrus.control.sampling import Sampling
+from sarrus.dynamics.closed_state import require_admissible, require_closed
+from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.rigidity import held, is_blocked
+from sarrus.dynamics.state_functions import StateFunction
+from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as run
+from sarrus.kernels.c_function import advance, projection, projection_with_energy
+from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
+from sarrus.kernels.run_state import EASY, STIFF_8
+from sarrus.kernels.tableau import Tableau, tableau
+from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
+from sarrus.simulation.passages import PassageLog
+from sarrus.simulation.recorder import Recorder
+from sarrus.simulation.records import EventRecord
+from sarrus.simulation.run_options import Scheme
+
+if TYPE_CHECKING:
+    from sarrus.coordinates.chart import Chart
+    from sarrus.coordinates.choices import Coordinates
+    from sarrus.simulation.formulated import FormulatedAcceleration, Method
+    from sarrus.simulation.local_model import LocalModel
+
+# Steps that a run takes at most, accepted and rejected, where nothing else is said.
+MOST_STEPS = 10_000_000
+
+
+class TimeLoop:
+    """The arrays that the kernel works on during one simulation; `Integration` decides where it stops."""
+
+    def __init__(
+        self,
+        system: Workspace,
+        stabilization: str,
+        project_every: int,
+        baumgarte: tuple[float, float],
+        events: Sequence[Event],
+        every: int,
+        coordinates: Coordinates | None = None,
+        formulation: str | Method | None = None,
+        switches: Sequence[Event] = (),
+        watched: Sequence[int] = (),
+    ) -> None:
+        self.system = system
+        self.events = list(events)
+        self.switched_by: int | None = None
+        self.every = float(every)
+        self.stabilization = stabilization
+        names, kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
+        self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
+            stabilization, la.NOTHING
+        )
+        if self.project == la.CONSTRAINTS_AND_ENERGY:
+            names.append("invariants")
+            kernel = projection_with_energy
+        system.load_functions(*names)
+        self.kernel = kernel
+        self.chart: Chart | None = None
+        self.solver: FormulatedAcceleration | None = None
+        self.control: StateFunction | None = None
+        self.model: LocalModel | None = None
+        self.turned = np.nan  # when the method was changed last
+        self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
+        if coordinates is not None:
+            from sarrus.coordinates.chart import Chart
+
+            self.chart = Chart(system, coordinates)
+        if formulation is not None:
+            from sarrus.simulation.formulated import FormulatedAcceleration
+
+            self.solver = FormulatedAcceleration(system, formulation)
+        self.project_every = project_every
+        self.baumgarte = baumgarte
+        self.bounds = control_bounds(system)
+        self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
+        functions = [*self.events, *switches]
+        if functions:
+            self.locator, self.modes = compile_events(system, functions)
+        self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
+        # Switches stop the kernel: gaps that close, multipliers that fall through zero.
+        self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
+        self.values = np.zeros(len(self.modes) + 1)
+        self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
+        self.state = run.Run.zeros()
+        self.state.unrecorded = -1.0
+        self.state.factor = 10.0
+        self.state.tried_error = np.inf
+        self.state.most_steps, self.max_bytes = MOST_STEPS, np.inf
+        self.records: list[EventRecord] = []
+        self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
+        self.stretches: list[tuple[float, int, dict[str, float]]] = []
+        self.status: Status | None = None
+        self.law: Any = None
+        self.jump: str | None = None  # what chatters
+
+    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
+        """Check the initial state and begin there."""
+        s = self.system
+        q0 = s.normalized(q)
+        x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
+        x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
+        require_closed(s, q0, t0, "the initial q")
+        require_admissible(s, q0, x[s.parts.v], t0, "the initial v")
+        self.begin(x)
+        self.passages.attach(self.table)
+
+    def begin(self, x: Array) -> None:
+        """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""
+        s, t0 = self.system, float(x[self.system.parts.t])
+        generic_rank(s, x[: s.nq], t0, x[s.nq : s.nq + s.nv], renew=True)
+        if s.nc:
+            s.project(x)
+        self.x = x
+        self.table = s.table.copy()
+        self.table.projection = self.kernel.address
+        if self.n_functions:
+            self.table.events, self.table.n_events = self.locator.address, self.n_functions
+        self.table.watched, self.table.n_watched = self.watched.ctypes.data, len(self.watched)
+        self.table.bounds, self.table.run, self.table.modes = self.bounds, self.state, self.modes
+        self.table.values, self.table.log = self.values, self.log
+        self.table.log_room = len(self.log)
+        self.passages = PassageLog(self.table)
+        self.table.project, self.table.project_every = self.project, self.project_every
+        self.settings = s.settings()
+        if self.stabilization == "baumgarte":
+            self.table.baumgarte = 1
+            self.settings.alpha, self.settings.beta = self.baumgarte
+        self.state.start = self.began = t0
+        self._begin_stretch()
+        self.state.largest_pivot = s.typical_pivot
+        energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
+        self.settings.target_energy = energy[0, 0]
+        if self.solver is not None:
+            self.table.acceleration = self.solver.address
+        if self.chart is not None or self.solver is not None:
+            self.settings.near = np.inf  # every stage is brought back to the constraints
+
+    def compile_control(self, control: StateFunction, sampling: Sampling | None, duration: float) -> None:
+        """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
+        self.control = control if sampling is None else None  # what is held has no derivative
+        if isinstance(control, Law):
+            control.fit(self.system, sampled=sampling is not None)
+            s = self.system
+            control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
+            control.reset()
+            self.table.law, self.table.law_kernel = control.table.ctypes.data, control.kernel.address
+            if sampling is not None:
+                self._sample_law(control, sampling, duration)
+            self.law = control
+        else:
+            self.law = compile_control(self.system, control)
+            self.table.control = self.law.address
+
+    def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
+        law.period = sampling.sample_time
+        state = self.state
+        state.period, state.first_sample, state.delay = sampling.sample_time, self.time, sampling.delay
+        noise = sampling.noise(self.system, duration)
+        self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
+        self.table.held = 1
+        self.table.ring, self.table.seen = self.sampled
+        if noise is not None:
+            self.sampled.append(noise)
+            self.table.noise = noise.ctypes.data
+
+    def set_method(self, scheme: Scheme, max_step: float, duration: float) -> None:
+        """Choose the method, or the two that take turns, and the first step."""
+        self.scheme, self.adaptive, state = scheme, scheme.adaptive, self.state
+        state.relative, state.absolute = scheme.rtol, scheme.atol
+        state.longest, state.shortest = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
+        state.unstable_since = np.inf
+        if scheme.adaptive:
+            self.settings.near = np.inf  # long steps have stages far off the constraints
+        state.grid = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
+        state.every = np.inf if state.grid else self.every
+        state.grid_start, state.grid_next = self.time, 1.0
+        state.step = min(1e-4, duration, max_step) if scheme.adaptive else float(scheme.dt or 0.0)
+        self.install(scheme.method)
+        self.times = np.zeros(0)
+        if self.chart is not None:
+            self.chart.attach(self.table)
+            self.chart.renew(self.table, self.settings, self.x)
+
+    def record_only(self, times: Array) -> None:
+        """Record the start, the end and these ascending times, none before the start; the steps are as they are."""
+        self.times, state = np.ascontiguousarray(times, dtype=float), self.state  # kept alive
+        self.table.times = self.times.ctypes.data
+        state.n_times, state.every = len(times), np.inf
+        state.grid = state.grid_next = 0.0
+
+    def install(self, method: str) -> None:
+        """Have the kernel step with a method from now on."""
+        table, state, self.method = self.table, self.state, method
+        scheme: Tableau | RosenbrockTableau
+        if method in IMPLICIT_METHODS:
+            scheme = rosenbrock_tableau(method)
+            if self.model is None:
+                from sarrus.simulation.local_model import LocalModel
+
+                self.model = LocalModel(self.system, scheme, self.control)  # kept alive
+            self.model.attach(table, self.x)
+            # one slope, and the error estimate behind it
+            weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
+        else:
+            scheme = tableau(method)
+            weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
+            table.implicit = 0
+        errors = errors if self.adaptive else np.zeros((0, 0))
+        self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
+        table.stage_weights, table.end_weights, table.nodes, table.error_weights = self.weights
+        table.n_stages, table.n_errors = len(weights[1]), len(errors)
+        state.power, state.between = -1.0 / (scheme.error_order + 1), scheme.between(self.scheme.place)
+        state.hints = state.doubts = state.threshold = 0.0
+        if self.scheme.stiff is not None:
+            state.threshold = EASY if method == self.scheme.stiff else STIFF_8
+        self.storage = np.zeros(la.run_storage(table))
+        table.settings, table.work = self.settings, self.storage
+
+    def set_limits(self, max_steps: int | None, max_bytes: float, duration: float) -> None:
+        """Limit the steps, by default to `MOST_STEPS` or those that fixed steps need, and the memory of records."""
+        needed = 0.0 if self.adaptive else np.ceil(duration / self.state.step) + 1.0
+        self.state.most_steps = max(MOST_STEPS, needed) if max_steps is None else max_steps
+        self.max_bytes = max_bytes
+
+    def stop_where_rigid(self) -> None:
+        """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.
+
+        Contacts that are closed may open, so nothing is said where there are any.
+        """
+        s = self.system
+        if s.motions_left is None or any(active(s)[contact.name] for contact in s.equations.contacts):
+            return
+        room = self.recorder.begin_block()
+        _, rows = self.run_kernel(self.time, room)
+        self.recorder.filled += rows
+        row = room[0]
+        v, a = row[1 + s.nq : 1 + s.nq + 2 * s.nv].reshape(2, s.nv)
+        if is_blocked(s, self.x[: s.nq], v, self.time, a, s.motions_left):
+            self.status = Status.RIGID
+            n = 1 + s.nq + 2 * s.nv + s.nu
+            x = self.x.copy()
+            x[s.parts.u] = row[n - s.nu : n]
+            answer = held(s, x, s.motions_left)
+            a[:], row[n : n + s.nc] = answer.a, answer.multipliers
+
+    @property
+    def time(self) -> float:
+        """Time reached."""
+        s = self.system
+        return float(self.x[s.nq + s.nv + s.nu])
+
+    def sample(self, function: StateFunction, name: str) -> None:
+        """Call a Python function at the present state and hold its value."""
+        s = self.system
+        n = s.nq + s.nv
+        size = s.nu if name == "control" else s.nv
+        value = sampled(function, self.x[: s.nq].copy(), self.x[s.nq : n].copy(), self.time, size, name)
+        if name == "control":
+            self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
+        else:
+            self.x[s.parts.tau] = value
+
+    def align(self) -> None:
+        """Let the grid of fixed steps begin anew at the present time."""
+        if not self.adaptive:
+            self.state.start = self.time - self.state.steps * self.state.step
+
+    def acceleration(self, v: Array) -> Array:
+        """Return the acceleration that the loop finds at its present state but with another velocity."""
+        s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
+        self.x[s.nq : s.nq + s.nv] = v
+        self.state.unrecorded = -1.0
+        room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
+        self.run_kernel(self.time, room)
+        self.state[:], self.x[:], self.values[:] = state, x, values
+        return room[0, 1 + s.nq + s.nv : 1 + s.nq + 2 * s.nv]
+
+    def renew(self, *, survey: bool = True) -> None:
+        """Go on from x as it is now, its velocity or its constraints changed: rank, event values and steps are new.
+
+        Without a ``survey`` the ranks are those in the table. The state is recorded once more, at the same time. Steps
+        stay on the grid of the run.
+        """
+        s = self.system
+        q, v = self.x[: s.nq], self.x[s.nq : s.nq + s.nv]
+        self.x[s.parts.p] = list(s.parameters.values())
+        if survey:
+            generic_rank(s, q, self.time, v, renew=True)
+            self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
+        self._begin_stretch()
+        fresh = s.settings()
+        self.settings.scale_of_rows = fresh.scale_of_rows
+        self.settings.scale_of_weighted_rows = fresh.scale_of_weighted_rows
+        self.settings.scale_of_even_rows = fresh.scale_of_even_rows
+        self.settings.scale_of_measured_rows = fresh.scale_of_measured_rows
+        self.settings.target_energy = s.evaluate("energy", q, v)["energy"][0, 0]
+        if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+            self.status = Status.COORDINATES_FAILED
+        state = self.state
+        state.unrecorded, state.tried_error = -1.0, np.inf
+        state.last_step = state.split = state.blocked = state.tries = 0.0
+        state.largest_pivot = s.typical_pivot
+        if self.adaptive:
+            self.state.step = min(self.state.step, 1e-4)
+        else:
+            self.state.start = self.began
+            self.state.steps = np.floor((self.time - self.began) / self.state.step + 1e-9)
+        self.stop_where_rigid()
+
+    def _begin_stretch(self) -> None:
+        """Note that from now on the constraints have this rank and these parameters."""
+        self.passages.forget()
+        self.stretches.append((self.time, int(self.table.generic_rank), dict(self.system.parameters)))
+
+    def warm_up(self) -> None:
+        """Have the kernel compiled before the clock starts: a call that takes no step."""
+        before = self.state.copy()
+        self.state.unrecorded = 0.0
+        self.run_kernel(self.time, self.recorder.nothing)
+        self.state[:] = before
+
+    def run_kernel(self, end: float, block: Array) -> tuple[int, int]:
+        """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
+        self.state.end, self.table.records = end, block.ctypes.data
+        code = advance(self.table, self.x, len(block))
+        return code, int(self.state.filled)
+
+    def collect(self) -> None:
+        """Take the events and the singular passages that the kernel logged."""
+        logged = int(self.state.logged)
+        for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
+            if k < len(self.events):
+                event = self.events[int(k)]
+                self.records.append(EventRecord(event.name, float(time), event.terminal))
+            else:
+                self.switched_by = int(k) - len(self.events)
+        self.state.logged = 0.0
+        self.passages.collect(len(self.stretches) - 1)
