@@ -48,7 +48,7 @@ def law_batch(law: control.Law, q: Array, v: Array, t: float, repeats: int) -> C
         return (perf_counter() - began) / repeats
 
     run()
-    if not np.allclose(law._answer[: law.system.nu], expected, rtol=1e-6, atol=1e-6):
+    if not np.allclose(law.arrays.answer[: law.system.nu], expected, rtol=1e-6, atol=1e-6):
         raise RuntimeError(f"{law.name}: the kernel and the call from Python differ")
     return run
 

@@ -18,11 +18,11 @@ class NumpyLaw:
     """
 
     def __init__(self, law: control.Law) -> None:
-        system, native = law.system, law._native
-        self._evaluate, self._x = native, law._input.copy()
+        system, native = law.system, law.native
+        self._evaluate, self._x = native, law.arrays.input.copy()
         self._q, self._v, self._t = system.parts.q, system.parts.v, system.parts.t
         self._places = native.outputs
-        self._roots = law._roots.copy()
+        self._roots = law.arrays.roots.copy()
         self._rest = isinstance(law, control.TaskHierarchy)
         self._levels, start = [], 0
         for level in law.levels:

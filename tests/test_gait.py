@@ -54,7 +54,7 @@ def standing(system):
 def told(law, q, v, t):
     """Return which contacts are closed and their shares at a state."""
     law.solve(q, v, t, throw=False)
-    closed, share = laid(law._work, ll.law_sizes(law.table)).contacts.reshape(2, 4)
+    closed, share = laid(law.arrays.work, ll.law_sizes(law.table)).contacts.reshape(2, 4)
     return closed.copy(), share.copy()
 
 
@@ -113,8 +113,8 @@ def test_a_late_foot_goes_on_looking_for_the_ground(system, law):
 def swing_of(system, law, q, v, t):
     """Return the accelerations that the law has for the feet (4 × 3) in the world, found by its own answer."""
     law(q, v, t)
-    own = law._native(law._input)
-    parts = law._native.outputs
+    own = law.native(law.arrays.input)
+    parts = law.native.outputs
     wanted = (
         own[parts["wanted"][0]].ravel()[13:25].reshape(4, 3)
     )  # after the contacts (12) and the height (1)
@@ -214,8 +214,8 @@ def test_travel_begins_with_the_gait(system):
     wanted = []
     for t in (START - 0.01, START + 0.01):
         law(q, v, t)
-        own = law._native(law._input)
-        wanted.append(own[law._native.outputs["wanted"][0]].ravel()[25:27])
+        own = law.native(law.arrays.input)
+        wanted.append(own[law.native.outputs["wanted"][0]].ravel()[25:27])
     np.testing.assert_allclose(wanted[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(wanted[1], [0.0, 5.0 * 0.4], atol=1e-12)
 
@@ -227,8 +227,8 @@ def test_the_line_pulls_back_with_a_limit(system):
     for offset, speed in ((0.0, 0.05), (1.0, 0.15), (-1.0, -0.15)):
         law.settings["gait.line[1]"] = across + 0.1 + offset
         law(q, v, START + 0.01)
-        own = law._native(law._input)
-        wanted = own[law._native.outputs["wanted"][0]].ravel()[25:27]
+        own = law.native(law.arrays.input)
+        wanted = own[law.native.outputs["wanted"][0]].ravel()[25:27]
         np.testing.assert_allclose(wanted, [0.0, 5.0 * speed], atol=1e-12)
 
 

@@ -88,9 +88,16 @@ def switched(
 
 def fingerprint(law: control.LeggedController) -> tuple[Any, ...]:
     """Return what must not change: addresses, sizes, and the entries of both tables but for their scratch room."""
-    arrays = (law.table, law.contact_table, law._work, law._input, law._answer, *law._arrays.values())
+    arrays = (
+        law.table,
+        law.contact_table,
+        law.arrays.work,
+        law.arrays.input,
+        law.arrays.answer,
+        *law.contact_arrays.values(),
+    )
     return (
-        law._native.address,
+        law.native.address,
         law.table[: 24 + 3 * len(law.levels)].tobytes(),
         law.contact_table[: 9 + 2 * len(LEGS)].tobytes(),
         *[(array.ctypes.data, array.size) for array in arrays],

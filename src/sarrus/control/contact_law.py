@@ -235,8 +235,9 @@ class ContactLaw(Law):
             *[values[k] for k, p in enumerate(self.terms.places) for _ in range(p.stop - p.start)]
         )
 
-    def _outputs(self) -> dict[str, ca.SX]:
-        outputs = super()._outputs()
+    def outputs(self) -> dict[str, ca.SX]:
+        """Return what the native function gives, with the contacts."""
+        outputs = super().outputs()
         count = self.constraint_rows
         outputs["rows"], outputs["bias"] = outputs["rows"][:count, :], outputs["bias"][:count]
         pushing = ca.diag(self.per_row(self._closed)) @ self.terms.rows
@@ -314,7 +315,7 @@ class ContactLaw(Law):
         parts.largest[:] = largest_force
         parts.rate[:] = largest_rate
         parts.solver[:] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
-        self._physics_data = data
+        self.physics = data
 
     def _connect(self, friction: int, constraints: ConeRows | None, hold: bool) -> None:
         """Make the table of the contacts."""
@@ -336,22 +337,22 @@ class ContactLaw(Law):
         total = sum(level.wanted.numel() for level in self.levels if isinstance(level, Demand))
         work = sum(cn.distribution_sizes(n, total, sum(cl.cone_sizes(n, rows))))
         memory, report = cn.memory(n, rows), cn.report(self.system.nu, count, len(extra.h))
-        self._report_layout = laid(0, report)
-        self._arrays = {
-            "physics": self._physics_data,
+        self.report_layout = laid(0, report)
+        self.contact_arrays = {
+            "physics": self.physics,
             "extra": np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
             "memory": np.zeros(sum(memory)),
             "work": np.zeros(work),
             "report": np.zeros(sum(report)),
         }
-        self._memory_layout = laid(0, memory)
+        self.memory_layout = laid(0, memory)
         self.contact_table = table
-        self._point()
+        self.attach_contacts()
         self._forget()
 
-    def _point(self) -> None:
+    def attach_contacts(self) -> None:
         """Have the tables point to the arrays of this law."""
-        for entry, array in self._arrays.items():
+        for entry, array in self.contact_arrays.items():
             setattr(self.contact_table, entry, array)
         self.table.contacts = self.contact_table
 
@@ -359,13 +360,13 @@ class ContactLaw(Law):
         duplicate = super()._copy()
         assert isinstance(duplicate, ContactLaw)
         duplicate.contact_table = self.contact_table.copy()
-        duplicate._arrays = {entry: array.copy() for entry, array in self._arrays.items()}
-        duplicate._physics_data = duplicate._arrays["physics"]
-        duplicate._point()
+        duplicate.contact_arrays = {entry: array.copy() for entry, array in self.contact_arrays.items()}
+        duplicate.physics = duplicate.contact_arrays["physics"]
+        duplicate.attach_contacts()
         return duplicate
 
     def _forget(self) -> None:
-        kept, layout = self._arrays["memory"], self._memory_layout
+        kept, layout = self.contact_arrays["memory"], self.memory_layout
         kept[layout.known], kept[layout.exact], kept[layout.relaxed] = 0.0, -1.0, -1.0
 
     def reset(self) -> None:
@@ -378,13 +379,13 @@ class ContactLaw(Law):
     @property
     def contact_forces(self) -> dict[str, Array]:
         """The forces (n, t1, t2) [N] of the contacts that go with the last controls."""
-        forces = self._answer[self.system.nu : self.unknowns]
+        forces = self.arrays.answer[self.system.nu : self.unknowns]
         return {name: forces[p].copy() for name, p in zip(self.terms.names, self.terms.places)}
 
     @property
     def outcome(self) -> str:
         """What became of the last distribution; see `Distribution`."""
-        return OUTCOMES[int(self._arrays["report"][self._report_layout.outcome])]
+        return OUTCOMES[int(self.contact_arrays["report"][self.report_layout.outcome])]
 
     def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
         """Return u with forces, certificate and what became of each demand.
@@ -396,7 +397,7 @@ class ContactLaw(Law):
             return self._solve(q, v, t, throw)
 
     def _solve(self, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> Distribution:
-        report, layout = self._arrays["report"], self._report_layout
+        report, layout = self.contact_arrays["report"], self.report_layout
         report[layout.conflict :] = 0.0
         u = self(q, v, t)
         facts, levels, outcome = report[layout.facts :], self._levels_of_answer(), self.outcome
@@ -405,7 +406,7 @@ class ContactLaw(Law):
             status = Status.INFEASIBLE
         result = Distribution(
             read_only(u),
-            int(self._answer[self.unknowns]),
+            int(self.arrays.answer[self.unknowns]),
             levels,
             status,
             self.contact_forces,
@@ -430,7 +431,7 @@ class ContactLaw(Law):
         For relaxed tasks these are the limits that are reached. Where there is no solution they are those that prove
         it, and nothing makes a proof touch only what it needs: a small part beside others of its kind is not named.
         """
-        report = self._arrays["report"][self._report_layout.conflict :]
+        report = self.contact_arrays["report"][self.report_layout.conflict :]
         actuators, contacts = self.system.actuator_names, self.terms.names
         names = [f"actuator {name!r}" for name in actuators]
         names += [f"contact {name!r}" for name in contacts]
@@ -461,7 +462,7 @@ class ContactLaw(Law):
     @property
     def closed(self) -> np.ndarray:
         """Which contacts the law took as closed at its last call, in the order of the contacts."""
-        closed = laid(self._work, ll.law_sizes(self.table)).contacts
+        closed = laid(self.arrays.work, ll.law_sizes(self.table)).contacts
         return np.asarray(closed[: len(self.terms.names)] != 0.0)
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:

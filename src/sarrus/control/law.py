@@ -15,6 +15,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.control.law_arrays import LawArrays
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
@@ -198,7 +199,7 @@ class Law:
         self.unknowns, self.constraint_rows = self._dimensions()
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
-        self._native = system.compiled.compile(self.name, self._outputs(), settings.symbols)
+        self.native = system.compiled.compile(self.name, self.outputs(), settings.symbols)
         self.weights = (
             np.ones(self.unknowns) if weights is None else system.checked(weights, system.nu, "weights")
         )
@@ -207,20 +208,22 @@ class Law:
                 f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
                 element="weights",
             )
-        self._roots = 1.0 / np.sqrt(self.weights)
-        self._preferred = (
-            np.zeros(self.unknowns)
-            if preferred is None
-            else np.array(system.checked(preferred, system.nu, "preferred"))
+        nearest = np.zeros(self.unknowns) if preferred is None else preferred
+        table = self._table()
+        self.arrays = LawArrays(
+            table=table,
+            input=np.zeros(self.native.n_in),
+            tolerances=ll.LawSettings.zeros(),
+            roots=1.0 / np.sqrt(self.weights),
+            preferred=np.array(
+                system.checked(nearest, system.nu, "preferred") if preferred is not None else nearest
+            ),
+            state=np.zeros(system.nq + system.nv + system.nu + 1),
+            answer=np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels)),
+            work=np.zeros(sum(ll.law_sizes(table))),
         )
-        self._input = np.zeros(self._native.n_in)
-        own = self._input[system.parts.tau.stop :]
-        self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, own)
-        self._tolerances = ll.LawSettings.zeros()
-        self.table = self._table()
-        self._state = np.zeros(system.nq + system.nv + system.nu + 1)
-        self._addresses = self.table.ctypes.data, self._state.ctypes.data
-        self._ready = False
+        self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, self._own_input())
+        self.is_prepared = False
         self._run_workspace: Workspace | None = None
         self._sees_run = False
         self._lock = threading.RLock()
@@ -234,16 +237,16 @@ class Law:
         return self._run(q, v, t, ll.ANSWER_ONLY)
 
     def _run(self, q: ArrayLike, v: ArrayLike, t: float, what: int) -> Array:
-        system, state = self.system, self._state
+        system, state = self.system, self.arrays.state
         with self._lock:
-            if not self._ready or system.parameters:
+            if not self.is_prepared or system.parameters:
                 self.prepare(q, v, t)
             state[: system.nq] = q
             state[system.nq : system.nq + system.nv] = v
             state[-1] = t
-            if self.kernel.entry(*self._addresses, what) < 0:
+            if self.kernel.entry(*self.arrays.addresses, what) < 0:
                 self._fail(q, v, t)
-            return self._answer[: system.nu].copy()
+            return self.arrays.answer[: system.nu].copy()
 
     def sample(
         self, q: ArrayLike, v: ArrayLike, t: float, period: float, multipliers: ArrayLike | None = None
@@ -251,7 +254,7 @@ class Law:
         """Return u at a sample and let the law's memory go on by ``period`` [s]; ``multipliers`` λ (nc,) are
         measured."""
         with self._lock:
-            if not self._ready:
+            if not self.is_prepared:
                 self.prepare(q, v, t)
             memory = self.memory
             if memory is not None and memory.measured and multipliers is not None:
@@ -261,7 +264,7 @@ class Law:
                         f"{self.name}: multipliers must be {self.system.nc} finite numbers, got {multipliers!r}",
                         element="multipliers",
                     )
-                own = self._input[self.system.parts.tau.stop :]
+                own = self._own_input()
                 own[memory.measured_at] = 1.0
                 own[memory.measured_at + 1 :][: len(memory.measured)] = known[list(memory.measured)]
             self.period = period
@@ -272,7 +275,7 @@ class Law:
         False."""
         with self._lock:
             u = self(q, v, t)
-            rank, levels = int(self._answer[self.unknowns]), self._levels_of_answer()
+            rank, levels = int(self.arrays.answer[self.unknowns]), self._levels_of_answer()
         status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
         result = Command(read_only(u), rank, levels, status)
         if throw and status is not Status.OK:
@@ -283,7 +286,7 @@ class Law:
 
     def _levels_of_answer(self) -> tuple[Level, ...]:
         """Return what became of the levels at the last solve."""
-        parts = self._answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL)
+        parts = self.arrays.answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL)
         return tuple(
             Level(
                 level.name,
@@ -298,16 +301,16 @@ class Law:
     @property
     def period(self) -> float:
         """The time for which memory goes on at a sample [s]."""
-        return self._tolerances.period
+        return self.arrays.tolerances.period
 
     @period.setter
     def period(self, value: float) -> None:
-        self._tolerances.period = value
+        self.arrays.tolerances.period = value
 
     def reset(self) -> None:
         """Forget what was measured and remembered; a simulation begins so."""
         if self.memory is not None:
-            own = self._input[self.system.parts.tau.stop :]
+            own = self._own_input()
             if self.memory.measured:
                 own[self.memory.measured_at : self.memory.measured_at + 1 + len(self.memory.measured)] = 0.0
             own[self.memory.state_at : self.memory.state_at + self.memory.rate.numel()] = 0.0
@@ -322,12 +325,21 @@ class Law:
     def of_run(self, given: System) -> Law:
         """Return a copy for a run of the system ``given``, whose parameters it will see if it believes in this one."""
         duplicate = self.copy()
-        duplicate._sees_run = self.system is given
+        duplicate._sees_run = self.system is given  # noqa: SLF001  of this class
         return duplicate
 
     def join(self, run: Workspace) -> None:
         """Go by the parameters of a run from now on, if it is one of the system that the law believes in."""
         self._run_workspace = run if self._sees_run else None
+
+    @property
+    def table(self) -> ll.LawTable:
+        """The table of the kernel; see `sarrus.kernels.law_layout`."""
+        return self.arrays.table
+
+    def _own_input(self) -> Array:
+        """Return the settings, and what is remembered and measured, in the input of the native function."""
+        return self.arrays.input[self.system.parts.tau.stop :]
 
     def workspace(self) -> Workspace:
         """Return what the law finds ranks with, and whose parameters it has: the run's, or that of this thread."""
@@ -344,13 +356,11 @@ class Law:
         duplicate = object.__new__(type(self))
         vars(duplicate).update(vars(self))
         duplicate._lock = threading.RLock()
-        for name in ("_input", "_tolerances", "_roots", "_preferred", "_state", "table"):
-            setattr(duplicate, name, getattr(self, name).copy())
-        duplicate._attach(duplicate.table)
-        duplicate._addresses = duplicate.table.ctypes.data, duplicate._state.ctypes.data
-        own = duplicate._input[self.system.parts.tau.stop :]
+        duplicate.arrays = self.arrays.copy()
         duplicate.settings = SettingValues(
-            f"{self.name} of {self.system.name}", {name: self.settings[name] for name in self.settings}, own
+            f"{self.name} of {self.system.name}",
+            {name: self.settings[name] for name in self.settings},
+            duplicate._own_input(),
         )
         return duplicate
 
@@ -374,17 +384,17 @@ class Law:
     def prepare(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> None:
         """Take over the system's parameters and the rank of A near a state; a call and `sr.simulate` do it."""
         system = self.system
-        if not self._ready:
+        if not self.is_prepared:
             x = system.pack(q, v, None, t)
             work = self.workspace()
             generic_rank(work, x[system.parts.q], t, x[system.parts.v])
             known = work.settings()
             self.table.generic_rank = self._generic_rank(work, x, t)
-            self._tolerances.singular_cut = known.singular_cut
-            self._tolerances.scale_of_rows = known.scale_of_rows
-            self._tolerances.level_cut = LEVEL_CUT
-            self._ready = True
-        self._input[system.parts.p] = list(self.workspace().parameters.values())
+            self.arrays.tolerances.singular_cut = known.singular_cut
+            self.arrays.tolerances.scale_of_rows = known.scale_of_rows
+            self.arrays.tolerances.level_cut = LEVEL_CUT
+            self.is_prepared = True
+        self.arrays.input[system.parts.p] = list(self.workspace().parameters.values())
 
     def _dimensions(self) -> tuple[int, int]:
         """Return the number of unknowns and of constraint rows."""
@@ -403,7 +413,8 @@ class Law:
         status = self.workspace().diagnose(x)
         raise SolveError(f"{self.name} of {self.system.name}: {status.diagnosis}. {status.remedy}")
 
-    def _outputs(self) -> dict[str, ca.SX]:
+    def outputs(self) -> dict[str, ca.SX]:
+        """Return what the native function gives, as expressions of the symbols of the system and of the settings."""
         e, rows = self.system.equations, [level for level in self.levels if isinstance(level, Demand)]
         forces = [
             level.force for level in self.levels if isinstance(level, ForceDemand) and level.force is not None
@@ -453,23 +464,15 @@ class Law:
         table.nq, table.nv, table.nu, table.nc = system.nq, system.nv, self.unknowns, self.constraint_rows
         table.actuators = system.nu
         table.n_demands, table.n_forces, table.n_levels = row, force, len(levels)
-        table.on_multipliers = "couplings" in self._native.outputs
-        table.on_unknowns = "selections" in self._native.outputs
+        table.on_multipliers = "couplings" in self.native.outputs
+        table.on_unknowns = "selections" in self.native.outputs
         table.n_contacts = self._contact_count()
         table[ll.LEVELS : ll.LEVELS + len(tail)] = tail
         own = system.parts.tau.stop
         table.n_measured, table.n_states = len(memory.measured), memory.rate.numel()
         table.measured, table.states = own + memory.measured_at, own + memory.state_at
-        self._attach(table)
-        table.native = self._native.address
+        table.native = self.native.address
         return table
-
-    def _attach(self, table: ll.LawTable) -> None:
-        """Have a table point to the arrays of this law, with a workspace of its own."""
-        self._work = np.zeros(sum(ll.law_sizes(table)))
-        self._answer = np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels))
-        table.own, table.work, table.settings = self._input, self._work, self._tolerances
-        table.roots, table.preferred, table.answer = self._roots, self._preferred, self._answer
 
     def __repr__(self) -> str:
         return f"{self.name}({self.system.name!r}: {', '.join(level.name for level in self.levels)})"

@@ -102,7 +102,7 @@ class System(Evaluations):
     ) -> System:
         """Return a system of a model, which others may share, with values of its parameters."""
         system = cls.__new__(cls)
-        system._begin(model, options or Options())
+        system._begin(model, options or Options())  # noqa: SLF001  of this class
         system.parameters.update(parameters or {})
         return system
 
@@ -121,7 +121,7 @@ class System(Evaluations):
         """
         other = System.__new__(System)
         Evaluations.__init__(other, self.model, self.parameters.own(), options or self.options)
-        other._of_thread.work = self.workspace().copy(other.options)
+        other._of_thread.work = self.workspace().copy(other.options)  # noqa: SLF001  of this class
         other.parameters.update(parameters or {})
         return other
 

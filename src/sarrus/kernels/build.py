@@ -59,12 +59,12 @@ class _PlainLibrary(JITCodeLibrary):
 def _text_only() -> Iterator[None]:
     """Have Numba stop at LLVM's text."""
     codegen = cpu_target.target_context.codegen()
-    usual = codegen._library_class
-    codegen._library_class, codegen.set_env = _PlainLibrary, lambda name, environment: None
+    usual = codegen._library_class  # noqa: SLF001  Numba has no public way
+    codegen._library_class, codegen.set_env = _PlainLibrary, lambda name, environment: None  # noqa: SLF001  Numba has no public way
     try:
         yield
     finally:
-        codegen._library_class = usual
+        codegen._library_class = usual  # noqa: SLF001  Numba has no public way
         del codegen.set_env
 
 

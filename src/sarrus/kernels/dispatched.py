@@ -32,7 +32,7 @@ def kept(signature: Any = None, **options: Any) -> Callable[[Callable[..., Any]]
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = njit(**options)(function)
-        dispatcher._cache = _Kept(function)
+        dispatcher._cache = _Kept(function)  # noqa: SLF001  Numba has no public way
         if signature is not None:
             dispatcher.compile(signature)
             dispatcher.disable_compile()
@@ -57,11 +57,11 @@ class _Kept(_Cache):
         """Return the code for arguments of given types, None if there is none that is sound."""
         target_context.refresh()
         entry = cache.load(self._key(sig, target_context.codegen()))
-        return None if entry is None else CompileResult._rebuild(target_context, *pickle.loads(entry.code))
+        return None if entry is None else CompileResult._rebuild(target_context, *pickle.loads(entry.code))  # noqa: SLF001  Numba has no public way
 
     def save_overload(self, sig: Any, data: CompileResult) -> None:
         """Keep the code for arguments of given types."""
-        cache.store(self._key(sig, data.codegen), cache.Entry(dumps(data._reduce()), 0, 1))
+        cache.store(self._key(sig, data.codegen), cache.Entry(dumps(data._reduce()), 0, 1))  # noqa: SLF001  Numba has no public way
 
     def enable(self) -> None:
         """Do nothing: it is always in use."""

@@ -76,6 +76,10 @@ class Description:
         vars(self).update(attributes)
         self._owners = {joint.name: body.name for body in self._bodies.values() for joint in body.joints}
 
+    def replace_body(self, body: Body) -> None:
+        """Put a body in the place of the one of its name."""
+        self._bodies[body.name] = body
+
     @property
     def bodies_as_added(self) -> Mapping[str, Body]:
         """Bodies by name, in the order in which they were added."""

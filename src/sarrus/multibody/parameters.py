@@ -139,10 +139,12 @@ def _change(duplicate: Mechanism, kind: str, name: str, attributes: Mapping[str,
     if kind == "joint":
         body = next(b for b in duplicate.bodies.values() if any(j.name == name for j in b.joints))
         joints = tuple(_replaced(j, attributes) if j.name == name else j for j in body.joints)
-        duplicate._bodies[body.name] = replace(body, joints=joints)
+        duplicate.replace_body(replace(body, joints=joints))
+        return
+    if kind == "body":
+        duplicate.replace_body(_replaced(duplicate.bodies[name], attributes))
         return
     tables: dict[str, Any] = {
-        "body": duplicate._bodies,
         "closure": duplicate.closures,
         "coupling": duplicate.couplings,
         "contact": duplicate.contacts,

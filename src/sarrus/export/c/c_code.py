@@ -109,8 +109,8 @@ def c_code(
         wanted = ("forward_dynamics", *wanted)
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
-    if law is not None and (q is not None or not law._ready):
-        law._ready = False
+    if law is not None and (q is not None or not law.is_prepared):
+        law.is_prepared = False
         law.prepare(where, np.zeros(system.nv))
     natives = Natives()
     plan = SystemPlan(system, natives)

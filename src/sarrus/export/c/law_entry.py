@@ -25,10 +25,8 @@ class LawEntry:
     def __init__(self, law: Law, natives: Natives, prefix: str = "law") -> None:
         self.law, self.prefix = law, prefix
         compiled = law.system.compiled
-        native = natives.add(
-            f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law._outputs())
-        )
-        self.constants = {f"{prefix}_roots": law._roots, f"{prefix}_preferred": law._preferred}
+        native = natives.add(f"{prefix}_all_terms", lambda: ([*compiled.inputs, *law.symbols], law.outputs()))
+        self.constants = {f"{prefix}_roots": law.arrays.roots, f"{prefix}_preferred": law.arrays.preferred}
         contacts = self._contact_table() if isinstance(law, ContactLaw) else None
         self.table = self._law_table(native, contacts)
         self.tables = {self.table.text: self.table}
@@ -69,20 +67,22 @@ class LawEntry:
             "work": self._view("program"),
             "report": self._view("report"),
         }
-        self.constants[f"{self.prefix}_rows"] = law._arrays["extra"]
+        self.constants[f"{self.prefix}_rows"] = law.contact_arrays["extra"]
         room = int(cn.PLACES + 2 * len(law.terms.names) + table.extra_cones)
         order = f"W->{self.prefix}_cones"
         return Table("the contacts", clean(table, entries), entries, room, order, f"{self.prefix}_contacts")
 
     def _members(self, contacts: Table | None) -> list[Member]:
         law, p, s = self.law, self.prefix, self.law.system
-        law_input = np.array(law._input)
+        law_input = np.array(law.arrays.input)
         members = [
             Member("double", f"{p}_state", s.nq + s.nv + s.nu + 1, "q, v, u, t"),
             Member(
                 "double", f"{p}_input", len(law_input), "q, v, u, t, parameters, tau, settings", law_input
             ),
-            Member("double", f"{p}_tolerances", len(law._tolerances), "tolerances", law._tolerances),
+            Member(
+                "double", f"{p}_tolerances", len(law.arrays.tolerances), "tolerances", law.arrays.tolerances
+            ),
             Member(
                 "int",
                 f"{p}_rank",
@@ -91,12 +91,14 @@ class LawEntry:
                 np.array([law.table.generic_rank]),
             ),
             Member("int", f"{p}_order", len(law.table) - self.table.room, "permutation of the rows"),
-            Member("double", f"{p}_answer", len(law._answer), "unknowns, rank, what became of the levels"),
-            Member("double", f"{p}_work", len(law._work), "room to compute in"),
+            Member(
+                "double", f"{p}_answer", len(law.arrays.answer), "unknowns, rank, what became of the levels"
+            ),
+            Member("double", f"{p}_work", len(law.arrays.work), "room to compute in"),
         ]
         if contacts is not None:
             assert isinstance(law, ContactLaw)
-            arrays = law._arrays
+            arrays = law.contact_arrays
             members += [
                 Member(
                     "double", f"{p}_limits", len(arrays["physics"]), "limits and weights", arrays["physics"]
@@ -115,7 +117,7 @@ class LawEntry:
     def _forgotten(self) -> np.ndarray:
         """Return the memory of a law with contacts before its first sample."""
         assert isinstance(self.law, ContactLaw)
-        kept, layout = np.zeros(len(self.law._arrays["memory"])), self.law._memory_layout
+        kept, layout = np.zeros(len(self.law.contact_arrays["memory"])), self.law.memory_layout
         kept[[layout.exact, layout.relaxed]] = -1.0
         return kept
 
@@ -171,7 +173,7 @@ class LawEntry:
         )
         infeasible = held = ""
         if isinstance(law, ContactLaw):
-            outcome = f"W->{p}_report[{law._report_layout.outcome}]"
+            outcome = f"W->{p}_report[{law.report_layout.outcome}]"
             infeasible = (
                 f"    if (code < 0 && {outcome} == {cn.FAILED}.0)\n        return {upper}_INFEASIBLE;\n"
             )
@@ -222,7 +224,7 @@ static int {p}_run({name}_workspace *W, const double *q, const double *v, double
                 f"W->{p}_input[{own + memory.state_at + k}] = 0.0;" for k in range(int(memory.rate.numel()))
             ]
         if isinstance(law, ContactLaw):
-            layout = law._memory_layout
+            layout = law.memory_layout
             reset += [
                 f"W->{p}_memory[{place}] = {value};"
                 for place, value in ((layout.known, "0.0"), (layout.exact, "-1.0"), (layout.relaxed, "-1.0"))

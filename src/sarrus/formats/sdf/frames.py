@@ -181,20 +181,20 @@ class Scope:
         given = self.element.get("canonical_link", "").strip()
         if given:
             return self.body(given, f"canonical_link of {self.label}")
-        first = self._first_link()
+        first = self.first_link()
         if first:
             return first
         for scope in self.nested.values():
             return scope.canonical_link(label)
         raise ModelError(f"{self.label}: has no link", element=self.name)
 
-    def _first_link(self) -> str:
+    def first_link(self) -> str:
         """Return the full name of the first link in file order, of a merged model too, or an empty text."""
         for frame in self.frames.values():
             if frame.tag == "link":
                 return self.full(frame.name)
             if frame.tag == "model" and self.nested[frame.name].merged:
-                found = self.nested[frame.name]._first_link()
+                found = self.nested[frame.name].first_link()
                 if found:
                     return found
         return ""
