@@ -292,7 +292,7 @@ def stages_of(table, work):
     return laid(work.end, stage_sizes(table))
 
 
-def run_storage(table: Table) -> int:
+def run_storage(table: Any) -> int:
     """Return the length of the array at ``table.work`` in a run."""
     return int(sum(workspace_sizes(table)) + sum(stage_sizes(table)))
 

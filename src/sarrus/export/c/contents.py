@@ -122,7 +122,7 @@ class SystemPlan:
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
-        table = self.work.table
+        table = self.table.numbers  # with the stages of the exported method
         work = la.run_storage(table) if stepping else sum(la.workspace_sizes(table))
         return [
             Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
