@@ -52,7 +52,7 @@ def numbers(system: System, pieces: Pieces, seed: int) -> dict[str, Array]:
         "force": pieces.force,
         "metric": rows @ pieces.jacobian,
         "bias": rows @ pieces.bias,
-        "slip": rows @ pieces.slip,
+        "slip": rows @ pieces.velocity,
         "force_q": slopes.force_q,
         "force_v": slopes.force_v,
         "bias_q": rows @ slopes.bias_q,

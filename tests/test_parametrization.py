@@ -372,9 +372,9 @@ def test_singular_configurations_are_refused(example) -> None:
     [
         (
             {"q": [1.1, 0.0]},
-            "pendulum: q leaves the loops open by 0.21 (row 'length'); close them",
+            "pendulum: q leaves the loops open by 0.21 (row 'phi1'); close them",
         ),
-        ({"v": [1.0, 0.0]}, "pendulum: v violates the constraints by 2 (row 'length'); make it admissible"),
+        ({"v": [1.0, 0.0]}, "pendulum: v violates the constraints by 2 (row 'phi1'); make it admissible"),
         ({"q": [1.0]}, "pendulum: q must have 2 entries"),
         ({"coordinates": ["z"]}, "unknown coordinate 'z'"),
         ({"coordinates": "partitoin"}, "Did you mean 'partition'"),

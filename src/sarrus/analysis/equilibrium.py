@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from sarrus.dynamics.manifold import (
     rank_cut,
 )
 from sarrus.dynamics.rigidity import look
+from sarrus.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.linalg.ranked import ROUNDING, ranked
 
 if TYPE_CHECKING:
@@ -279,26 +281,31 @@ class _Rest:
 
     def newton(self, q: Array) -> tuple[Array, int]:
         """Levenberg–Marquardt on the force left, at the quadratic rate of Newton's method."""
-        here, damping = self.balance(q), 1e-3
-        for iteration in range(_NEWTON):
+
+        def steps(at: tuple[Array, _Balance]) -> Callable[[float], tuple[Array, _Balance] | None] | None:
+            q, here = at
             if here.residual <= 1e-14 * self.size or here.ways.shape[1] == 0:
-                return q, iteration
-            k = self.stiffness(q, here)
-            left, values, right = np.linalg.svd(k, full_matrices=False)
-            improved = False
-            for _ in range(12):
-                shift = damping * values.max() * min(1.0, here.residual / max(self.size, 1e-300))
-                gain = values / np.maximum(values**2 + shift**2, 1e-300)
-                p = self.move(q, here.ways @ (right.T @ (gain * (left.T @ here.left))))
+                return None
+            k = ranked(self.stiffness(q, here))
+
+            def step(damping: float) -> tuple[Array, _Balance] | None:
+                shift = damping * k.values[0] * min(1.0, here.residual / max(self.size, 1e-300))
+                p = self.move(q, here.ways @ k.damped(here.left, shift**2))
                 there = None if p is None else self.balance(p)
-                if p is not None and there is not None and there.residual < here.residual:
-                    improved = True
-                    q, here, damping = p, there, max(damping / 10, 1e-9)
-                    break
-                damping *= 10
-            if not improved:
-                return q, iteration
-        return q, _NEWTON
+                return (p, there) if p is not None and there and there.residual < here.residual else None
+
+            return step
+
+        (found, _), count = levenberg_marquardt(
+            (q, self.balance(q)),
+            lambda at: at[1].residual,
+            steps,
+            damping=1e-3,
+            least=1e-9,
+            tries=12,
+            most=_NEWTON,
+        )
+        return found, count
 
     def descend(self, q: Array) -> tuple[Array, int]:
         """Go where the forces push until they are at rest and the stiffness is positive."""

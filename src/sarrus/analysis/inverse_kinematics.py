@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.dynamics.manifold import open_by
 from sarrus.linalg import dense
+from sarrus.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.linalg.ranked import CUT, ranked
 
 if TYPE_CHECKING:
@@ -182,31 +183,36 @@ class Problem:
 
     def solve(self, q: Array) -> tuple[Array, int]:
         """Descend from q to the nearest place where the targets are met best."""
-        q = self.close(q)
-        error, damping = self.residual(q), 1e-2
-        for iteration in range(_ITERATIONS):
+
+        def steps(at: tuple[Array, Array]) -> Callable[[float], tuple[Array, Array] | None] | None:
+            q, error = at
             size = float(np.linalg.norm(error))
             if size <= 1e-14 * (1.0 + float(np.abs(self.size.coordinates * q).max(initial=0.0))):
-                return q, iteration
-            improved = False
-            for _ in range(10):
-                step = self.step(q, self.jacobian(q), error, damping * min(size, 1.0))
-                p = self.close(self.moved(q, step))
+                return None
+
+            def step(damping: float) -> tuple[Array, Array] | None:
+                motion = self.step(q, self.jacobian(q), error, damping * min(size, 1.0))
+                p = self.close(self.moved(q, motion))
                 there = self.residual(p)
                 gap = open_by(self.system, p, self.t)
                 if np.linalg.norm(there) < size and gap <= max(CLOSED, open_by(self.system, q, self.t)):
-                    improved = True
-                    break
-                damping *= 10.0
-                if np.abs(step).max(initial=0.0) < 1e-14:
-                    break
-            if not improved:
-                return q, iteration
-            stalled = size - float(np.linalg.norm(there)) < 1e-13 * size
-            q, error, damping = p, there, max(damping / 10.0, 1e-8)
-            if stalled:
-                return q, iteration
-        return q, _ITERATIONS
+                    return p, there
+                return at if np.abs(motion).max(initial=0.0) < 1e-14 else None
+
+            return step
+
+        q = self.close(q)
+        (found, _), count = levenberg_marquardt(
+            (q, self.residual(q)),
+            lambda at: float(np.linalg.norm(at[1])),
+            steps,
+            damping=1e-2,
+            least=1e-8,
+            tries=10,
+            most=_ITERATIONS,
+            stalled=1e-13,
+        )
+        return found, count
 
     def close(self, q: Array) -> Array:
         """Close the loops next to q within limits."""
