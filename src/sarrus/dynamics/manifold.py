@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 STEP = 0.05
 # A walk bends by less than this cosine in one step, and does not take steps below this share of the first one.
 _STRAIGHT, _SHORTEST = 0.98, 1e-3
-# Coordinates of these names turn round after 2π.
-_TURNS = {
-    "revolute": ("",),
-    "cylindrical": (".angle",),
-    "universal": (".angle1", ".angle2"),
-    "planar": (".angle",),
-}
 
 
 def rank_cut(system: Evaluations, q: Array, t: float = 0.0, least: float = 0.0) -> float:
@@ -80,9 +73,7 @@ def turning(system: Evaluations) -> np.ndarray:
     entry of M tells q from q + 2π at seeded random configurations.
     """
     if system.mechanism is not None:
-        names = {
-            joint.name + label for joint in system.mechanism.joints() for label in _TURNS.get(joint.kind, ())
-        }
+        names = {name for joint in system.mechanism.joints() for name in joint.turning_names}
         return np.array(
             [i for i, name in enumerate(system.coordinate_names) if name in names], dtype=np.int64
         )

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 from sarrus.mechanism.mechanism import Mechanism
 
 _TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
-_LENGTH = {"prismatic": ("m",), "cylindrical": ("m", "rad"), "planar": ("m", "m", "rad")}
 
 
 class Described(Protocol):
@@ -38,7 +37,7 @@ def coordinate_units(system: Described) -> tuple[str, ...]:
         elif joint.kind == "spherical":
             units += ["1"] * 4
         else:
-            units += _LENGTH.get(joint.kind, ("rad",) * joint.nq)
+            units += ["m" if kind == "prismatic" else "rad" for kind, _ in joint.series]
     return (*units, *("",) * (system.nq - len(units)))
 
 
@@ -53,7 +52,7 @@ def velocity_units(system: Described) -> tuple[str, ...]:
         elif joint.kind == "spherical":
             units += ["rad/s"] * 3
         else:
-            units += [unit + "/s" for unit in _LENGTH.get(joint.kind, ("rad",) * joint.nv)]
+            units += ["m/s" if kind == "prismatic" else "rad/s" for kind, _ in joint.series]
     return tuple(units)
 
 

@@ -29,6 +29,18 @@ VELOCITY_LABELS: dict[str, tuple[str, ...]] = COORDINATE_LABELS | {
     "spherical": (".wx", ".wy", ".wz"),
     "free": (".vx", ".vy", ".vz", ".wx", ".wy", ".wz"),
 }
+# What each kind is made of: elementary joints in series, one for each coordinate (spherical and free have several),
+# with the axis that it has: ``axis``, ``axis2``, or ``across`` both.
+SERIES: dict[str, tuple[tuple[str, str], ...]] = {
+    "revolute": (("revolute", "axis"),),
+    "prismatic": (("prismatic", "axis"),),
+    "screw": (("screw", "axis"),),
+    "cylindrical": (("prismatic", "axis"), ("revolute", "axis")),
+    "universal": (("revolute", "axis"), ("revolute", "axis2")),
+    "planar": (("prismatic", "axis2"), ("prismatic", "across"), ("revolute", "axis")),
+    "spherical": (("spherical", "axis"),),
+    "free": (("free", "axis"),),
+}
 JOINT_KINDS: tuple[str, ...] = ("fixed", *COORDINATE_LABELS)
 
 # Kinds of closure between two bodies and the rows each one has.
@@ -133,6 +145,28 @@ class Joint:
     def velocity_names(self) -> tuple[str, ...]:
         """Names of the velocities."""
         return tuple(self.name + label for label in VELOCITY_LABELS.get(self.kind, ()))
+
+    @property
+    def across(self) -> Array:
+        """The direction normal to both axes."""
+        return np.cross(self.axis, self.axis2)
+
+    @property
+    def series(self) -> tuple[tuple[str, Array], ...]:
+        """Kinds and axes of the elementary joints that it is made of, in series."""
+        return tuple((kind, getattr(self, axis)) for kind, axis in SERIES.get(self.kind, ()))
+
+    @property
+    def turning_names(self) -> tuple[str, ...]:
+        """Names of the coordinates that stand for the same place after a full turn."""
+        return tuple(
+            name for name, (kind, _) in zip(self.coordinate_names, self.series) if kind == "revolute"
+        )
+
+    @property
+    def slides(self) -> bool:
+        """Whether it moves along an axis first."""
+        return bool(self.series) and self.series[0][0] == "prismatic"
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import WORLD, Body, Joint
+from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.multibody.driven import DrivenFrame, driven_frame
@@ -138,7 +138,7 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
         free = bool(body.joints) and body.joints[0].kind == "free"
         placement = parent_pose if free else compose(parent_pose, body.placement)
         for joint in body.joints:
-            for kind, axis, k in _elementary(joint):
+            for k, (kind, axis) in enumerate(joint.series):
                 node = Node(
                     kind=kind,
                     parent=parent,
@@ -158,15 +158,3 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
         if parent >= 0:
             nodes[parent].attach(RigidPart.of(body, placement))
     return Tree(tuple(nodes), location, iq, iv, mechanism.gravity, tuple(driven))
-
-
-def _elementary(joint: Joint) -> list[tuple[str, Array, int]]:
-    """Return (kind, axis, index in the joint) of the elementary joints in series."""
-    if joint.kind == "cylindrical":
-        return [("prismatic", joint.axis, 0), ("revolute", joint.axis, 1)]
-    if joint.kind == "universal":
-        return [("revolute", joint.axis, 0), ("revolute", joint.axis2, 1)]
-    if joint.kind == "planar":
-        across = np.cross(joint.axis, joint.axis2)
-        return [("prismatic", joint.axis2, 0), ("prismatic", across, 1), ("revolute", joint.axis, 2)]
-    return [(joint.kind, joint.axis, 0)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.mechanism.elements import WORLD, Joint
+from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import segments
 
@@ -127,10 +127,10 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
                 continue
             own = build.add(body.name, joint.anchor)
             base = build.add(body.parent, body.placement.apply(joint.anchor))
-            (sliders if _slides(joint) else hinges).add(own)
-            if body.parent == WORLD and not _slides(joint):
+            (sliders if joint.slides else hinges).add(own)
+            if body.parent == WORLD and not joint.slides:
                 pivots.add(base)
-            elif _slides(joint) and body.parent != WORLD:
+            elif joint.slides and body.parent != WORLD:
                 rods.append((base, own))  # a cylinder: its two halves have no point in common
         if not body.joints and body.parent != WORLD:
             build.add(body.parent, body.placement.position)
@@ -168,7 +168,3 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
         pivots=tuple(sorted(pivots)),
         rods=tuple(rods),
     )
-
-
-def _slides(joint: Joint) -> bool:
-    return joint.kind in ("prismatic", "cylindrical", "planar")

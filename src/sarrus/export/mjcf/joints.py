@@ -82,18 +82,10 @@ def exported_joints(body: Body) -> tuple[Pose, list[ExportedJoint]]:
 
 def _scalar_joints(joint: Joint) -> list[ExportedJoint]:
     """Return the hinges and slides of a joint, in the order of its coordinates."""
-    across = np.cross(joint.axis, joint.axis2)
-    parts = {
-        "revolute": [("hinge", joint.axis)],
-        "prismatic": [("slide", joint.axis)],
-        "cylindrical": [("slide", joint.axis), ("hinge", joint.axis)],
-        "universal": [("hinge", joint.axis), ("hinge", joint.axis2)],
-        "planar": [("slide", joint.axis2), ("slide", across), ("hinge", joint.axis)],
-    }[joint.kind]
     return [
         ExportedJoint(
             name=joint.coordinate_names[k],
-            kind=kind,
+            kind={"revolute": "hinge", "prismatic": "slide"}[kind],
             anchor=joint.anchor,
             axis=axis,
             velocities=(joint.velocity_names[k],),
@@ -106,7 +98,7 @@ def _scalar_joints(joint: Joint) -> list[ExportedJoint]:
             actuator_force_limits=joint.actuator_force_limits,
             friction=_friction(joint)[k],
         )
-        for k, (kind, axis) in enumerate(parts)
+        for k, (kind, axis) in enumerate(joint.series)
     ]
 
 
