@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from sarrus.base.version import __version__
 from sarrus.cli.options import Importing, with_groups
 
 # What computes is imported where it is called: help and errors of the command line come at once.
@@ -30,7 +31,6 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Run the command; `HELP` describes it."""
-    from sarrus.base.version import __version__
     from sarrus.cli.tables import print_figures
     from sarrus.studies.machine_figures import five_bar, machine, measure
 

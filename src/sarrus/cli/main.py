@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sarrus.base.errors import SarrusError
+from sarrus.base.version import __version__
 from sarrus.cli.bench import HELP as BENCH
 from sarrus.cli.bench import bench
 from sarrus.cli.compare import HELP as COMPARE
@@ -39,8 +40,6 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from sarrus.base.version import __version__
-
         typer.echo(f"sarrus {__version__}")
         raise typer.Exit
 

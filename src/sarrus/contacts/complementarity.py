@@ -18,22 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import ill_posed, is_singular_at
 from sarrus.dynamics.manifold import finite_jacobian
 from sarrus.equations.equations import ContactRows, activity_parameter, stick_parameter
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product
 from sarrus.linalg.ranked import in_metric, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Pushes and gaps below this multiple of the largest one count as zero; so do singular values of rows, which are looser
 # than the rounding of a model's data.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +24,7 @@ from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.assembly import survey
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import finite_jacobian
 from sarrus.dynamics.rigidity import leaves
@@ -32,9 +32,6 @@ from sarrus.linalg import dense
 from sarrus.linalg.dense import product
 from sarrus.linalg.projected import projected_rates
 from sarrus.linalg.ranked import at_rank, in_metric, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # From the right side r of A Δ = r to the change Δ of the velocity and the impulses Λ.
 _Solve = Callable[[Array], tuple[Array, Array]]

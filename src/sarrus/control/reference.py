@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.numbers import real_array
+from sarrus.control.law import Settings
 from sarrus.equations.symbolic import traced
 
 if TYPE_CHECKING:
-    from sarrus.control.law import Settings
     from sarrus.dynamics.system import System
 
 # Numbers that are held, or a function of the symbol t that returns CasADi expressions.

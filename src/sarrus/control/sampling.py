@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True, eq=False)

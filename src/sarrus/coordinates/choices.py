@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import at_rank
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 PARTITION, TANGENT_SPACE, NULL_SPACE = "partition", "tangent-space", "null-space"
 AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)

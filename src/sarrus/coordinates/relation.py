@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -27,9 +26,6 @@ from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
 from sarrus.linalg import dense
 from sarrus.linalg.newton import follow, newton
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 class Relation:

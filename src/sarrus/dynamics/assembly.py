@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, same_place
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import finite_jacobian
@@ -23,9 +23,6 @@ from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, at_rank, in_metric, rank_of, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 TOLERANCE = 1e-12
 RESTARTS = 4

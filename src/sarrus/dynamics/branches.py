@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import (
     close,
@@ -27,9 +27,6 @@ from sarrus.dynamics.manifold import (
     second_derivatives,
 )
 from sarrus.linalg.ranked import Ranked, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Length of the step that tries a direction [rad, m], and how far it may end beside its direction.
 STEP, ASIDE = 0.02, 0.3

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.descent import gap
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.judged_data import data_of
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
 # model close its loops better than that.

@@ -12,21 +12,18 @@ once a step is too short to be a jump.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.descent import DATA_TOLERANCE, descend, directions, gap, longest, metric_root
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import difference, turning
 from sarrus.linalg import dense
 from sarrus.linalg.newton import contract
 from sarrus.linalg.ranked import are_independent, in_metric, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Longest step; share of it that Newton's method may move aside; share of the tangent that may change. A length is the
 # largest change of a coordinate in radians or characteristic lengths.

@@ -6,7 +6,6 @@ A direction is a velocity x (nv,); q ⊕ x = `System.move`. Lengths are Euclidea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,12 +14,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.closed_state import OPEN, require_closed
 from sarrus.dynamics.descent import Rows, descend, gap
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.judged_data import data_of
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Length of one step of a walk [rad, m] where nothing else is said.
 STEP = 0.05

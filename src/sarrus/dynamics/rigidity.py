@@ -11,7 +11,6 @@ multipliers that grow without bound.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -19,11 +18,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
 from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.manifold import close, holonomic_jacobian, open_by, rank_cut
 from sarrus.linalg.ranked import NORMAL, Ranked, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Step of the central difference that finds how tangents turn along a motion [rad, m].
 _STEP = 1e-3

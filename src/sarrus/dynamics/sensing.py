@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -16,12 +15,10 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.workspace import Workspace
 from sarrus.linalg.ranked import at_rank
 from sarrus.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.multibody.sensors import sensor_values
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.workspace import Workspace
 
 _MATTERS = 1e-9
 

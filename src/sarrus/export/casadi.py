@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -16,6 +15,7 @@ from sarrus.base.status import Status
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.assembly import nearby_rank
 from sarrus.dynamics.manifold import closed_start
+from sarrus.dynamics.system import System
 from sarrus.equations.elimination import (
     direct_solution,
     eliminate,
@@ -26,9 +26,6 @@ from sarrus.equations.elimination import (
 )
 from sarrus.linalg.ranked import rank_of
 from sarrus.multibody.model import body_placements
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 INDEPENDENT = "independent"
 

@@ -17,18 +17,15 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.codegen.addresses import beginning
 from sarrus.formulations.balance import Array, Solve
+from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import Residuals
 from sarrus.kernels.c_function import glance
 from sarrus.kernels.glance_layout import MET, N_RESULTS, SURE, UNMET
-
-if TYPE_CHECKING:
-    from sarrus.formulations.problem import Problem
 
 # Most corrections; they end earlier where the residual no longer halves.
 CORRECTIONS = 8

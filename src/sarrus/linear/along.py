@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,15 +12,13 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.dynamics.derivatives import native_derivatives
+from sarrus.dynamics.system import System
 from sarrus.linalg.quaternions import normalize
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize_at import linearize_at
 from sarrus.linear.loop import StraightLine
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +16,10 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.base.later import later
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.system import System
 from sarrus.dynamics.units import velocity_units
 from sarrus.linear.outputs import output_units
 from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

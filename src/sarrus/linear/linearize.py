@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +12,9 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
+from sarrus.dynamics.system import System
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize_at import extended, linearize_at
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Force left along the motions, relative to the forces at work, below which a configuration is at rest.
 _REST = 1e-7

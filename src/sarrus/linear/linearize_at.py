@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.mobility import mobility
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
@@ -18,14 +19,12 @@ from sarrus.dynamics.closed_state import require_admissible, require_closed
 from sarrus.dynamics.derivatives import Derivatives, derivatives
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.system import System
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name
 from sarrus.linear.reduction import Chart, Reduced, reduce
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
 _CONTRADICTION = 1e-4
@@ -203,8 +202,6 @@ def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoRe
     """Raise the error that says why there is no linear model here."""
     if solved.status is Status.INCONSISTENT:
         raise SolveError(f"{system.name}: {solved.status.diagnosis}. {solved.status.remedy}", result=solved)
-    from sarrus.analysis.mobility import mobility
-
     here = mobility(system, q, t)
     closures = ", ".join(map(repr, here.singular_closures))
     dependent = f"; the rows of {closures} become dependent" if closures else ""

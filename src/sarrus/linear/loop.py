@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.system import System
 from sarrus.linear.code import least_pivot, native_model
 from sarrus.linear.fast import own_models, whole_models
 from sarrus.linear.linear_system import LinearSystem
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 class StraightLine:

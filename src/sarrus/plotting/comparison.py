@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
+from sarrus.base.arrays import Array
 from sarrus.plotting.style import INK, colour, save_figure
 from sarrus.plotting.text import legend, title
 from sarrus.plotting.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from sarrus.base.arrays import Array
-    from sarrus.simulation.trajectory import Trajectory
     from sarrus.studies.comparison import Comparison
 
 INTERVALS = 200  # of time, of which each shows its largest value: lines instead of bands

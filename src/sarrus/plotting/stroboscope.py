@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.plotting.contact_drawing import contact_marks, draw_contacts
 from sarrus.plotting.picture_plane import View, choose_view
@@ -20,7 +21,6 @@ from sarrus.plotting.style import FAINT, INK, colour, dress, new_figure, save_fi
 from sarrus.plotting.text import literal, title
 
 if TYPE_CHECKING:
-    from sarrus.base.arrays import Array
     from sarrus.dynamics.system import System
     from sarrus.simulation.trajectory import Trajectory
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -14,12 +13,10 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
 from sarrus.linear.linearize import linearize
 from sarrus.sensitivity.parameters import Columns, chosen_parameters
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Rows that cannot follow a parameter, relatively.
 _FOLLOW = 1e-7

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr
@@ -15,6 +14,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.derivatives import RowTerms, Terms, row_terms, terms
 from sarrus.dynamics.inertia import is_definite
 from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
@@ -24,9 +24,6 @@ from sarrus.linalg.quaternions import normalize
 from sarrus.linalg.ranked import at_rank, in_metric, ranked
 from sarrus.sensitivity.parameters import Columns
 from sarrus.sensitivity.solves import acceleration_change, correction
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.workspace import Workspace
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -14,16 +13,14 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.state_functions import StateFunction, trace_function
+from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.sensitivity.flow import Flow, Point
 from sarrus.sensitivity.parameters import chosen_parameters
 from sarrus.sensitivity.step import change_names
 from sarrus.simulation.inputs import with_force
 from sarrus.simulation.simulate import simulate
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
-    from sarrus.simulation.trajectory import Trajectory
+from sarrus.simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

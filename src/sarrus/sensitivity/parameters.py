@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, unknown_name
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True)

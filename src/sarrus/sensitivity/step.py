@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.system import System
 from sarrus.linear.linearize_at import on_constraints
 from sarrus.linear.outputs import rate_name
 from sarrus.sensitivity.flow import Flow
 from sarrus.sensitivity.parameters import chosen_parameters
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 def change_names(system: System) -> tuple[str, ...]:

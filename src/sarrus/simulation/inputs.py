@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -17,11 +16,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.state_functions import StateFunction, trace_function
 from sarrus.dynamics.workspace import Workspace
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 
 @dataclass(frozen=True)

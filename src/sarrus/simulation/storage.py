@@ -23,6 +23,7 @@ from sarrus.files import netcdf
 from sarrus.files.atomic import checked_path, write_table
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.mechanism.document import from_json, to_json
+from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.recorded_motion import DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from sarrus.dynamics.sensing import Readings
-    from sarrus.mechanism.mechanism import Mechanism
 
 FORMAT = "sarrus trajectory 1"
 _KEPT = "the trajectory is still in memory"

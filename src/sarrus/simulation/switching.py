@@ -38,13 +38,13 @@ from sarrus.control.law import Law
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
+from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.linalg import dense
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.records import EventRecord, SwitchRecord
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.workspace import Workspace
     from sarrus.simulation.integration import Integration
 
 # An open contact has touched down once its point is this far below the plane [m].

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sarrus.analysis.equilibrium import equilibrium
 from sarrus.base.errors import SarrusError
+from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
 from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.panel_host import PanelHost
 from sarrus.viewer.readout import small_print
-
-if TYPE_CHECKING:
-    from sarrus.linear.linear_system import LinearSystem
 
 _PERIOD, _FRAMES = 2.0, 60  # seconds of the reader's time for one swing
 _PICK = "pick a mode"

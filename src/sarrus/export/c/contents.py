@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -13,6 +13,7 @@ from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
 from sarrus.dynamics.inertia import may_lose_inertia
+from sarrus.dynamics.system import System
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import acceleration
@@ -20,10 +21,6 @@ from sarrus.kernels.null_space import null_space_acceleration
 from sarrus.kernels.projection import projection
 from sarrus.kernels.record import Record
 from sarrus.kernels.tableau import tableau
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
-
 
 T = TypeVar("T", bound=Record)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 
 from sarrus.base.status import Status
+from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import note
@@ -18,9 +19,6 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
 from sarrus.kernels.forward import forward
 from sarrus.kernels.projection import normalize
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 @dataclass

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.control.law import Law
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
@@ -25,9 +25,6 @@ from sarrus.simulation.many.lane_functions import (
     lane_slope,
     lane_velocity,
 )
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 
