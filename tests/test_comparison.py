@@ -69,9 +69,16 @@ def test_a_formulation_that_refuses_keeps_its_row(everything: Comparison) -> Non
 def test_figures_of_the_table_are_those_of_the_runs(five_bar: tuple[sr.System, np.ndarray]) -> None:
     system, q = five_bar
     comparison = compare(
-        system, q, duration=0.3, dt=5e-3, formulations=["kernel"], stabilization="baumgarte", baumgarte=(5, 5)
+        system,
+        q,
+        duration=0.3,
+        dt=5e-3,
+        formulations=["kernel"],
+        stabilization=sr.Stabilization("baumgarte", gains=(5, 5)),
     )
-    run = sr.simulate(system, q, duration=0.3, dt=5e-3, stabilization="baumgarte", baumgarte=(5, 5))
+    run = sr.simulate(
+        system, q, duration=0.3, dt=5e-3, stabilization=sr.Stabilization("baumgarte", gains=(5, 5))
+    )
     (row,) = comparison.table()
     psi = [system.constraint_jacobian(q, t=t) @ v for q, v, t in zip(run.q, run.v, run.t)]
     assert row.energy_error == run.energy_drift > 0
@@ -90,7 +97,7 @@ def test_textbook_loses_energy_at_a_passage_and_null_space_with_projection_does_
         duration=0.7,
         dt=2e-3,
         formulations=["lagrange:baumgarte", "null-space", "kernel:energy"],
-        baumgarte=(10, 10),
+        stabilization=sr.Stabilization(gains=(10, 10)),
     )
     textbook, robust, exact = comparison.table()
     assert [round(p.time, 2) for p in comparison["null-space"].passages] == [0.65]

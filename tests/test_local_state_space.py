@@ -375,7 +375,7 @@ def test_control_events_and_output(coordinates: str) -> None:
         ({"coordinates": ["q1", "q2"]}, "coordinates must name 1 different independent coordinates"),
         ({"coordinates": ["q1"]}, "q1 do not determine the other coordinates here (condition number"),
         ({"coordinates": "partition", "stabilization": "none"}, "leave stabilization='projection'"),
-        ({"coordinates": "partition", "project_every": 2}, "and project_every=1"),
+        ({"coordinates": "partition", "stabilization": sr.Stabilization(every=2)}, "after every step"),
     ],
 )
 def test_bad_arguments_are_named(options: dict[str, Any], text: str) -> None:

@@ -15,8 +15,8 @@ import sarrus as sr
 from sarrus.base import interrupts
 from sarrus.base.errors import SimulationError
 from sarrus.cli.main import main
+from sarrus.simulation import recorder
 from sarrus.simulation.recorder import Recorder
-from sarrus.simulation.simulate import recorder
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 
@@ -178,7 +178,7 @@ def test_a_disk_that_fills_up_later_keeps_all_rows(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_interrupt_after_the_last_step_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sarrus.simulation.simulate import motion
+    from sarrus.simulation import motion
 
     usual = motion.trajectory_of
 

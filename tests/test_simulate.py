@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import casadi as ca
@@ -16,6 +17,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.inputs import Event
+from sarrus.simulation.run_options import Stabilization, Stepping
 from sarrus.simulation.simulate import simulate
 
 
@@ -161,9 +163,9 @@ def test_stabilizations_keep_what_they_promise() -> None:
     energy_gap, energy_drift = run(stabilization="energy")
     assert energy_gap < 1e-13
     assert energy_drift < 1e-12 < drift
-    baumgarte_gap, _ = run(stabilization="baumgarte", baumgarte=(20.0, 20.0))
+    baumgarte_gap, _ = run(stabilization="baumgarte")
     assert 1e-13 < baumgarte_gap < 0.2 * free_gap
-    tenth = simulate(pendulum(), [1, 0], [0, 6], duration=1.0, dt=0.02, project_every=10)
+    tenth = simulate(pendulum(), [1, 0], [0, 6], duration=1.0, dt=0.02, stabilization=Stabilization(every=10))
     projected = np.arange(len(tenth.t)) % 10 == 0
     assert tenth.residual[projected].max() < 1e-13 < tenth.residual[~projected].max()
 
@@ -177,7 +179,7 @@ def test_baumgarte_decays_as_designed() -> None:
         holonomic=lambda q, t: q - ca.if_else(t < 0.1, 0, 1e-3),
     )
     motion = simulate(
-        system, [0.0], duration=1.0, dt=1e-3, stabilization="baumgarte", baumgarte=(alpha, beta)
+        system, [0.0], duration=1.0, dt=1e-3, stabilization=Stabilization("baumgarte", gains=(alpha, beta))
     )
     after = motion.t >= 0.1005
     s, omega = motion.t[after] - 0.1, np.sqrt(beta**2 - alpha**2)
@@ -240,7 +242,7 @@ def test_output_of_adaptive_steps(method: str) -> None:
     assert free.t[-1] == 1.0
     assert_allclose(grid.q[-1], free.q[-1], atol=1e-7)
     assert (
-        np.diff(simulate(pendulum(), [1, 0], duration=1.0, method=method, max_step=0.01).t).max()
+        np.diff(simulate(pendulum(), [1, 0], duration=1.0, method=Stepping(method, max_step=0.01)).t).max()
         <= 0.01 + 1e-15
     )
     third = simulate(pendulum(), [1, 0], [0, 3], duration=1.0, method=method, every=3)
@@ -253,10 +255,8 @@ PENDULUM_ERRORS = {
     "dt must be positive and finite": {"dt": 0.0},
     "sample_time must be a number, got nan": {"sample_time": np.nan, "control": lambda q, v, t: 0.0},
     "t0 must be": {"t0": np.nan},
-    "max_step must be positive": {"max_step": 0.0, "rtol": 1e-6},
     "every must be a whole number of steps ≥ 1, got 0": {"every": 0},
-    "project_every must be a whole number": {"project_every": 1.5},
-    "baumgarte must be": {"baumgarte": (1.0,), "stabilization": "baumgarte"},
+    "give rtol in the Stepping, not beside it": {"method": Stepping("dop853"), "rtol": 1e-6},
     "unknown method 'euler'. Known: auto, rk4, dopri5, dop853": {"method": "euler"},
     "unknown stabilization 'magic'. Known: projection, energy, baumgarte, none": {"stabilization": "magic"},
     "rk4 has a fixed step": {"method": "rk4", "rtol": 1e-6},
@@ -287,6 +287,23 @@ def test_bad_arguments_are_named(text: str) -> None:
     arguments = {"q": [1.0, 0.0], "duration": 0.1} | PENDULUM_ERRORS[text]
     with pytest.raises(ArgumentError) as caught:
         simulate(pendulum(), **arguments)  # type: ignore[arg-type]
+    assert text in str(caught.value)
+
+
+OPTION_ERRORS: dict[str, Callable[[], object]] = {
+    "max_step must be positive": lambda: Stepping(max_step=0.0),
+    "max_steps must be a whole number of steps ≥ 1, got 0": lambda: Stepping(max_steps=0),
+    "max_bytes must be positive": lambda: Stepping(max_bytes=-1.0),
+    "every must be a whole number of steps ≥ 1, got 1.5": lambda: Stabilization(every=1.5),  # type: ignore[arg-type]
+    "gains must be two finite numbers": lambda: Stabilization("baumgarte", gains=(1.0,)),  # type: ignore[arg-type]
+    "unknown stabilization 'magic'": lambda: Stabilization("magic"),
+}
+
+
+@pytest.mark.parametrize("text", OPTION_ERRORS)
+def test_bad_options_are_named(text: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        OPTION_ERRORS[text]()
     assert text in str(caught.value)
 
 

@@ -43,7 +43,7 @@ drawings = module(HERE / "drawings.py")
 PASSAGES = (0.6508, 1.8538, 3.9098)  # of the symmetric fall, from runs at tolerance 1e-12 [s]
 GAINS = (10.0, 10.0)
 STEP = {"dt": 1e-3, "error_estimate": False}  # the study compares runs with the same steps
-BAUMGARTE = {"stabilization": "baumgarte", "baumgarte": GAINS, **STEP}
+BAUMGARTE = {"stabilization": sr.Stabilization("baumgarte", gains=GAINS), **STEP}
 ENERGY = {"stabilization": "energy", **STEP}
 RUNS = {
     "Lagrange, Baumgarte": {"formulation": "lagrange", **BAUMGARTE},

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from sarrus.simulation.many.result import Quantities, Rollout
     from sarrus.simulation.many.rollout import rollout
     from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
+    from sarrus.simulation.run_options import Stabilization, Stepping
     from sarrus.simulation.simulate import simulate
     from sarrus.simulation.switching import Switching
     from sarrus.simulation.trajectory import Trajectory
@@ -113,6 +114,7 @@ _NAMES = {
     "sarrus.dynamics.sensing": "Readings",
     # Motion
     "sarrus.simulation.simulate": "simulate",
+    "sarrus.simulation.run_options": "Stabilization Stepping",
     "sarrus.simulation.inputs": "Event",
     "sarrus.simulation.switching": "Switching",
     "sarrus.simulation.trajectory": "Trajectory",
@@ -208,7 +210,9 @@ __all__ = [
     "Singularity",
     "SingularityProfile",
     "SolveError",
+    "Stabilization",
     "Status",
+    "Stepping",
     "StoreWarning",
     "SwitchRecord",
     "Switching",

@@ -159,8 +159,8 @@ _TEXT: dict[Status, tuple[str, str]] = {
     ),
     Status.STEP_LIMIT: (
         "the run came to the limit of its steps or of the memory for its records",
-        "Give max_steps= or max_bytes=, record less with every= or dt=, or see why the steps are so small: loosen "
-        "rtol, or take an implicit method for stiff forces; the motion up to then is kept",
+        "Give method=Stepping(max_steps=, max_bytes=), record less with every= or dt=, or see why the steps are so "
+        "small: loosen rtol, or take an implicit method for stiff forces; the motion up to then is kept",
     ),
     Status.CHATTERING: (
         "a force or a control jumps and pushes back from both sides: the motion slides along the jump in ever smaller "

@@ -40,6 +40,7 @@ def compare(
     """Run the command; `HELP` describes it."""
     from sarrus.cli.tables import console, print_remarks, print_written
     from sarrus.files.atomic import checked_path
+    from sarrus.simulation.run_options import Stabilization
     from sarrus.studies.comparison import compare as run_all
 
     for path, suffixes in ((output, PICTURES), (csv, (".csv",))):
@@ -52,9 +53,8 @@ def compare(
         start.q,
         start.v,
         formulations=[name.strip() for name in formulations.split(",")],
-        baumgarte=baumgarte,
         progress=True,
-        **run.options(start),
+        **run.options(start) | {"stabilization": Stabilization(run.stabilization, gains=baumgarte)},
     )
     console().print(comparison)
     print_remarks(start.remarks)

@@ -13,6 +13,8 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.system import System
 from sarrus.simulation.run_options import (
+    Stabilization,
+    Stepping,
     check_contacts,
     check_positive,
     check_stabilization,
@@ -37,7 +39,7 @@ def make(
     sample_time: float = 0.02,
     dt: float = 1e-3,
     method: str | None = None,
-    stabilization: str = "projection",
+    stabilization: str | Stabilization = "projection",
     limits: tuple[ArrayLike, ArrayLike] | None = None,
     num_envs: int | None = None,
     switching: bool = True,
@@ -109,15 +111,15 @@ def _check(
     sample_time: float,
     dt: float,
     method: str | None,
-    stabilization: str,
+    stabilization: str | Stabilization,
     num_envs: int | None,
     switching: bool,
 ) -> None:
     for name, value in (("duration", duration), ("sample_time", sample_time), ("dt", dt)):
         check_positive(name, value, " [s]")
-    check_stabilization(system, stabilization, True, None)
+    check_stabilization(system, Stabilization.of(stabilization), True, None)
     if (
-        not choose_scheme(system, method, None, None, dt, explicit_only=True).adaptive
+        not choose_scheme(system, Stepping(method, dt), explicit_only=True).adaptive
         and abs(sample_time / dt - round(sample_time / dt)) > 1e-6
     ):
         raise ArgumentError(

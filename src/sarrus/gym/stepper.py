@@ -17,7 +17,7 @@ from sarrus.kernels.c_function import prepare
 from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
 from sarrus.simulation.many.starts import pack_states
 from sarrus.simulation.many.workers import Worker, default_threads
-from sarrus.simulation.run_options import choose_scheme
+from sarrus.simulation.run_options import Stabilization, Stepping, choose_scheme
 
 # Fewer copies than this for each thread are not worth a thread.
 _SHARE = 32
@@ -40,7 +40,7 @@ class Stepper:
         interval: float,
         dt: float,
         method: str | None,
-        stabilization: str,
+        stabilization: str | Stabilization,
         threads: int | None,
     ) -> None:
         s = self.system = system.workspace().copy()
@@ -49,8 +49,9 @@ class Stepper:
         self.driven_by_time = bool(ca.depends_on(ca.veccat(*expressions), e.t))
         most = 1 if self.driven_by_time else max(1, min(threads or default_threads(), count // _SHARE))
         plan = Plan(
-            s, interval, 0.0, choose_scheme(s, method, None, None, dt, explicit_only=True), np.inf,
-            stabilization, (20.0, 20.0), None, None, (), most, not self.driven_by_time,
+            system=s, duration=interval, t0=0.0, control=None, every=None, reduce=(), threads=most,
+            scheme=choose_scheme(s, Stepping(method, dt), explicit_only=True),
+            stabilization=Stabilization.of(stabilization), side_by_side=not self.driven_by_time,
         )  # fmt: skip
         states = pack_states(s, count, q, v, 0.0, {})
         todo = plan.batch(states, np.zeros((count, 1, s.nu)))

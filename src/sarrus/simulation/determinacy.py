@@ -47,8 +47,7 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
         TOLERANCE if scheme.adaptive else STEP,
         q=q,
         v=v,
-        scheme=replace(scheme, place=PLACE),
-        max_steps=4 * (trajectory.steps + trajectory.rejected) + 1000,
+        scheme=replace(scheme, place=PLACE, max_steps=4 * (trajectory.steps + trajectory.rejected) + 1000),
     )
     until = _agree_until(trajectory, times, apart, max(PARTED, scheme.rtol if scheme.adaptive else 0.0))
     lost = _agree_until(trajectory, times, apart, LOST)

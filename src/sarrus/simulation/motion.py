@@ -23,7 +23,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
-from sarrus.simulation.run_options import Scheme
+from sarrus.simulation.run_options import Scheme, Stabilization
 from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.trajectory import Trajectory
 
@@ -45,21 +45,16 @@ class Motion:
     t0: float
     duration: float
     scheme: Scheme
-    max_step: float
     control: StateFunction | None
     force: StateFunction | None
     sample_time: float | None
     sampling: Sampling | None
     coordinates: Coordinates | None
     formulation: str | Method | None
-    stabilization: str
-    project_every: int
-    baumgarte: tuple[float, float]
+    stabilization: Stabilization
     events: Sequence[Event]
     switching: Switching | bool
     every: int
-    max_steps: int | None
-    max_bytes: float
 
     @property
     def called(self) -> list[tuple[StateFunction, str]]:
@@ -136,8 +131,6 @@ class Motion:
         loop = Integration(
             own,
             self.stabilization,
-            self.project_every,
-            self.baumgarte,
             self.events,
             self.every,
             self.coordinates,
@@ -148,8 +141,7 @@ class Motion:
         loop.start(self.q, self.v, self.t0)
         if self.control is not None and (self.sample_time is None or isinstance(self.control, Law)):
             loop.compile_control(self.control, self.sampling, self.duration)
-        loop.set_method(self.scheme, self.max_step, self.duration)
-        loop.set_limits(self.max_steps, self.max_bytes, self.duration)
+        loop.set_method(self.scheme, self.duration)
         return loop, switcher
 
 

@@ -1,4 +1,4 @@
-"""What all runs are asked for, one or many: method, times, steps, stabilization; checked, with one clear error each."""
+"""What all runs are asked for, one or many: how they step and stay closed; checked, with one clear error each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,95 @@ STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 
 
 @dataclass(frozen=True)
+class Stabilization:
+    """How a run is kept on its constraints.
+
+    Parameters
+    ----------
+    kind : "projection" of position and velocity, the shortest in the kinetic metric; "energy", the same together with
+        conservation of T + V (conservative systems); "baumgarte" with γ + 2α ψ + β² φ; "none".
+    every : project after every so many steps. gains : (α, β) [1/s] of "baumgarte".
+
+    Raises `ArgumentError` for another kind, and for numbers that are none of these.
+    """
+
+    kind: str = "projection"
+    every: int = 1
+    gains: tuple[float, float] = (20.0, 20.0)
+
+    def __post_init__(self) -> None:
+        if self.kind not in STABILIZATIONS:
+            raise ArgumentError(
+                f"unknown stabilization {self.kind!r}. Known: {', '.join(STABILIZATIONS)}",
+                element="stabilization",
+                valid=STABILIZATIONS,
+            )
+        check_count("Stabilization: every", self.every)
+        if np.shape(self.gains) != (2,) or not np.isfinite([_number("gains", x) for x in self.gains]).all():
+            raise ArgumentError(
+                f"Stabilization: gains must be two finite numbers (α, β), got {self.gains!r}", element="gains"
+            )
+
+    @classmethod
+    def of(cls, given: str | Stabilization) -> Stabilization:
+        """Return what was given, a kind or the whole."""
+        return given if isinstance(given, Stabilization) else cls(given)
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """How a run steps, for ``method=``: what is usual has short forms there, ``method``, ``dt``, ``rtol``, ``atol``.
+
+    Parameters
+    ----------
+    method, dt, rtol, atol : as in `sarrus.simulate`.
+    max_step : longest step of an adaptive method [s].
+    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
+        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
+        256 MB on records are in a temporary file, which the arrays of the trajectory show.
+
+    Raises `ArgumentError` for numbers that are none of these.
+    """
+
+    method: str | None = None
+    dt: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float = np.inf
+    max_steps: int | None = None
+    max_bytes: float = 2e9
+
+    def __post_init__(self) -> None:
+        check_positive("max_step", self.max_step, " [s]", bounded=False)
+        if self.max_steps is not None:
+            check_count("max_steps", self.max_steps)
+        check_positive("max_bytes", self.max_bytes, "", bounded=False)
+
+    @classmethod
+    def of(
+        cls,
+        method: str | Stepping | None,
+        dt: float | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+    ) -> Stepping:
+        """Return what was given, in the short forms or as the whole; both together are an `ArgumentError`."""
+        if not isinstance(method, Stepping):
+            return cls(method, dt, rtol, atol)
+        for name, value in (("dt", dt), ("rtol", rtol), ("atol", atol)):
+            if value is not None:
+                raise ArgumentError(f"give {name} in the Stepping, not beside it", element=name)
+        return method
+
+
+@dataclass(frozen=True)
 class Scheme:
     """How a run steps: with a method, or one of two that take turns; by error estimates, or with a fixed step.
 
     ``stiff`` names the implicit method that takes over from ``method`` where stability holds the steps back, and hands
     back where it does not; None where nothing takes over. ``dt`` is the fixed step, or the interval of the records of
     an adaptive run (None: every step). A singular configuration is laid at ``place``, from 0 to 1, in the widest gap
-    between the stages of a step.
+    between the stages of a step. The last three are those of `Stepping`.
     """
 
     method: str
@@ -39,6 +121,9 @@ class Scheme:
     atol: float
     dt: float | None
     place: float = 0.5
+    max_step: float = np.inf
+    max_steps: int | None = None
+    max_bytes: float = 2e9
 
     def scaled(self, factor: float) -> Scheme:
         """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid."""
@@ -48,20 +133,13 @@ class Scheme:
         return replace(self, rtol=self.rtol * factor, atol=self.atol * factor, dt=None)
 
 
-def choose_scheme(
-    system: Evaluations,
-    method: str | None,
-    rtol: float | None,
-    atol: float | None,
-    dt: float | None,
-    *,
-    explicit_only: bool,
-) -> Scheme:
+def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: bool) -> Scheme:
     """Return how to step for the arguments of `sarrus.simulate`; what does not exist or fit is an error.
 
     Without method and tolerances: adaptive, unless ``dt`` is given. ``explicit_only`` says that no implicit method can
     take part.
     """
+    method, dt, rtol, atol = stepping.method, stepping.dt, stepping.rtol, stepping.atol
     known = (AUTO, *METHODS, *IMPLICIT_METHODS)
     if method is not None and method not in known:
         raise ArgumentError(
@@ -81,14 +159,16 @@ def choose_scheme(
         or method == "rk4"
         or (method is None and dt is not None and rtol is None and atol is None)
     )
-    if fixed:
-        step = dt if dt is not None else own_step(system)
-        return Scheme(
-            "rk4" if method in (None, AUTO) else method, None, False, relative, absolute, float(step)
-        )
     free = method in (None, AUTO)
-    stiff = STIFF if free and not explicit_only else None
-    return Scheme(NOT_STIFF if free else str(method), stiff, True, relative, absolute, dt)
+    if fixed:
+        step = float(dt if dt is not None else own_step(system))
+        scheme = Scheme("rk4" if free else str(method), None, False, relative, absolute, step)
+    else:
+        stiff = STIFF if free and not explicit_only else None
+        scheme = Scheme(NOT_STIFF if free else str(method), stiff, True, relative, absolute, dt)
+    return replace(
+        scheme, max_step=stepping.max_step, max_steps=stepping.max_steps, max_bytes=stepping.max_bytes
+    )
 
 
 def own_step(system: Evaluations) -> float:
@@ -116,7 +196,7 @@ def check_positive(name: str, value: float | None, unit: str, *, bounded: bool =
 
 
 def check_times(
-    t0: float, duration: float, dt: float | None, sample_time: float | None, max_step: float, *, driven: bool
+    t0: float, duration: float, dt: float | None, sample_time: float | None, *, driven: bool
 ) -> None:
     """Check the times of a run."""
     if not np.isfinite(_number("t0", t0)):
@@ -125,42 +205,27 @@ def check_times(
         raise ArgumentError("duration must be a number, got None", element="duration")
     for name, value in (("duration", duration), ("dt", dt), ("sample_time", sample_time)):
         check_positive(name, value, " [s]")
-    check_positive("max_step", max_step, " [s]", bounded=False)
     if sample_time is not None and not driven:
         raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
 
 
-def check_limits(max_steps: int | None, max_bytes: float) -> None:
-    """Check the limits of a run."""
-    if max_steps is not None and not (isinstance(max_steps, (int, np.integer)) and max_steps >= 1):
+def check_count(name: str, count: Any) -> None:
+    """Raise unless ``count`` is a whole number of steps."""
+    if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ArgumentError(
-            f"max_steps must be a whole number of steps ≥ 1, got {max_steps!r}", element="max_steps"
+            f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name.rpartition(" ")[2]
         )
-    check_positive("max_bytes", max_bytes, "", bounded=False)
 
 
-def check_steps(every: int, project_every: int, baumgarte: Any, events: Any) -> None:
-    """Check counts of steps, Baumgarte's numbers and events."""
-    for name, count in (("every", every), ("project_every", project_every)):
-        if not (isinstance(count, (int, np.integer)) and count >= 1):
-            raise ArgumentError(f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name)
-    if np.shape(baumgarte) != (2,) or not np.isfinite([_number("baumgarte", x) for x in baumgarte]).all():
-        raise ArgumentError(
-            f"baumgarte must be two finite numbers (α, β), got {baumgarte!r}", element="baumgarte"
-        )
+def check_events(events: Any) -> None:
+    """Raise unless ``events`` are such."""
     if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
         raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
 
 
-def check_stabilization(system: Evaluations, stabilization: str, control: Any, force: Any) -> None:
-    """Check the stabilization; keeping the energy needs a system that does."""
-    if stabilization not in STABILIZATIONS:
-        raise ArgumentError(
-            f"unknown stabilization {stabilization!r}. Known: {', '.join(STABILIZATIONS)}",
-            element="stabilization",
-            valid=STABILIZATIONS,
-        )
-    if stabilization == "energy" and not (
+def check_stabilization(system: Evaluations, stabilization: Stabilization, control: Any, force: Any) -> None:
+    """Check the stabilization for a system; keeping the energy needs one that does."""
+    if stabilization.kind == "energy" and not (
         system.equations.conservative and control is None and force is None
     ):
         driven = (

@@ -25,9 +25,11 @@ from sarrus.simulation.determinacy import estimate_determinacy
 from sarrus.simulation.inputs import Event, with_force
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.run_options import (
-    check_limits,
+    Stabilization,
+    Stepping,
+    check_count,
+    check_events,
     check_stabilization,
-    check_steps,
     check_times,
     choose_scheme,
 )
@@ -48,7 +50,7 @@ def simulate(
     duration: float,
     dt: float | None = None,
     t0: float = 0.0,
-    method: str | None = None,
+    method: str | Stepping | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     control: StateFunction | None = None,
@@ -56,15 +58,10 @@ def simulate(
     sample_time: float | Sampling | None = None,
     coordinates: Coordinates | Relation | None = None,
     formulation: str | Method | None = None,
-    stabilization: str = "projection",
-    project_every: int = 1,
-    baumgarte: tuple[float, float] = (20.0, 20.0),
+    stabilization: str | Stabilization = "projection",
     events: Sequence[Event] = (),
     switching: Switching | bool = True,
     every: int = 1,
-    max_step: float = np.inf,
-    max_steps: int | None = None,
-    max_bytes: float = 2e9,
     error_estimate: bool = True,
     progress: bool | None = None,
     throw: bool = True,
@@ -87,7 +84,8 @@ def simulate(
         Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
-        "projection" or "energy" and ``coordinates`` None.
+        "projection" or "energy" and ``coordinates`` None. A `sarrus.Stepping` in the place of the name has all
+        of this, and limits of steps and memory.
     rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
         characteristic lengths of the mechanism (`sarrus.dynamics.characteristic`), per second for velocities.
         ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
@@ -105,9 +103,7 @@ def simulate(
     formulation : name in `sarrus.formulations.METHODS`, or a function like these, to solve for the acceleration
         instead of the compiled kernel, a hundred times slower; ``trajectory.condition`` is then that of the matrix it
         inverts. What it cannot solve ends the run with its diagnosis.
-    stabilization : "projection" of position and velocity after every ``project_every``-th step, the shortest in the
-        kinetic metric; "energy", the same together with conservation of T + V (conservative systems); "baumgarte"
-        with γ + 2α ψ + β² φ, (α, β) = ``baumgarte``; "none".
+    stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
     events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
         and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
@@ -116,9 +112,6 @@ def simulate(
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
         part in (sampled functions, formulations) are not repeated.
-    max_steps, max_bytes : limits of the run, accepted and rejected steps and the size of its records; at either it ends
-        with STEP_LIMIT. By default 10 million steps, or those that ``duration`` and ``dt`` ask for if more; 2 GB. From
-        256 MB on records are in a temporary file, which the arrays of the trajectory show.
     progress : bar on stderr; default: for long runs in a terminal.
     throw : raise `SimulationError` (with ``.trajectory``, the motion so far) where the run fails; False returns
         the trajectory with its ``status``. An interrupt from the keyboard returns what is done so far.
@@ -155,25 +148,26 @@ def simulate(
     if isinstance(control, Law):
         control = control.of_run(system)
     sample_time, sampling = _sampling(sample_time, control)
-    check_times(t0, duration, dt, sample_time, max_step, driven=control is not None or force is not None)
-    check_steps(every, project_every, baumgarte, events)
-    check_limits(max_steps, max_bytes)
-    check_stabilization(system, stabilization, control, force)
-    free_form = coordinates is not None or stabilization in ("baumgarte", "none") or formulation is not None
+    stepping, keeping = Stepping.of(method, dt, rtol, atol), Stabilization.of(stabilization)
+    check_times(t0, duration, stepping.dt, sample_time, driven=control is not None or force is not None)
+    check_count("every", every)
+    check_events(events)
+    check_stabilization(system, keeping, control, force)
+    free_form = coordinates is not None or keeping.kind in ("baumgarte", "none") or formulation is not None
     free_form = free_form or system.equations.activations > 0
-    scheme = choose_scheme(system, method, rtol, atol, dt, explicit_only=free_form)
+    scheme = choose_scheme(system, stepping, explicit_only=free_form)
     implicit = scheme.method in IMPLICIT_METHODS
     prefetch(implicit=implicit)
-    if coordinates is not None and (stabilization != "projection" or project_every != 1):
+    if coordinates is not None and keeping != Stabilization():
         raise ArgumentError(
-            "coordinates= lie on the constraints by themselves: leave stabilization='projection' and project_every=1",
+            "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
             element="coordinates",
         )
     if implicit or coordinates is not None:
         system.without_activations("implicit methods and coordinates=")
-    if implicit and (coordinates is not None or stabilization in ("baumgarte", "none")):
+    if implicit and (coordinates is not None or keeping.kind in ("baumgarte", "none")):
         raise ArgumentError(
-            f"method={method!r} integrates local coordinates of its own, on the constraints: leave "
+            f"method={scheme.method!r} integrates local coordinates of its own, on the constraints: leave "
             "coordinates=None and stabilization='projection' (or 'energy')",
             element="method",
         )
@@ -184,8 +178,9 @@ def simulate(
     if force is not None and not sample_time:
         work = with_force(work, force)
     motion = Motion(
-        work, q, v, t0, duration, scheme, max_step, control, force, sample_time, sampling, coordinates,
-        formulation, stabilization, project_every, baumgarte, events, switching, every, max_steps, max_bytes,
+        system=work, q=q, v=v, t0=t0, duration=duration, scheme=scheme, control=control, force=force,
+        sample_time=sample_time, sampling=sampling, coordinates=coordinates, formulation=formulation,
+        stabilization=keeping, events=events, switching=switching, every=every,
     )  # fmt: skip
     with interrupts.held():
         trajectory, reached, failure = motion.run(progress)

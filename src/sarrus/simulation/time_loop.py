@@ -29,7 +29,7 @@ from sarrus.simulation.inputs import Event, compile_control, compile_events, sam
 from sarrus.simulation.passages import PassageLog
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
-from sarrus.simulation.run_options import Scheme
+from sarrus.simulation.run_options import Scheme, Stabilization
 
 if TYPE_CHECKING:
     from sarrus.coordinates.chart import Chart
@@ -47,9 +47,7 @@ class TimeLoop:
     def __init__(
         self,
         system: Workspace,
-        stabilization: str,
-        project_every: int,
-        baumgarte: tuple[float, float],
+        stabilization: Stabilization,
         events: Sequence[Event],
         every: int,
         coordinates: Coordinates | None = None,
@@ -64,7 +62,7 @@ class TimeLoop:
         self.stabilization = stabilization
         names, kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
         self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
-            stabilization, la.NOTHING
+            stabilization.kind, la.NOTHING
         )
         if self.project == la.CONSTRAINTS_AND_ENERGY:
             names.append("invariants")
@@ -85,8 +83,6 @@ class TimeLoop:
             from sarrus.simulation.formulated import FormulatedAcceleration
 
             self.solver = FormulatedAcceleration(system, formulation)
-        self.project_every = project_every
-        self.baumgarte = baumgarte
         self.bounds = control_bounds(system)
         self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
         functions = [*self.events, *switches]
@@ -136,11 +132,11 @@ class TimeLoop:
         self.table.values, self.table.log = self.values, self.log
         self.table.log_room = len(self.log)
         self.passages = PassageLog(self.table)
-        self.table.project, self.table.project_every = self.project, self.project_every
+        self.table.project, self.table.project_every = self.project, self.stabilization.every
         self.settings = s.settings()
-        if self.stabilization == "baumgarte":
+        if self.stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
-            self.settings.alpha, self.settings.beta = self.baumgarte
+            self.settings.alpha, self.settings.beta = self.stabilization.gains
         self.state.start = self.began = t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
@@ -179,8 +175,9 @@ class TimeLoop:
             self.sampled.append(noise)
             self.table.noise = noise.ctypes.data
 
-    def set_method(self, scheme: Scheme, max_step: float, duration: float) -> None:
-        """Choose the method, or the two that take turns, and the first step."""
+    def set_method(self, scheme: Scheme, duration: float) -> None:
+        """Choose the method, or the two that take turns, the first step, and the limits of steps and memory."""
+        max_step = scheme.max_step
         self.scheme, self.adaptive, state = scheme, scheme.adaptive, self.state
         state.relative, state.absolute = scheme.rtol, scheme.atol
         state.longest, state.shortest = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
@@ -192,7 +189,9 @@ class TimeLoop:
         state.grid_start, state.grid_next = self.time, 1.0
         state.step = min(1e-4, duration, max_step) if scheme.adaptive else float(scheme.dt or 0.0)
         self.install(scheme.method)
-        self.times = np.zeros(0)
+        needed = 0.0 if self.adaptive else np.ceil(duration / state.step) + 1.0
+        state.most_steps = max(MOST_STEPS, needed) if scheme.max_steps is None else scheme.max_steps
+        self.max_bytes, self.times = scheme.max_bytes, np.zeros(0)
         if self.chart is not None:
             self.chart.attach(self.table)
             self.chart.renew(self.table, self.settings, self.x)
@@ -231,12 +230,6 @@ class TimeLoop:
             state.threshold = EASY if method == self.scheme.stiff else STIFF_8
         self.storage = np.zeros(la.run_storage(table))
         table.settings, table.work = self.settings, self.storage
-
-    def set_limits(self, max_steps: int | None, max_bytes: float, duration: float) -> None:
-        """Limit the steps, by default to `MOST_STEPS` or those that fixed steps need, and the memory of records."""
-        needed = 0.0 if self.adaptive else np.ceil(duration / self.state.step) + 1.0
-        self.state.most_steps = max(MOST_STEPS, needed) if max_steps is None else max_steps
-        self.max_bytes = max_bytes
 
     def stop_where_rigid(self) -> None:
         """End the run with RIGID where no motion has this velocity or follows the forces; the state is recorded.

@@ -7,7 +7,7 @@ import inspect
 import io
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -23,6 +23,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
 from sarrus.formulations import METHODS
+from sarrus.simulation.run_options import Stabilization
 from sarrus.simulation.simulate import simulate
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.studies.comparison_row import ComparisonRow
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 # The run in independent coordinates lies on the constraints by itself, whatever stabilises the others.
-PARTITION = {"coordinates": "partition", "stabilization": "projection", "project_every": 1}
+PARTITION = {"coordinates": "partition", "stabilization": "projection"}
 RUNS: dict[str, dict[str, Any]] = {
     "kernel": {},
     "partition": PARTITION,
@@ -231,7 +232,8 @@ def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, M
         labels = [formulations] if isinstance(formulations, str) else list(formulations)
         if "formulation" in options:
             raise ArgumentError("give the formulation in formulations=", element="formulation")
-        runs = {label: _named(label) for label in (RUNS if labels == ["all"] else labels)}
+        kept = Stabilization.of(options.get("stabilization", "projection"))
+        runs = {label: _named(label, kept) for label in (RUNS if labels == ["all"] else labels)}
     if not runs:
         raise ArgumentError("formulations is empty: nothing to compare", element="formulations")
     known = [name for name in inspect.signature(simulate).parameters if name not in _OWN]
@@ -249,12 +251,17 @@ def _filled(given: dict[str, Any]) -> dict[str, Any]:
     return {"error_estimate": False, **given, **steps}
 
 
-def _named(label: str) -> dict[str, Any]:
-    """Return the options of a run from its name, or "name:stabilization"."""
+def _named(label: str, kept: Stabilization) -> dict[str, Any]:
+    """Return the options of a run from its name, or "name:stabilization", with the numbers of ``kept``."""
     name, colon, stabilization = str(label).partition(":")
     if name not in RUNS:
         raise ArgumentError(unknown_name("formulation", name, ("all", *RUNS)), element=str(label), valid=RUNS)
-    return {**RUNS[name], **({"stabilization": stabilization} if colon else {})}
+    if not colon:
+        return dict(RUNS[name])
+    try:
+        return {**RUNS[name], "stabilization": replace(kept, kind=stabilization)}
+    except ArgumentError as error:
+        raise ArgumentError(f"run {label!r}: {error}", element=error.element, valid=error.valid) from error
 
 
 def _largest(values: Array) -> float:

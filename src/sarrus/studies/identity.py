@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from functools import partial
 from types import CodeType
 from typing import Any
@@ -15,6 +16,7 @@ from sarrus.base.version import __version__
 from sarrus.control.law import Law
 from sarrus.dynamics.state_functions import trace_function
 from sarrus.dynamics.system import System
+from sarrus.simulation.run_options import Stabilization
 from sarrus.studies.axes import Axes
 from sarrus.studies.specification import Study
 
@@ -22,17 +24,18 @@ from sarrus.studies.specification import Study
 def describe(study: Study, axes: Axes) -> dict[str, Any]:
     """Return what tells studies apart, by name: numbers and words as they are, the rest as hashes; fit for JSON."""
     s, options = study.system, dict(study.options)
-    control = options.pop("control")
+    control, stepping = options.pop("control"), options.pop("method")
     parts: dict[str, Any] = {
         "sarrus": __version__,
         "model": model_hash(s),
         "parameters": dict(s.parameters),
-        "tolerances": {name: value for name, value in vars(s.options).items() if name != "on_change"},
+        "tolerances": asdict(s.options),
         "q": study.q.tolist(),
         "v": study.v.tolist(),
         "u": None if study.u is None else study.u.tolist(),
         "control": None if control is None else control_hash(s, control),
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
+        **asdict(stepping),
+        **options,
         "kind": "grid" if axes.is_grid else "samples",
         "axes": {axis.name: _digest(values.tobytes()) for axis, values in zip(axes.axes, axes.values)},
         "order": [axis.name for axis in axes.axes],
@@ -130,6 +133,8 @@ def _digest(*parts: bytes) -> str:
 
 def _plain(value: Any) -> Any:
     """Return a value as it comes back from JSON."""
+    if isinstance(value, Stabilization):
+        value = asdict(value)
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

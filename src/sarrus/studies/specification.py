@@ -38,6 +38,11 @@ class Study:
     outputs: tuple[str | OutputFunction, ...]
 
     @property
+    def step(self) -> float:
+        """The fixed step, or the interval of samples of an adaptive method [s]."""
+        return float(self.options["method"].dt or 1e-3)
+
+    @property
     def sampled(self) -> bool:
         """Whether samples in between are kept."""
         return self.options["every"] is not None
@@ -53,8 +58,7 @@ class Study:
     def chunk(self, runs: int) -> int:
         """Return how many runs a chunk should have: some megabytes, about a second, not too many files."""
         s = self.system
-        step = 1e-3 if self.options["dt"] is None else self.options["dt"]
-        steps = max(1.0, self.options["duration"] / step)
+        steps = max(1.0, self.options["duration"] / self.step)
         width = 8 * (1 + s.nq + 2 * s.nv + s.nu + s.nc + 6)
         records = (steps / self.options["every"] + 2 if self.sampled else 1) + len(reductions(self.outputs))
         most = max(bl.LANES, min(_STEPS / steps, _BYTES / (width * records), runs))
@@ -109,7 +113,7 @@ class Study:
     def sample_times(self) -> Array:
         """Times of the samples that are kept [s]."""
         o = self.options
-        step = 1e-3 if o["dt"] is None else float(o["dt"])
+        step = self.step
         steps = max(1, int(np.ceil(o["duration"] / step - 1e-9)))
         kept = np.arange(0, steps, o["every"]) if self.sampled else np.array([])
         return np.append(o["t0"] + step * kept, o["t0"] + o["duration"])

@@ -19,7 +19,7 @@ from sarrus.base.version import __version__
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.files.netcdf import Variable
-from sarrus.simulation.run_options import check_positive, check_steps
+from sarrus.simulation.run_options import Stabilization, Stepping, check_count, check_positive
 from sarrus.studies.axes import Axes, read_axes
 from sarrus.studies.dataset import in_memory
 from sarrus.studies.identity import describe, digest
@@ -47,12 +47,10 @@ def study(
     dt: float | None = None,
     t0: float = 0.0,
     control: StateFunction | None = None,
-    method: str | None = None,
+    method: str | Stepping | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    stabilization: str = "projection",
-    baumgarte: tuple[float, float] = (20.0, 20.0),
-    max_step: float = np.inf,
+    stabilization: str | Stabilization = "projection",
     every: int | None = None,
     switching: bool = True,
     side_by_side: bool = True,
@@ -81,7 +79,7 @@ def study(
         are always kept.
     q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
     u : (nu,) controls, or (intervals, nu) each held for its part of the duration.
-    duration, dt, t0, control, method, rtol, atol, stabilization, baumgarte, max_step, every, switching, side_by_side,
+    duration, dt, t0, control, method, rtol, atol, stabilization, every, switching, side_by_side,
     threads : as in `rollout`.
     store : folder to keep finished chunks in as they come. The same call with the same folder does what is missing;
         with another study in it, it is an `ArgumentError` that says what differs. Several processes may make the same
@@ -106,8 +104,9 @@ def study(
         raise ArgumentError(f"study needs a System, got {type(system).__name__}", element="system")
     axes = read_axes(system, grid, samples)
     check_positive("duration", duration, " [s]")
-    check_positive("dt", dt, " [s]")
-    check_steps(1 if every is None else every, 1, baumgarte, ())
+    stepping = Stepping.of(method, dt, rtol, atol)
+    check_positive("dt", stepping.dt, " [s]")
+    check_count("every", 1 if every is None else every)
     if chunk is not None and not (isinstance(chunk, (int, np.integer)) and chunk >= 1):
         raise ArgumentError(f"chunk must be a whole number of runs ≥ 1, got {chunk!r}", element="chunk")
     study = Study(
@@ -117,9 +116,8 @@ def study(
         v=np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
         u=controls(system, u, axes.axes),
         options={
-            "duration": duration, "dt": dt, "t0": t0, "control": control, "method": method, "rtol": rtol, "atol": atol,
-            "stabilization": stabilization, "baumgarte": baumgarte, "max_step": max_step, "every": every,
-            "switching": switching, "side_by_side": side_by_side,
+            "duration": duration, "t0": t0, "control": control, "method": stepping, "every": every,
+            "stabilization": Stabilization.of(stabilization), "switching": switching, "side_by_side": side_by_side,
         },
         outputs=check_outputs(outputs),
     )  # fmt: skip

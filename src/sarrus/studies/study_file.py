@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from sarrus.base.errors import ArgumentError, SarrusError, unknown_name
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
+from sarrus.simulation.run_options import Stabilization, Stepping
 from sarrus.studies.axes import read_axes
 from sarrus.studies.samples import draw, normal, uniform
 
@@ -24,8 +25,8 @@ from sarrus.studies.samples import draw, normal, uniform
 
 # Keys that go to `sarrus.study` as they are.
 OPTIONS = (
-    "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "baumgarte", "max_step", "every",
-    "switching", "side_by_side", "outputs", "chunk",
+    "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "every", "switching",
+    "side_by_side", "outputs", "chunk",
 )  # fmt: skip
 KEYS = (
     "model", "loops", "lenient", "floating_base", "keyframe", "store", "parameters", "start", "grid", "samples",
@@ -60,6 +61,16 @@ def read_study(path: str | Path) -> StudyFile:
         raise ArgumentError(f"{path}: {error}", element=error.element, valid=error.valid) from error
 
 
+def _options(key: str, kind: type[Stepping | Stabilization], table: dict[str, Any]) -> Any:
+    """Return options from a table of a file."""
+    known = [entry.name for entry in fields(kind)]
+    for name in table:
+        if name not in known:
+            raise ArgumentError(f"{key}: {unknown_name('option', name, known)}", element=name, valid=known)
+    given: dict[str, Any] = {n: tuple(x) if isinstance(x, list) else x for n, x in table.items()}
+    return kind(**given)
+
+
 def _study(given: dict[str, Any], folder: Path) -> StudyFile:
     _known(given, KEYS, "key")
     for key in ("model", "duration"):
@@ -73,6 +84,9 @@ def _study(given: dict[str, Any], folder: Path) -> StudyFile:
         )
     system = _system(given, folder)
     arguments: dict[str, Any] = {key: given[key] for key in OPTIONS if key in given}
+    for key, kind in (("method", Stepping), ("stabilization", Stabilization)):
+        if isinstance(given.get(key), dict):  # a table: all that there is to say
+            arguments[key] = _options(key, kind, given[key])
     arguments |= _start(system, given)
     if "grid" in given:
         arguments["grid"] = {name: _values(name, value) for name, value in _flat(given, "grid").items()}

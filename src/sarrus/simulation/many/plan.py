@@ -27,7 +27,7 @@ from sarrus.kernels.layout import Table
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
-from sarrus.simulation.run_options import Scheme
+from sarrus.simulation.run_options import Scheme, Stabilization
 
 # Most rows that a thread records before they are sorted in.
 _ROOM = 4096
@@ -48,9 +48,7 @@ class Plan:
     duration: float
     t0: float
     scheme: Scheme
-    max_step: float
-    stabilization: str
-    baumgarte: tuple[float, float]
+    stabilization: Stabilization
     control: StateFunction | None
     every: int | None
     reduce: tuple[str, ...]
@@ -115,17 +113,17 @@ class Plan:
         """Return a time loop with arrays of its own, at the reference."""
         s = self.system
         every = self.every_step
-        loop = Integration(s, self.stabilization, 1, self.baumgarte, (), 1 if every is None else every)
+        loop = Integration(s, self.stabilization, (), 1 if every is None else every)
         loop.begin(self.reference)
         if self.control is not None:
             own = self.control.copy() if isinstance(self.control, Law) else self.control
             loop.compile_control(own, None, self.duration)
-        scheme, longest = self.scheme, self.max_step
+        scheme = self.scheme
         if scheme.adaptive:
             scheme = replace(scheme, dt=None if every is None else self.step * every)
-            longest = min(longest, np.inf if scheme.dt is None else 0.9 * _ROOM * scheme.dt)
-        loop.set_method(scheme, longest, self.duration)
-        loop.set_limits(None, np.inf, self.duration)
+            longest = np.inf if scheme.dt is None else 0.9 * _ROOM * scheme.dt
+            scheme = replace(scheme, max_step=min(scheme.max_step, longest))
+        loop.set_method(scheme, self.duration)
         if every is None:
             loop.state.every = np.inf
             loop.state.unrecorded = 0.0
@@ -164,7 +162,7 @@ class Plan:
         shared = (
             self.side_by_side
             and self.scheme.method == "rk4"
-            and self.stabilization == "projection"
+            and self.stabilization.kind == "projection"
             and not isinstance(self.control, Law)
             and suits_lanes(self.system, group.ranks[1])
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -23,9 +24,11 @@ from sarrus.simulation.many.result import Quantities, Rollout
 from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states
 from sarrus.simulation.many.workers import FOLDS, Batch, default_threads, do_runs
 from sarrus.simulation.run_options import (
+    Stabilization,
+    Stepping,
     check_contacts,
+    check_count,
     check_stabilization,
-    check_steps,
     check_times,
     choose_scheme,
 )
@@ -42,12 +45,10 @@ def rollout(
     u: ArrayLike | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     control: StateFunction | None = None,
-    method: str | None = None,
+    method: str | Stepping | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    stabilization: str = "projection",
-    baumgarte: tuple[float, float] = (20.0, 20.0),
-    max_step: float = np.inf,
+    stabilization: str | Stabilization = "projection",
     every: int | None = None,
     reduce: Sequence[str] = (),
     assemble: bool = False,
@@ -62,7 +63,7 @@ def rollout(
     ----------
     q, v : (runs, nq) and (runs, nv), or one state for all; as in `simulate` they must satisfy the constraints to 1e-5,
         and an error names the first run that does not.
-    dt, t0, method, rtol, atol, stabilization, baumgarte, max_step : as in `simulate`, the same for all runs; but "rk4"
+    dt, t0, method, rtol, atol, stabilization : as in `simulate`, the same for all runs; but "rk4"
         with fixed steps is the default, and no method takes over from "dop853".
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu), each held for
         duration/intervals, which must be a whole number of steps where steps are fixed.
@@ -93,11 +94,14 @@ def rollout(
     if not isinstance(system, System):
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
     given = dict(parameters or {})
-    fixed = method is None and rtol is None and atol is None
-    scheme = choose_scheme(system, "rk4" if fixed else method, rtol, atol, dt, explicit_only=True)
-    check_times(t0, duration, dt, None, max_step, driven=False)
-    check_steps(1 if every is None else every, 1, baumgarte, ())
-    check_stabilization(system, stabilization, u if control is None else control, None)
+    stepping, keeping = Stepping.of(method, dt, rtol, atol), Stabilization.of(stabilization)
+    dt = stepping.dt
+    if stepping.method is stepping.rtol is stepping.atol is None:
+        stepping = replace(stepping, method="rk4")
+    scheme = choose_scheme(system, stepping, explicit_only=True)
+    check_times(t0, duration, dt, None, driven=False)
+    check_count("every", 1 if every is None else every)
+    check_stabilization(system, keeping, u if control is None else control, None)
     _check(system, u, control, scheme.adaptive, dt, every, reduce, switching, threads)
     inputs = None if u is None else np.asarray(u)
     runs = count_runs(
@@ -105,8 +109,9 @@ def rollout(
     )
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     plan = Plan(
-        system.workspace().copy(), float(duration), t0, scheme, max_step, stabilization, baumgarte, control,
-        every, tuple(reduce), default_threads() if threads is None else threads, side_by_side,
+        system=system.workspace().copy(), duration=float(duration), t0=t0, scheme=scheme, stabilization=keeping,
+        control=control, every=every, reduce=tuple(reduce), side_by_side=side_by_side,
+        threads=default_threads() if threads is None else threads,
     )  # fmt: skip
     todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
     began = perf_counter()
