@@ -46,6 +46,8 @@ class Evaluations:
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         self.model, self.parameters, self.options = model, parameters, options
         vars(self).update(model.description)
+        self.compiled: CompiledEquations = model.compiled
+        self._quaternions = model.quaternions
 
     def varied(self, parameters: Mapping[str, float] | None = None) -> Evaluations:
         """Return the evaluations of the same model with values of their own: those of here, and these."""
@@ -64,11 +66,6 @@ class Evaluations:
     def mechanism(self) -> Mechanism | None:
         """The mechanism as it was when the system was made, None for one's own equations."""
         return self.model.mechanism
-
-    @property
-    def compiled(self) -> CompiledEquations:
-        """The native functions of the equations."""
-        return self.model.compiled
 
     @property
     def characteristic(self) -> Characteristic:
@@ -290,7 +287,7 @@ class Evaluations:
     def normalized(self, q: ArrayLike) -> Array:
         """Return a copy of q with unit quaternions."""
         out = np.array(self.checked(q, self.nq, "q"))
-        vanished = normalize(out, self.model.quaternions)
+        vanished = normalize(out, self._quaternions)
         if vanished is not None:
             name = self.coordinate_names[vanished]
             raise ArgumentError(
@@ -300,7 +297,7 @@ class Evaluations:
 
     def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
         """Return q itself where its quaternions have length one, else a copy where they do."""
-        unit = isinstance(q, np.ndarray) and are_unit(q, self.model.quaternions)
+        unit = isinstance(q, np.ndarray) and are_unit(q, self._quaternions)
         return q if unit else self.normalized(q)
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:

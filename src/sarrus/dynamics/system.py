@@ -108,7 +108,6 @@ class System(Evaluations):
 
     def _begin(self, model: Model, options: Options) -> None:
         e = model.equations
-        model.compiled  # noqa: B018  what cannot be compiled is told now
         values = ParameterValues(e.name, e.parameter_values, e.shaping_parameters, model.driven.check)
         super().__init__(model, values, options)
 
