@@ -11,7 +11,8 @@ import pinocchio as pin
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import WORLD, Closure, Joint
+from sarrus.mechanism.elements import WORLD, Closure
+from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.pose import perpendicular_to
 
 # Closures that Pinocchio can express. A planar pin, two rows here, is a point with a dead third row there.

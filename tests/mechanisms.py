@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
-from sarrus.mechanism.elements import COORDINATE_LABELS
+from sarrus.mechanism.joint import COORDINATE_LABELS
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose, perpendicular_to, rotation_about
 

@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import coordinate_units, velocity_units
-from sarrus.mechanism.elements import Joint
+from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 

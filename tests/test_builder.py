@@ -11,7 +11,8 @@ import pytest
 from mechanisms import random_pose
 from sarrus.base.errors import ArgumentError, ModelError
 from sarrus.dynamics.system import System
-from sarrus.mechanism.elements import CLOSURE_ROWS, JOINT_KINDS
+from sarrus.mechanism.elements import CLOSURE_ROWS
+from sarrus.mechanism.joint import JOINT_KINDS
 from sarrus.mechanism.mechanism import Mechanism
 
 

@@ -17,7 +17,7 @@ from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.contacts import activity
 from sarrus.control.contact_law import ContactTerms
-from sarrus.control.law import Demand, Settings
+from sarrus.control.demands import Demand, Settings
 from sarrus.formulations import optimal_distribution, relaxed_distribution
 
 G, MU = 9.81, 0.6

@@ -20,7 +20,7 @@ from conftest import load_example
 from mechanisms import close_loops, random_coordinates, random_state, random_tree, three_legs
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.system import System
-from sarrus.mechanism.elements import COORDINATE_LABELS, VELOCITY_LABELS, Joint
+from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 

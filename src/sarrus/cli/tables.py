@@ -14,7 +14,7 @@ from rich.table import Table
 
 from sarrus.analysis.mobility import mobility
 from sarrus.base.status import Status
-from sarrus.mechanism.elements import Joint
+from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.report import Outcome
 

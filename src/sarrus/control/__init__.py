@@ -14,9 +14,10 @@ from sarrus.control.computed_torque import ComputedTorque
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
 from sarrus.control.controllability import Controllability, controllability
+from sarrus.control.demands import Command, Demand, ForceDemand, Level
 from sarrus.control.gait import Gait, SwingFeet, Travel
 from sarrus.control.hybrid_motion_force import HybridMotionForce
-from sarrus.control.law import Command, Demand, ForceDemand, Law, Level
+from sarrus.control.law import Law
 from sarrus.control.legged_controller import LeggedController
 from sarrus.control.regulator import Regulator
 from sarrus.control.sampling import Sampling

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.control.law import Law, Settings
+from sarrus.control.demands import Settings
+from sarrus.control.law import Law
 from sarrus.control.reference import Reference
 from sarrus.control.tasks import Task
 

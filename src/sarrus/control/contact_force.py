@@ -10,7 +10,7 @@ import casadi as ca
 
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.contact_law import ContactTerms
-from sarrus.control.law import Demand, Settings
+from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
-from sarrus.control.law import Command, Demand, Law, Memory, Settings
+from sarrus.control.demands import Command, Demand, Memory, Settings
+from sarrus.control.law import Law
 from sarrus.dynamics.control_limits import control_bounds, limited_by_state
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace

@@ -14,7 +14,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
-from sarrus.control.law import Demand, Settings
+from sarrus.control.demands import Demand, Settings
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.control.law import Demand, Law, Memory, Settings
+from sarrus.control.demands import Demand, Memory, Settings
+from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
 from sarrus.linalg.ranked import at_rank

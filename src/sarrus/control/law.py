@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -14,12 +13,20 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.base.status import Answer, Status
+from sarrus.base.status import Status
+from sarrus.control.demands import (
+    Command,
+    Demand,
+    ForceDemand,
+    Level,
+    Memory,
+    Settings,
+    SettingValues,
+)
 from sarrus.control.law_arrays import LawArrays
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
-from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import command
 
@@ -28,141 +35,6 @@ if TYPE_CHECKING:
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8
-# Relative size of what is left of a level from which it counts as not achieved.
-ACHIEVED = 1e-7
-
-
-@dataclass(frozen=True, eq=False)
-class Demand:
-    """One level: rows J a + E λ = r over the symbols of a system (columns and matrices of SX).
-
-    ``jacobian`` J (m × nv), ``wanted`` r (m), ``multipliers`` E (m × nc) or None, ``rows`` names of the rows. For laws
-    with contacts also F x on the left, ``unknowns`` F (m × all unknowns) or None.
-    """
-
-    name: str
-    rows: tuple[str, ...]
-    jacobian: ca.SX
-    wanted: ca.SX
-    multipliers: ca.SX | None = None
-    unknowns: ca.SX | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class ForceDemand:
-    """One level: S u acts on the motions as the generalized force g (nv,) does; None asks for none at all.
-
-    ``soft`` says that coming close is good enough, as it is for what tasks leave over. Where the actuators cannot
-    do that, the accelerations come as close as they can in the kinetic metric.
-    """
-
-    name: str
-    force: ca.SX | None = None
-    soft: bool = False
-
-
-@dataclass(frozen=True)
-class Level:
-    """What became of one level of demands: its rank in the controls that were free, what is left, what was demanded.
-
-    A ``soft`` one counts as achieved however much of it is left.
-    """
-
-    name: str
-    rank: int
-    residual: float
-    demanded: float
-    soft: bool = False
-
-    @property
-    def achieved(self) -> bool:
-        """Whether the demand is fulfilled."""
-        return self.soft or self.residual <= ACHIEVED * (1.0 + self.demanded)
-
-
-@dataclass(frozen=True, eq=False)
-class Command(Answer):
-    """The controls that a law asks for at a state. ``levels`` tells what became of each demand, in order.
-
-    ``status``: OK; NOT_ACHIEVABLE where a demand is not fulfilled (least squares, after those above it).
-    """
-
-    u: Array
-    rank: int
-    levels: tuple[Level, ...]
-    status: Status
-
-    @property
-    def missed(self) -> tuple[str, ...]:
-        """Names of the demands that are not fulfilled."""
-        return tuple(level.name for level in self.levels if not level.achieved)
-
-    @property
-    def message(self) -> str:
-        """What is missed of which demand."""
-        missed = (
-            f"{level.name!r} misses {level.residual:.3g} of {level.demanded:.3g}"
-            for level in self.levels
-            if not level.achieved
-        )
-        return "; ".join(missed) or self.status.diagnosis
-
-
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What a law remembers from sample to sample: entries of its settings, and how fast they change.
-
-    ``measured`` are rows of the constraints whose multipliers of the plant are written at every sample to the settings
-    ``measured_at`` on, after one that is 1 as soon as they are known (neither where there are none);
-    ``state_at`` is the first setting of the states, ``rate`` their derivative, which is held for a sample.
-    """
-
-    measured: tuple[int, ...]
-    measured_at: int
-    state_at: int
-    rate: ca.SX
-
-
-@dataclass(eq=False)
-class Settings:
-    """Numbers of a law that may change without compiling: symbols while the law is traced."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    symbols: list[ca.SX] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """The number of settings so far."""
-        return len(self.values)
-
-    def add(self, name: str, value: ArrayLike, size: int, law: str) -> ca.SX:
-        """Return symbols (size,) for a number or ``size`` numbers, named name or name[k]."""
-        numbers = real_array(value)
-        if numbers.shape not in ((), (size,)) or not np.isfinite(numbers).all():
-            raise ArgumentError(
-                f"{law}: {name} must be a finite number or {size} of them, got {value!r}", element=name
-            )
-        column = ca.SX.sym(name, size)
-        for k, number in enumerate(np.broadcast_to(numbers, (size,))):
-            self.values[f"{name}[{k}]" if size > 1 else name] = float(number)
-        self.symbols.append(column)
-        return column
-
-
-class SettingValues(ParameterValues):
-    """The settings of a law by name; what is assigned goes to the input of its native function."""
-
-    def __init__(self, law: str, values: dict[str, float], target: Array) -> None:
-        super().__init__(law, values)
-        self._target, self._place = target, {name: k for k, name in enumerate(values)}
-        target[:] = list(values.values())
-
-    def __getitem__(self, name: str) -> float:
-        return float(self._target[self._place[name]]) if name in self else super().__getitem__(name)
-
-    def __setitem__(self, name: str, value: float) -> None:
-        super().__setitem__(name, value)
-        self._target[self._place[name]] = value
 
 
 class Law:

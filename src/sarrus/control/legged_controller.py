@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
+from sarrus.control.demands import Demand, Memory, Settings
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
-from sarrus.control.law import Demand, Memory, Settings
 from sarrus.control.tasks import Task
 from sarrus.optimize.cone_rows import ConeRows
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.numbers import real_array
-from sarrus.control.law import Settings
+from sarrus.control.demands import Settings
 from sarrus.equations.symbolic import traced
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.control.law import ForceDemand, Law, Settings
+from sarrus.control.demands import ForceDemand, Settings
+from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import quantity as trace_quantity
 

@@ -9,7 +9,8 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.control.law import Demand, Law, Settings
+from sarrus.control.demands import Demand, Settings
+from sarrus.control.law import Law
 from sarrus.equations.symbolic import traced
 
 if TYPE_CHECKING:

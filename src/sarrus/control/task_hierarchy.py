@@ -9,7 +9,8 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.control.law import Demand, ForceDemand, Law, Settings
+from sarrus.control.demands import Demand, ForceDemand, Settings
+from sarrus.control.law import Law
 from sarrus.control.tasks import Task
 from sarrus.dynamics.state_functions import trace_function
 

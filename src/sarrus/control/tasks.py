@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
-from sarrus.control.law import Demand, Settings
+from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from sarrus.control.law import Law, Settings
+from sarrus.control.demands import Settings
+from sarrus.control.law import Law
 from sarrus.control.reference import Reference
 from sarrus.control.tasks import Task
 

@@ -10,10 +10,10 @@ from sarrus.mechanism.elements import (
     ContactPatch,
     CoordinateSpring,
     Coupling,
-    Joint,
     SpringDamper,
     UserForce,
 )
+from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.report import Entry, ImportReport
 from sarrus.mechanism.sensor import Sensor

@@ -24,11 +24,11 @@ from sarrus.mechanism.elements import (
     CoordinateSpring,
     Coupling,
     Geom,
-    Joint,
     Shape,
     SpringDamper,
     UserForce,
 )
+from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Pose, vector
 from sarrus.mechanism.report import ImportReport

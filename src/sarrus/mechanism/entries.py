@@ -30,15 +30,8 @@ from dataclasses import dataclass
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import (
-    COORDINATE_LABELS,
-    VELOCITY_LABELS,
-    Actuator,
-    Body,
-    CoordinateSpring,
-    Joint,
-    SpringDamper,
-)
+from sarrus.mechanism.elements import Actuator, Body, CoordinateSpring, SpringDamper
+from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.tendons import Tendon
 
 # Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.

@@ -16,16 +16,9 @@ from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
 from sarrus.mechanism.contact_builder import ContactBuilder
 from sarrus.mechanism.driven_body import DrivenBody
-from sarrus.mechanism.elements import (
-    COORDINATE_LABELS,
-    JOINT_KINDS,
-    VELOCITY_LABELS,
-    WORLD,
-    Body,
-    Joint,
-    Shape,
-)
+from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.force_builder import ForceBuilder
+from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector, vector
 from sarrus.mechanism.sensor_builder import SensorBuilder

@@ -9,7 +9,8 @@ import casadi as ca
 
 from sarrus.base.errors import ModelError
 from sarrus.equations.symbolic import holds_nan, stacked
-from sarrus.mechanism.elements import CoordinateSpring, Joint, SpringDamper, UserForce
+from sarrus.mechanism.elements import CoordinateSpring, SpringDamper, UserForce
+from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody.jet import Jet

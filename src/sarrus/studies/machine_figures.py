@@ -18,7 +18,8 @@ from sarrus.analysis.default_configuration import default_configuration
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.codegen.machine import host
-from sarrus.control.law import Demand, Law, Settings
+from sarrus.control.demands import Demand, Settings
+from sarrus.control.law import Law
 from sarrus.dynamics.system import System
 from sarrus.kernels.forward import forward_many
 from sarrus.linear.along import linearize_along

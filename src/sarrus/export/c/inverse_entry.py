@@ -5,7 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from sarrus.control.law import Demand, Law, Settings
+from sarrus.control.demands import Demand, Settings
+from sarrus.control.law import Law
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Natives
 from sarrus.export.c.identifiers import note

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from sarrus.control.contact_law import ContactLaw
-from sarrus.control.law import ACHIEVED, ForceDemand, Law
+from sarrus.control.demands import ACHIEVED, ForceDemand
+from sarrus.control.law import Law
 from sarrus.export.c.contents import Member, Natives, clean
 from sarrus.export.c.entry_points import Code
 from sarrus.export.c.functions import Kernels

@@ -11,7 +11,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import UnsupportedElementError
 from sarrus.export.mjcf.numbers import numbers
-from sarrus.mechanism.elements import VELOCITY_LABELS, WORLD, Body, Joint
+from sarrus.mechanism.elements import WORLD, Body
+from sarrus.mechanism.joint import VELOCITY_LABELS, Joint
 from sarrus.mechanism.pose import Pose
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.formats.mjcf.element_names import Names, address, enum_name
 from sarrus.formats.mjcf.tendons import coordinate_weights
-from sarrus.mechanism.elements import VELOCITY_LABELS
+from sarrus.mechanism.joint import VELOCITY_LABELS
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.transmissions import (
     ParentTransmission,
