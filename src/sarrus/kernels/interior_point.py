@@ -21,31 +21,30 @@ from sarrus.kernels.active_rows import INACTIVE, classify, optimize_active
 from sarrus.kernels.cone_units import equilibrate, unscale
 from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import (
-    Matrix,
-    apply_q,
-    apply_q_transposed,
-    cholesky_ltl,
-    factor,
     solve_l,
     solve_l_transposed,
 )
 from sarrus.kernels.flat import internal
+from sarrus.kernels.normal_equations import (
+    PROOF,
+    add_transposed,
+    factor_normal,
+    factor_stack,
+    find_unseen,
+    solve_normal,
+    square_root,
+    times,
+)
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
 # Part of the mean complementarity that a step leaves which gets on; what is aimed at where one left more.
 _PROGRESS, _CENTRE = 0.9, 0.3
-# A direction of infeasibility is a proof when it is one to this, or to that where τ is below so much κ: there
+# A direction of infeasibility is a proof when it is one to `PROOF`, or to this where τ is below so much κ: there
 # rounding allows no more.
-_PROOF, _LAST_PROOF, _SURE = 1e-9, 1e-7, 1e-18
+_LAST_PROOF, _SURE = 1e-7, 1e-18
 # A sum below this multiple of its terms' sizes proves nothing.
 _ROUNDING = 1e-13
-# What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
-_RIDGE = 1e-15
-# Relative size of a negative eigenvalue of P that rounding of its entries may have made.
-_DENT = 1e-10
-# Relative size below which columns of G and P together depend on each other.
-_DEPENDENT = 1e-11
 # Mean complementarity above which the normal matrix is factored, below which its square root.
 _FAR = 1e-5
 # Relative errors below which the active rows are guessed.
@@ -75,7 +74,7 @@ def interior_point(work, shape, limits, warm):
     """
     n, m, linear, count, perm = shape.n, shape.m, shape.linear, shape.count, shape.order
     size, cost = equilibrate(work, shape)
-    if not _square_root(work, n):
+    if not square_root(work, n):
         return cl.INDEFINITE
     if warm:
         _recall(work, n, m, size, cost)
@@ -86,7 +85,7 @@ def interior_point(work, shape, limits, warm):
         unscale(work, n, m, size, cost)
         work.iterations[0] = 0.0
         return cl.SOLVED
-    endless = _find_unseen(work, n, m, perm)
+    endless = find_unseen(work, n, m, perm)
     degree = linear + count + 1.0
     tau = kappa = 1.0
     if warm:
@@ -96,7 +95,7 @@ def interior_point(work, shape, limits, warm):
     best, waiting, answer, iterations, before = np.inf, 0, cl.STALLED, 0, np.inf
     while True:
         tau_residual, mu, error, verdict = _residuals(
-            work, n, m, tau, kappa, degree, _PROOF if tau > _SURE * kappa else _LAST_PROOF
+            work, n, m, tau, kappa, degree, PROOF if tau > _SURE * kappa else _LAST_PROOF
         )
         if not np.isfinite(error):
             break
@@ -119,8 +118,8 @@ def interior_point(work, shape, limits, warm):
         if not co.scale(work, shape):
             break
         co.scale_rows(work, shape)
-        if mu < _FAR * tau * tau or not _factor_normal(work, n, m):
-            _factor_stack(work, n, m)
+        if mu < _FAR * tau * tau or not factor_normal(work, n, m):
+            factor_stack(work, n, m)
         scaled = mu / (tau * tau + kappa * kappa)
         point = Point(tau, kappa, tau_residual, mu)
         tau, kappa, step = _advance(work, shape, point, scaled > _PROGRESS * before)
@@ -187,158 +186,15 @@ def _finish_marked(work, shape):
 
 
 @internal
-def _times(matrix, rows, n, x, out):
-    """Write the product of a rows × n matrix with a vector."""
-    for i in range(rows):
-        total = 0.0
-        for c in range(n):
-            total += matrix[i * n + c] * x[c]
-        out[i] = total
-
-
-@internal
-def _add_transposed(matrix, rows, n, z, out):
-    """Add the product of a transposed rows × n matrix with a vector."""
-    for i in range(rows):
-        weight = z[i]
-        for c in range(n):
-            out[c] += weight * matrix[i * n + c]
-
-
-@internal
-def _square_root(work, n):
-    """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
-    is not even that, but for rounding."""
-    largest = 1e-6
-    for a in range(n):
-        largest = max(largest, work.p[a * n + a])
-    ridge = n * _RIDGE
-    while ridge < _DENT:
-        for i in range(n * n):
-            work.root[i] = work.p[i]
-        for a in range(n):
-            work.root[a * n + a] += ridge * largest
-        if cholesky_ltl(work.root, n):
-            return True
-        ridge *= 10.0
-    return n == 0
-
-
-@internal
-def _find_unseen(work, n, m, perm):
-    """Give the directions that no row and no curvature sees, P d = 0 and G d = 0, a curvature and no slope, so that x
-    has no part along them; True where the cost had a slope, then with the direction in which it falls at work.fall."""
-    # G at work.turned and P behind it, at work.normal, are one matrix of m + n rows
-    stack = Matrix(work.turned, m + n, n, perm, work.x2, work.x1, work.x1, work.trial)
-    for i in range(m * n):
-        work.turned[i] = work.g[i]
-    for i in range(n * n):
-        work.normal[i] = work.p[i]
-    rank = factor(stack, n, _DEPENDENT, 0.0)
-    if rank < 0 or rank == n:
-        return False
-    largest = steepest = 0.0
-    for c in range(n):
-        work.fall[c] = work.q[c]
-        largest = max(largest, abs(work.q[c]))
-    apply_q_transposed(stack, rank, work.fall)
-    for c in range(rank):
-        work.fall[c] = 0.0
-    apply_q(stack, rank, work.fall)
-    for c in range(n):
-        work.q[c] -= work.fall[c]
-        work.fall[c] *= -1.0
-        steepest = max(steepest, abs(work.fall[c]))
-    for k in range(rank, n):
-        for c in range(n):
-            work.inner[c] = 1.0 if c == k else 0.0
-        apply_q(stack, rank, work.inner)
-        for a in range(n):
-            for b in range(n):
-                work.p[a * n + b] += work.inner[a] * work.inner[b]
-    _square_root(work, n)
-    return steepest > _PROOF * largest
-
-
-@internal
-def _factor_normal(work, n, m):
-    """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
-    for a in range(n):
-        for b in range(a + 1):
-            work.normal[a * n + b] = work.p[a * n + b]
-    for i in range(m):
-        row = work.turned + i * n
-        for a in range(n):
-            weight = row[a]
-            for b in range(a + 1):
-                work.normal[a * n + b] += weight * row[b]
-    return cholesky_ltl(work.normal, n)
-
-
-@internal
-def _factor_stack(work, n, m):
-    """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
-    for i in range(n * n):
-        work.normal[i] = work.root[i]
-    for i in range(m * n):
-        work.spare[i] = work.turned[i]
-    for k in range(n - 1, -1, -1):
-        row = work.normal + k * n
-        head, size = row[k], row[k] ** 2
-        for i in range(m):
-            size += work.spare[i * n + k] ** 2
-        size = np.sqrt(size)
-        signed = -size if head > 0.0 else size
-        weight, first = 1.0 / (size * (size + abs(head))), head - signed
-        for j in range(k):
-            work.inner[j] = first * row[j]
-        for i in range(m):
-            other = work.spare + i * n
-            for j in range(k):
-                work.inner[j] += other[k] * other[j]
-        for j in range(k):
-            work.inner[j] *= weight
-            row[j] -= first * work.inner[j]
-        for i in range(m):
-            other = work.spare + i * n
-            for j in range(k):
-                other[j] -= other[k] * work.inner[j]
-        row[k] = signed
-
-
-@internal
-def _solve(work, n, m, rhs_x, rhs_z, x, z):
-    """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
-    for c in range(n):
-        x[c] = rhs_x[c]
-    _add_transposed(work.turned, m, n, rhs_z, x)
-    solve_l_transposed(work.normal, n, x)
-    solve_l(work.normal, n, x)
-    _times(work.turned, m, n, x, z)
-    for i in range(m):
-        z[i] -= rhs_z[i]
-    rest = work.rest
-    for c in range(n):
-        rest[c] = dot(work.p + c * n, x, n) - rhs_x[c]
-    _add_transposed(work.turned, m, n, z, rest)
-    solve_l_transposed(work.normal, n, rest)
-    solve_l(work.normal, n, rest)
-    for c in range(n):
-        x[c] -= rest[c]
-    for i in range(m):
-        z[i] -= dot(work.turned + i * n, rest, n)
-
-
-@internal
 def _cold_start(work, shape):
     """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
     n, m = shape.n, shape.m
     for i in range(m * n):
         work.turned[i] = work.g[i]
-    _factor_stack(work, n, m)
+    factor_stack(work, n, m)
     for c in range(n):
         work.x2[c] = -work.q[c]
-    _solve(work, n, m, work.x2, work.h, work.xx, work.zz)
+    solve_normal(work, n, m, work.x2, work.h, work.xx, work.zz)
     for i in range(m):
         work.ss[i] = -work.zz[i]
     for a in (work.ss, work.zz):
@@ -360,11 +216,11 @@ def _warm_start(work, shape, by):
 @internal
 def _residuals(work, n, m, tau, kappa, degree, proof):
     """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
-    _times(work.p, n, n, work.xx, work.px)
+    times(work.p, n, n, work.xx, work.px)
     for c in range(n):
         work.dual[c] = 0.0
-    _add_transposed(work.g, m, n, work.zz, work.dual)
-    _times(work.g, m, n, work.xx, work.primal)
+    add_transposed(work.g, m, n, work.zz, work.dual)
+    times(work.g, m, n, work.xx, work.primal)
     flat = pushed = 1e-300
     still = opened = 0.0
     for c in range(n):
@@ -407,7 +263,7 @@ def _advance(work, shape, point, stuck):
     for c in range(n):
         rx[c] = -work.q[c]
     co.over_scaling(work, shape, work.h, work.offset)
-    _solve(work, n, m, rx, work.offset, work.x2, work.z2)
+    solve_normal(work, n, m, rx, work.offset, work.x2, work.z2)
     for c in range(n):
         rx[c] = work.x2[c] - work.xx[c] / tau
     slope = kappa / tau + dot(work.z2, work.z2, m)
@@ -460,7 +316,7 @@ def _direction(work, n, m, tau, tau_residual, product, share, slope):
         work.rhs_x[c] = -share * work.dual[c]
     for i in range(m):
         work.rhs_z[i] = work.centred[i] - share * work.missed[i]
-    _solve(work, n, m, work.rhs_x, work.rhs_z, work.x1, work.z1)
+    solve_normal(work, n, m, work.rhs_x, work.rhs_z, work.x1, work.z1)
     top = share * tau_residual - product / tau + dot(work.offset, work.z1, m)
     for c in range(n):
         top += (work.q[c] + 2.0 / tau * work.px[c]) * work.x1[c]
@@ -481,13 +337,13 @@ def _refine(work, shape, tau_step, share):
     for _ in range(_REFINEMENTS):
         for c in range(n):
             rest[c] = dot(work.p + c * n, work.x1, n) + work.q[c] * tau_step + share * work.dual[c]
-        _add_transposed(work.g, m, n, dz, rest)
+        add_transposed(work.g, m, n, dz, rest)
         solve_l_transposed(work.normal, n, rest)
         solve_l(work.normal, n, rest)
         for c in range(n):
             work.x1[c] -= rest[c]
         # not Δz anew from z1: its rounding would be as large as before
-        _times(work.turned, m, n, rest, work.missed)
+        times(work.turned, m, n, rest, work.missed)
         co.over_scaling(work, shape, work.missed, work.centred)
         for i in range(m):
             work.z1[i] -= work.missed[i]

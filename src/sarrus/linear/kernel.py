@@ -104,15 +104,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
         inertia[:] = 0.0
         _add_product(1.0, d, at[MASS], basis, inertia)
         _add_transposed_product(1.0, basis, inertia, square)
-        for r in range(dof):
-            for c in range(width):
-                right[r, c] = slope[r, c]
-            for c in range(nu):
-                right[r, width + c] = 0.0
-        for i in range(nv):
-            for r in range(dof):
-                for c in range(nu):
-                    right[r, width + c] += basis[i, r] * d[at[ACTUATION] + i * nu + c]
+        _put_right_sides(right, slope, basis, d, at[ACTUATION], nu)
         _eliminate(square, right)
         slope[:] = 0.0
         acceleration = answer[:nv]
@@ -122,19 +114,44 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
             _add_product(1.0, d, at[RATE2_V], along, rates)
             _add_product(1.0, rows, 0, rates, slope)
             acceleration = d[at[RATE2] : at[RATE2] + nq]
-        out[k] = 0.0
-        for r in range(dof):
-            out[k, r, dof + r] = 1.0
-            for c in range(n):
-                out[k, dof + r, c] = right[r, c] + slope[r, c]
-            for c in range(nu):
-                out[k, dof + r, n + c] = right[r, width + c]
-            out[k, dof + r, n + nu] = right[r, n] + slope[r, n]
-            for i in range(nv):
-                out[k, r, n + nu + 1] += w[r, i] * v[k, i]
-            for i in range(len(acceleration)):
-                out[k, dof + r, n + nu + 1] += rows[r * nq + i] * acceleration[i]
+        _put_model(out[k], right, slope, w, v[k], rows, acceleration, nq)
     return q.shape[0]
+
+
+@njit
+def _put_right_sides(right, slope, basis, d, actuation, nu):
+    """Put [slope | Zᵀ S] to ``right``; S lies by rows in ``d`` from ``actuation`` on."""
+    (dof, width), nv = slope.shape, basis.shape[0]
+    for r in range(dof):
+        for c in range(width):
+            right[r, c] = slope[r, c]
+        for c in range(nu):
+            right[r, width + c] = 0.0
+    for i in range(nv):
+        for r in range(dof):
+            for c in range(nu):
+                right[r, width + c] += basis[i, r] * d[actuation + i * nu + c]
+    return right.size
+
+
+@njit
+def _put_model(out, right, slope, w, v, rows, acceleration, nq):
+    """Put [A | B | E | affine] of one state together: ẏ is itself, ÿ = right + slope, with what is there at rest."""
+    dof, width = slope.shape
+    n, nu = width - 1, right.shape[1] - width
+    out[:] = 0.0
+    for r in range(dof):
+        out[r, dof + r] = 1.0
+        for c in range(n):
+            out[dof + r, c] = right[r, c] + slope[r, c]
+        for c in range(nu):
+            out[dof + r, n + c] = right[r, width + c]
+        out[dof + r, n + nu] = right[r, n] + slope[r, n]
+        for i in range(len(v)):
+            out[r, n + nu + 1] += w[r, i] * v[i]
+        for i in range(len(acceleration)):
+            out[dof + r, n + nu + 1] += rows[r * nq + i] * acceleration[i]
+    return out.size
 
 
 @njit

@@ -136,28 +136,17 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
             raise ModelError(
                 f"{label}: " + unknown_name("kind", kind, JOINT_KINDS), element=name, valid=JOINT_KINDS
             )
-        body = self._body(child, label)
-        self.check_body(parent, label)
+        body = self._joined(child, parent, parent_pose is None, name, label)
         in_parent, in_child = (
             as_pose(parent_pose, "parent_pose", label),
             as_pose(child_pose, "child_pose", label),
         )
-        if child in self.driven_bodies:
-            raise ModelError(f"{label}: body {child!r} is driven and cannot have joints", element=name)
-        series = body.attached
-        if series and (parent != body.parent or parent_pose is not None):
-            raise ModelError(
-                f"{label}: body {child!r} already hangs on {body.parent!r}. A joint in series names the same "
-                "parent and no parent_pose; a loop is closed with add_closure",
-                element=name,
-            )
-        self._no_cycle(parent, child, label)
         u = unit_vector(axis, "axis", label)
         w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
         if kind in ("universal", "planar") and abs(float(u @ w)) > 1e-9:
             raise ModelError(f"{label}: axis2 must be perpendicular to axis", element=name)
         nq, nv = len(COORDINATE_LABELS.get(kind, ())), len(VELOCITY_LABELS.get(kind, ()))
-        placement = body.placement if series else in_parent @ in_child.inverse()
+        placement = body.placement if body.attached else in_parent @ in_child.inverse()
         if kind == "free" and np.isscalar(reference):
             reference = (*placement.position, *placement.quaternion)
         zero_reference = checks.reference(reference, kind, nq, label)
@@ -193,6 +182,21 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         if kind != "fixed":
             self._owners[name] = child
         return joint
+
+    def _joined(self, child: str, parent: str, in_series: bool, joint: str, label: str) -> Body:
+        """Return the body that a joint is to hang on another; `ModelError` where it cannot."""
+        body = self._body(child, label)
+        self.check_body(parent, label)
+        if child in self.driven_bodies:
+            raise ModelError(f"{label}: body {child!r} is driven and cannot have joints", element=joint)
+        if body.attached and (parent != body.parent or not in_series):
+            raise ModelError(
+                f"{label}: body {child!r} already hangs on {body.parent!r}. A joint in series names the same "
+                "parent and no parent_pose; a loop is closed with add_closure",
+                element=joint,
+            )
+        self._no_cycle(parent, child, label)
+        return body
 
     def drive(self, body: str, function: Callable[[Any], Any] | None = None) -> DrivenBody:
         """Let a body that is fixed to the ground move as a function of time; None: it stays where it is.

@@ -152,36 +152,17 @@ def simulate(
     check_times(t0, duration, stepping.dt, sample_time, driven=control is not None or force is not None)
     check_count("every", every)
     check_events(events)
-    check_stabilization(system, keeping, control, force)
     free_form = coordinates is not None or keeping.kind in ("baumgarte", "none") or formulation is not None
     free_form = free_form or system.equations.activations > 0
     scheme = choose_scheme(system, stepping, explicit_only=free_form)
-    implicit = scheme.method in IMPLICIT_METHODS
-    prefetch(implicit=implicit)
-    if coordinates is not None and keeping != Stabilization():
-        raise ArgumentError(
-            "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
-            element="coordinates",
-        )
-    if implicit or coordinates is not None:
-        system.without_activations("implicit methods and coordinates=")
-    if implicit and (coordinates is not None or keeping.kind in ("baumgarte", "none")):
-        raise ArgumentError(
-            f"method={scheme.method!r} integrates local coordinates of its own, on the constraints: leave "
-            "coordinates=None and stabilization='projection' (or 'energy')",
-            element="method",
-        )
-    if control is not None and system.nu == 0:
-        raise ArgumentError(
-            f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
-        )
-    if force is not None and not sample_time:
-        work = with_force(work, force)
     motion = Motion(
         system=work, q=q, v=v, t0=t0, duration=duration, scheme=scheme, control=control, force=force,
         sample_time=sample_time, sampling=sampling, coordinates=coordinates, formulation=formulation,
         stabilization=keeping, events=events, switching=switching, every=every,
     )  # fmt: skip
+    _check(motion)
+    if force is not None and not sample_time:
+        motion = replace(motion, system=with_force(work, force))
     with interrupts.held():
         trajectory, reached, failure = motion.run(progress)
         if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
@@ -197,6 +178,31 @@ def simulate(
     elif throw and not trajectory.status.ok and trajectory.status is not Status.INTERRUPTED:
         raise SimulationError(f"{system.name}: {trajectory.message}", trajectory=trajectory, time=reached)
     return trajectory
+
+
+def _check(motion: Motion) -> None:
+    """Raise `ArgumentError` where the parts of a motion do not go together; have its kernels compiled meanwhile."""
+    system, kept, scheme = motion.system, motion.stabilization, motion.scheme
+    check_stabilization(system, kept, motion.control, motion.force)
+    implicit, local = scheme.method in IMPLICIT_METHODS, motion.coordinates is not None
+    prefetch(implicit=implicit)
+    if local and kept != Stabilization():
+        raise ArgumentError(
+            "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
+            element="coordinates",
+        )
+    if implicit or local:
+        system.without_activations("implicit methods and coordinates=")
+    if implicit and (local or kept.kind in ("baumgarte", "none")):
+        raise ArgumentError(
+            f"method={scheme.method!r} integrates local coordinates of its own, on the constraints: leave "
+            "coordinates=None and stabilization='projection' (or 'energy')",
+            element="method",
+        )
+    if motion.control is not None and system.nu == 0:
+        raise ArgumentError(
+            f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
+        )
 
 
 def _sampling(
