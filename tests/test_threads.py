@@ -1,17 +1,19 @@
-"""One system, many threads: the numbers are those of one thread, bit for bit."""
+"""One system, many threads and processes: the numbers are those of one thread, bit for bit."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import lru_cache
+from multiprocessing import get_context
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 import sarrus as sr
+from bits import digest
 from sarrus import control
 from sarrus.contacts import activity
 
@@ -246,3 +248,32 @@ def test_functions_are_compiled_once_however_many_ask() -> None:
     names = ("mass_matrix", "bias_force", "energy", "jacobian")
     functions = side_by_side(lambda k: [id(system.compiled.function(name)) for name in names], THREADS)
     assert all(ids == functions[0] for ids in functions)
+
+
+def everything(k: int) -> str:
+    """Return the digest of a run with contacts, a clutch on schedule, a law in samples, and parameters of its own."""
+    system = clutched_arm().with_parameters({"load": 1.0 + 0.05 * k, "tilt": 0.1 * k})
+    law = arm_law()
+    run = sr.simulate(
+        system, [0.25 + 0.002 * k, 0.1 * np.sin(k), 0.0], [0.0, 0.5, 2.0], duration=0.25, dt=2e-3, every=5,
+        progress=False, throw=False, control=law, sample_time=control.Sampling(4e-3, delay=k % 3),
+        switching=sr.Switching({"clutch": [(0.02 + 0.001 * k, 0.1)]}),
+    )  # fmt: skip
+    model = sr.linearize_at(system, run.q[0], run.v[0], np.zeros(2))
+    return digest([*(np.asarray(part, dtype=float) for part in results(run)[:6]), model.A, model.B])
+
+
+@lru_cache
+def arm_law() -> control.Law:
+    return control.ComputedTorque(
+        clutched_arm(), ["hinge", "wheel"], lambda t: [0.3 * ca.sin(3.0 * t), 0.2 * t]
+    )
+
+
+def test_eight_threads_and_four_processes_come_to_the_same() -> None:
+    """Contacts, a law and parameters on one model: the digests are those of one thread of this process."""
+    alone = [everything(k) for k in range(32)]
+    assert len(set(alone)) == 32
+    assert side_by_side(everything, 32) == alone
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        assert list(pool.map(everything, range(32))) == alone
