@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
-from sarrus.formats.loops import add_loops
 from sarrus.formats.model_text import check_file
 from sarrus.formats.model_xml import parse_xml
 from sarrus.formats.sdf.read_sdf import load_sdf
@@ -118,6 +117,8 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
         raise ArgumentError(f"{file}: floating_base is for URDF; in MJCF give the root body a <freejoint/>")
     done = load_mjcf(file, strict=strict)
     if loops is not None:
+        from sarrus.formats.loops import add_loops  # here: it brings YAML, which few models need
+
         add_loops(done, loops)
     return done.mechanism
 
