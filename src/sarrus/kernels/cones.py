@@ -109,18 +109,6 @@ def _turn(w, factor, n, sign, v, out):
 
 
 @internal
-def times_scaling(work, shape, v, out):
-    """Write W v."""
-    linear, count, sizes = shape.linear, shape.count, shape.sizes
-    for i in range(linear):
-        out[i] = work.w[i] * v[i]
-    at = linear
-    for c in range(count):
-        _turn(work.w + at, work.eta[c], sizes[c], 1.0, v + at, out + at)
-        at += sizes[c]
-
-
-@internal
 def over_scaling(work, shape, v, out):
     """Write W⁻¹ v."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes

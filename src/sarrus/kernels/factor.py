@@ -140,24 +140,30 @@ def reduce(A, rank):
 
 
 @internal
+def _reflect_rows(A, rank, k, y):
+    """Apply the k-th reflection of V, over the rows from ``rank`` on, to the vector y of their number."""
+    w, m, n, weight = A.rows, A.m, A.n, A.beta2[k]
+    if weight == 0.0:
+        return
+    inner = y[k]
+    for j in range(rank, m):
+        inner += w[j * n + k] * y[j]
+    inner *= weight
+    y[k] -= inner
+    for j in range(rank, m):
+        y[j] -= inner * w[j * n + k]
+
+
+@internal
 def least_squares(A, rank, b, y, x):
     """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
-    w, m, n, perm, diagonal, beta2 = A.rows, A.m, A.n, A.order, A.diagonal, A.beta2
+    w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
     for j in range(m):
         y[j] = b[perm[j]]
     left = 0.0
     if rank < m:
         for k in range(rank - 1, -1, -1):
-            weight = beta2[k]
-            if weight == 0.0:
-                continue
-            inner = y[k]
-            for j in range(rank, m):
-                inner += w[j * n + k] * y[j]
-            inner *= weight
-            y[k] -= inner
-            for j in range(rank, m):
-                y[j] -= inner * w[j * n + k]
+            _reflect_rows(A, rank, k, y)
         for j in range(rank, m):
             left += y[j] ** 2
     for k in range(rank):
@@ -189,17 +195,22 @@ def solve(A, limit, cut, scale, b, y, x):
 
 
 @internal
+def _reflect(row, weight, k, n, x):
+    """Apply I − weight · row rowᵀ, with row zero before entry k, to the vector x."""
+    inner = 0.0
+    for c in range(k, n):
+        inner += row[c] * x[c]
+    inner *= weight
+    for c in range(k, n):
+        x[c] -= inner * row[c]
+
+
+@internal
 def apply_q(A, rank, x):
     """Replace the vector x by Q x."""
     w, n, beta = A.rows, A.n, A.beta
     for k in range(rank - 1, -1, -1):
-        row = w + k * n
-        inner = 0.0
-        for c in range(k, n):
-            inner += row[c] * x[c]
-        inner *= beta[k]
-        for c in range(k, n):
-            x[c] -= inner * row[c]
+        _reflect(w + k * n, beta[k], k, n, x)
 
 
 @internal
@@ -207,19 +218,13 @@ def apply_q_transposed(A, rank, x):
     """Replace the vector x by Qᵀ x."""
     w, n, beta = A.rows, A.n, A.beta
     for k in range(rank):
-        row = w + k * n
-        inner = 0.0
-        for c in range(k, n):
-            inner += row[c] * x[c]
-        inner *= beta[k]
-        for c in range(k, n):
-            x[c] -= inner * row[c]
+        _reflect(w + k * n, beta[k], k, n, x)
 
 
 @internal
 def multipliers(A, rank, g, work, lam):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
-    w, m, n, perm, diagonal, beta2 = A.rows, A.m, A.n, A.order, A.diagonal, A.beta2
+    w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
     for k in range(rank):
         work[k] = g[k]
     for k in range(rank - 1, -1, -1):
@@ -232,16 +237,7 @@ def multipliers(A, rank, g, work, lam):
         for j in range(rank, m):
             work[j] = 0.0
         for k in range(rank):
-            weight = beta2[k]
-            if weight == 0.0:
-                continue
-            inner = work[k]
-            for j in range(rank, m):
-                inner += w[j * n + k] * work[j]
-            inner *= weight
-            work[k] -= inner
-            for j in range(rank, m):
-                work[j] -= inner * w[j * n + k]
+            _reflect_rows(A, rank, k, work)
     for j in range(m):
         lam[perm[j]] = work[j]
 

@@ -232,22 +232,6 @@ def flat(typing_context: Any, array: Any) -> Any:
     return types.CPointer(array.dtype)(array), generate
 
 
-@intrinsic
-def flat_at(typing_context: Any, address: Any) -> Any:
-    """Return a pointer to the float64 numbers from an address on, such as ``array.ctypes.data``."""
-    return FLOATS(types.int64), _pointer
-
-
-@intrinsic
-def integers_at(typing_context: Any, address: Any) -> Any:
-    """Return a pointer to the int64 numbers from an address on."""
-    return INTEGERS(types.int64), _pointer
-
-
-def _pointer(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
-    return builder.inttoptr(arguments[0], context.get_value_type(call.return_type))
-
-
 def data_pointer(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """Return in LLVM the address of the first entry of an array, or a pointer as it is."""
     if isinstance(kind, types.CPointer):

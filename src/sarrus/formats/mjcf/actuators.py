@@ -12,7 +12,7 @@ from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names, actuator_count, address, enum_name
 from sarrus.formats.mjcf.survey import disabled
-from sarrus.formats.mjcf.transmissions import JOINT_KINDS, transmission
+from sarrus.formats.mjcf.transmissions import transmission
 from sarrus.mechanism.elements import Activation
 from sarrus.mechanism.transmissions import Transmission
 
@@ -107,16 +107,6 @@ def _range(pair: Any) -> tuple[float, float]:
 
 def _force_limits(model: Any, i: int) -> tuple[float, float] | None:
     return _range(model.actuator_forcerange[i]) if model.actuator_forcelimited[i] else None
-
-
-def _target_joint(model: Any, i: int) -> int:
-    """Return the scalar joint that actuator ``i`` drives directly, or −1."""
-    trn = mujoco.mjtTrn
-    direct = int(model.actuator_trntype[i]) in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT))
-    joint = int(model.actuator_trnid[i][0]) if direct else -1
-    return (
-        joint if joint >= 0 and JOINT_KINDS[int(model.jnt_type[joint])] in ("revolute", "prismatic") else -1
-    )
 
 
 def _reflected_damping(
