@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
+from threading import Timer
 
 import pytest
 import races
@@ -19,8 +21,6 @@ def test_claims_of_killed_processes_are_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_second_process_says_for_whom_it_waits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from threading import Timer
-
     from sarrus.studies.claims import claim, owner
 
     copy_chunks(template(tmp_path), tmp_path / "study")
@@ -31,6 +31,18 @@ def test_a_second_process_says_for_whom_it_waits(tmp_path: Path, caplog: pytest.
     said = owner(lock)
     assert said is not None
     assert said.process == os.getpid()
-    Timer(1.6, held.release).start()
-    study(tmp_path / "study")
+    rescue = Timer(60.0, held.release)
+    rescue.start()
+
+    def let_go(record: logging.LogRecord) -> bool:
+        if "waiting for process" in record.getMessage():
+            held.release()
+        return True
+
+    caplog.handler.addFilter(let_go)
+    try:
+        study(tmp_path / "study")
+    finally:
+        rescue.cancel()
+        caplog.handler.removeFilter(let_go)
     assert f"waiting for process {os.getpid()} on" in caplog.text

@@ -56,7 +56,7 @@ EXPRESSIONS: dict[int, str] = {
     **{op: f"{name}({{a}}, {{b}})" for op, name in _FUNCTIONS_OF_TWO.items()},
 }
 
-# As `sarrus.codegen.operations.ERFINV_DEFINITION`: Winitzki's closed form, then three Halley steps.
+# As `sarrus.codegen.error_functions.erfinv`: Winitzki's closed form, then three Halley steps.
 INVERSE_ERF = """\
 static double inverse_erf(double x)
 {

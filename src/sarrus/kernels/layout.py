@@ -20,7 +20,7 @@ from sarrus.kernels.run_state import Run
 class Settings(Record):
     """Tolerances and sizes: the array at ``table.settings``.
 
-    Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.equations.characteristic`;
+    Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.dynamics.characteristic`;
     for every row the first one of its closure; and the factors of coordinates (nq).
     """
 

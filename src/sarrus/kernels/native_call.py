@@ -22,7 +22,7 @@ def call_native(typing_context: Any, address: Any, inputs: Any, outputs: Any) ->
     Parameters
     ----------
     address : int64
-        `sarrus.codegen.NativeFunction.address`; the owner of the function must be kept alive.
+        The ``address`` of a `sarrus.codegen.NativeFunction`; the owner of the function must be kept alive.
     inputs, outputs : arrays of float64, C-contiguous, or pointers
         They must not overlap.
 
