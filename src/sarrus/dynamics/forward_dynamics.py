@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from numpy import empty, ndarray
 from numpy.typing import ArrayLike
 
@@ -91,9 +94,8 @@ def _second_look(
     tau = work.no_force if tau is None else work.checked(tau, work.nv, "tau")
     t = float(x[work.parts.t])
     q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :].view(la.Facts)
-    if code in (la.NOT_ARRAYS, la.NOT_UNIT):
-        code = work.forward(work.numbers, q, v, tau, t, out)
-    outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+    again = partial(work.forward, work.numbers, q, v, tau, t, out)
+    outcome, rank = _read(again() if code in (la.NOT_ARRAYS, la.NOT_UNIT) else code)
     if (
         outcome == la.SINGULAR_ANSWER
         or (outcome == la.INCONSISTENT_ANSWER and facts.beyond > 1e-3 * facts.largest)
@@ -102,16 +104,13 @@ def _second_look(
     ):
         # The rank nearby may differ from where it was found: look again, here.
         generic_rank(work, work.normalized(q), t, v, renew=True)
-        code = work.forward(work.numbers, q, v, tau, t, out)
-        outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+        outcome, rank = _read(again())
         _prepare(work, q, v, t)
     if outcome == la.NO_ANSWER and is_singular_at(work, q, t) and work.expect_singular_mass():
-        code = work.forward(work.numbers, q, v, tau, t, out)
-        outcome, rank = divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+        outcome, rank = _read(again())
         _prepare(work, q, v, t)
     if outcome == la.INCONSISTENT_ANSWER:
-        code = _with_more_rows(work, q, v, tau, t, out, code)
-        outcome, rank = divmod(code, la.STRIDE)
+        outcome, rank = _with_more_rows(work, q, v, t, out, again) or (outcome, rank)
     if not work.model.is_ideal:
         out[work.nv + work.nc : 2 * work.nv + work.nc] += work.compiled.function("non_ideal")(x)
     motions = work.motions_left
@@ -134,18 +133,25 @@ def _second_look(
     return ForwardDynamics(work, out, rank, Status(outcome), t)
 
 
-def _with_more_rows(work: Workspace, q: Array, v: Array, tau: Array, t: float, out: Array, code: int) -> int:
+def _read(code: int) -> tuple[int, int]:
+    """Return the outcome and the rank that a code of the kernel says; −1 where it has no answer."""
+    return divmod(code, la.STRIDE) if code >= 0 else (code, -1)
+
+
+def _with_more_rows(
+    work: Workspace, q: Array, v: Array, t: float, out: Array, again: Callable[[], int]
+) -> tuple[int, int] | None:
     """Solve once more with the rank that A has in the kinetic metric, if that is more, and it ends a contradiction.
 
-    Velocities in units that are many decades apart may hide it where it was found.
+    Velocities in units that are many decades apart may hide it where it was found. None where it does not.
     """
     known, found = int(work.table.generic_rank), kinetic_rank(work, q, t, v)
     if found <= known:
-        return code
+        return None
     kept, work.table.generic_rank = out.copy(), found
-    again = int(work.forward(work.numbers, q, v, tau, t, out))
-    if again == found:
+    code = int(again())
+    if code == found:
         work.is_ready = work.is_plain = False
-        return again
+        return _read(code)
     work.table.generic_rank, out[:] = known, kept
-    return code
+    return None

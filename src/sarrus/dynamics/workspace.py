@@ -16,7 +16,7 @@ from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import layout as la
-from sarrus.kernels.c_function import acceleration, null_space_acceleration, projection
+from sarrus.kernels.c_function import Kernel, acceleration, null_space_acceleration, projection
 from sarrus.kernels.record import laid
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ class Workspace(Evaluations):
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         super().__init__(model, parameters, options)
         self.table = model.compiled.table()
-        self.forward: Any = (
-            None  # `sarrus.kernels.forward.forward`, once it is loaded, and the length of its answer
-        )
+        # `sarrus.kernels.forward.forward`, once it is loaded, and the length of its answer
+        self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
         self.place: Any = None  # where that was found
@@ -116,6 +115,11 @@ class Workspace(Evaluations):
 
     # --- kernels -------------------------------------------------------------------------------------
 
+    @property
+    def acceleration_kernel(self) -> Kernel:
+        """The kernel that solves for accelerations."""
+        return null_space_acceleration if self.compiled.mass_is_singular else acceleration
+
     def load_functions(self, *names: str) -> None:
         """Compile the named functions that the kernels call and put their addresses in the table."""
         if self.compiled.direct is None:
@@ -129,8 +133,7 @@ class Workspace(Evaluations):
         if "dynamics" in names:
             if may_lose_inertia(self.mechanism):
                 self.expect_singular_mass()
-            solve = null_space_acceleration if self.compiled.mass_is_singular else acceleration
-            self.table.acceleration = solve.address
+            self.table.acceleration = self.acceleration_kernel.address
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
@@ -152,9 +155,8 @@ class Workspace(Evaluations):
 
         The rank is −1 where there is no answer; the facts are those of `sarrus.kernels.layout`.
         """
-        kernel = null_space_acceleration if self.compiled.mass_is_singular else acceleration
         self.load_functions("dynamics", "checked", "position", "velocity")
-        rank = kernel(self.table, x, la.ANSWER)
+        rank = self.acceleration_kernel(self.table, x, la.ANSWER)
         work = laid(self.work, la.workspace_sizes(self.table))
         return rank, np.concatenate([work.a, work.lam, work.reaction, work.facts])
 

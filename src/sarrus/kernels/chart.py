@@ -24,6 +24,9 @@ from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
 from sarrus.kernels.record import Floats, laid
 
+# What `contraction` says of Newton's method.
+DONE, GO_ON, LOST = 1, 0, -1
+
 
 class Correction(NamedTuple):
     """A δ = −residual for A (m × nv) of a known rank, W δ = wanted (count rows), or zero where nothing is ``given``."""
@@ -71,27 +74,16 @@ def _project_positions(table, x, work):
     asked = Correction(work.native, work.native + nh, nh, bound, rows, nv - bound, rows, False)
     small, before = table.settings.position_tolerance, 0.0
     for _ in range(MAX_ITERATIONS + 1):
-        call_native(table.position, x, work.native)
-        residual = 0.0
-        for j in range(nh):
-            residual += abs(work.native[j]) * table.settings[la.FACTORS + j]
+        residual = position_residual(table, x, work)
         if residual <= 0.1 * small:
             return True
-        step = correction_along(table, chart, asked, _room(table))
-        longest = longest_entry(table, step)
-        for i in range(nv):
-            work.step[i] = step[i]
+        longest = correct_position(table, chart, asked, _room(table), x, work)
         if not np.isfinite(longest):
             return False
-        move(table, x, work.step, work.x)
-        # The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
-        contraction = longest / before if before > 0.0 else 0.5
-        if contraction < 0.9:
-            if longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small:
-                return True
-        elif min(longest, residual) <= 100.0 * small:
-            return True  # rounding of φ, or of the data in redundant rows: no more to gain
-        else:
+        verdict = contraction(longest, before, residual, small)
+        if verdict == DONE:
+            return True
+        if verdict == LOST:
             break
         before = longest
     chart.failed = 1.0
@@ -101,20 +93,62 @@ def _project_positions(table, x, work):
 @internal
 def _project_velocities(table, x, work):
     """Correct v until ψ = 0; return the rank of A, −1 where something is not finite."""
-    nq, nv, nc, rank = table.nq, table.nv, table.nc, table.generic_rank
+    nv, nc, rank = table.nv, table.nc, table.generic_rank
     rows = table.chart + (la.CHART_ROWS + (nv - table.holonomic_rank) * nv)
     asked = Correction(work.native, work.native + nc, nc, rank, rows, nv - rank, rows, False)
-    for _ in range(1 if nc == table.nh else 8):
+    return rank if correct_velocity(table, table.chart, asked, _room(table), x, work) else -1
+
+
+@internal
+def position_residual(table, x, work):
+    """Evaluate φ and its rows at x to work.native; return the sum of |φ| in units of the rows."""
+    call_native(table.position, x, work.native)
+    residual = 0.0
+    for j in range(table.nh):
+        residual += abs(work.native[j]) * table.settings[la.FACTORS + j]
+    return residual
+
+
+@internal
+def correct_position(table, chart, asked, room, x, work):
+    """Move q in x by the δ that is asked for and return its longest entry; where that is not finite q stays."""
+    step = correction_along(table, chart, asked, room)
+    longest = longest_entry(table, step)
+    for i in range(table.nv):
+        work.step[i] = step[i]
+    if np.isfinite(longest):
+        move(table, x, work.step, work.x)
+    return longest
+
+
+@internal
+def contraction(longest, before, residual, small):
+    """Return whether Newton's corrections of q are DONE, GO_ON or are LOST, after one that followed ``before``.
+
+    The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
+    """
+    rate = longest / before if before > 0.0 else 0.5
+    if rate < 0.9:
+        return DONE if longest <= small or rate / (1.0 - rate) * longest <= 0.1 * small else GO_ON
+    # rounding of φ, or of the data in redundant rows: no more to gain
+    return DONE if min(longest, residual) <= 100.0 * small else LOST
+
+
+@internal
+def correct_velocity(table, chart, asked, room, x, work):
+    """Correct v in x until ψ, whose rows are those asked for, is zero; False where something is not finite."""
+    nq = table.nq
+    for _ in range(1 if table.nc == table.nh else 8):
         call_native(table.velocity, x, work.native)
-        step = correction_along(table, table.chart, asked, _room(table))
+        step = correction_along(table, chart, asked, room)
         longest = longest_entry(table, step)
-        for i in range(nv):
+        for i in range(table.nv):
             x[nq + i] += step[i]
         if not np.isfinite(longest):
-            return -1
+            return False
         if longest < 1e-13:
             break
-    return rank
+    return True
 
 
 @internal

@@ -11,12 +11,20 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.chart import Correction, correction_along
+from sarrus.kernels.chart import (
+    DONE,
+    GO_ON,
+    Correction,
+    contraction,
+    correct_position,
+    correct_velocity,
+    position_residual,
+)
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.local_model import add_product, linearize
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
+from sarrus.kernels.projection import MAX_ITERATIONS, move
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
 
@@ -177,29 +185,17 @@ def _close(table, local, work):
     W = local.place if simple else local.turned
     asked = Correction(work.native, work.native + nh, nh, bound, W, ny, local.bias, not simple)
     for _ in range(MAX_ITERATIONS):
-        residual = 0.0
-        if nh > 0:
-            call_native(table.position, state, work.native)
-            for j in range(nh):
-                residual += abs(work.native[j]) * table.settings[la.FACTORS + j]
+        residual = position_residual(table, state, work) if nh > 0 else 0.0
         if not simple:
             residual += _turn(table, local, state, nq, nv, ny)
         if residual <= 0.1 * small:
             return True
-        step = correction_along(table, local.header, asked, local.work)
-        longest = longest_entry(table, step)
-        for i in range(nv):
-            work.step[i] = step[i]
+        longest = correct_position(table, local.header, asked, local.work, state, work)
         if not np.isfinite(longest):
             return False
-        move(table, state, work.step, work.x)
-        # As in `sarrus.kernels.chart`: what is left follows from the rate of contraction.
-        contraction = longest / before if before > 0.0 else 0.5
-        if contraction < 0.9:
-            if longest <= small or contraction / (1.0 - contraction) * longest <= 0.1 * small:
-                return True
-        else:
-            return min(longest, residual) <= 100.0 * small
+        verdict = contraction(longest, before, residual, small)
+        if verdict != GO_ON:
+            return verdict == DONE
         before = longest
     return False
 
@@ -207,19 +203,11 @@ def _close(table, local, work):
 @internal
 def _slow(table, local, work):
     """Correct v in ``state`` until ψ = 0 and η is what it should be; False where something is not finite."""
-    nq, nv, nh, nc, rank, state = table.nq, table.nv, table.nh, table.nc, table.generic_rank, local.state
+    nv, nc, rank = table.nv, table.nc, table.generic_rank
+    if nc == 0:
+        return True
     asked = Correction(work.native, work.native + nc, nc, rank, local.motions, nv - rank, local.bias, False)
-    for _ in range(0 if nc == 0 else 1 if nc == nh else 8):
-        call_native(table.velocity, state, work.native)
-        step = correction_along(table, local.header, asked, local.work)
-        longest = longest_entry(table, step)
-        for i in range(nv):
-            state[nq + i] += step[i]
-        if not np.isfinite(longest):
-            return False
-        if longest < 1e-13:
-            break
-    return True
+    return correct_velocity(table, local.header, asked, local.work, local.state, work)
 
 
 @internal
