@@ -20,6 +20,7 @@ from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.vectors import axpy, copy, fill, is_finite
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
 CLEAR = 0.1
@@ -52,8 +53,7 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             and (table.whole == 0 or size <= la.HEAVY * settings.scale_of_even_rows**2)
             and is_finite(work.a, nv)
         ):
-            for k in range(la.N_FACTS):
-                work.facts[k] = 0.0
+            fill(work.facts, 0.0, la.N_FACTS)
             if checked:
                 if not work.gauge.weakest_mass < la.SINGULAR_MASS:
                     return -1
@@ -88,17 +88,7 @@ def complete_dynamics(table, x, work):
     """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
     if table.baumgarte == 1:
         _baumgarte(table, x, work)
-    for i in range(table.nq):
-        work.rate[i] = work.velocity[i]
-
-
-@internal
-def is_finite(values, count):
-    """Tell whether values are numbers."""
-    wrong = 0.0
-    for i in range(count):
-        wrong += 0.0 * values[i]
-    return wrong == 0.0
+    copy(work.velocity, work.rate, table.nq)
 
 
 @inlined
@@ -147,12 +137,10 @@ def _project(table, x, want, work):
                 work.facts.residual = ch.residual(table, work, work.copy, work.extra)
         for j in range(nc):
             work.lam[j] *= settings[la.FACTORS + j]
-        for i in range(nv):
-            work.reaction[i] = 0.0
+        fill(work.reaction, 0.0, nv)
         for k in range(nv):
             row, weight = work.mass + k * nv, work.step[k]
-            for i in range(k + 1):
-                work.reaction[i] += row[i] * weight
+            axpy(weight, row, work.reaction, k + 1)
     if not whole:
         fa.solve_l(work.mass, nv, work.a)
     return used
@@ -196,8 +184,6 @@ def _baumgarte(table, x, work):
     nh, nc = table.nh, table.nc
     alpha, beta = settings.alpha, settings.beta
     call_native(table.velocity, x, work.spare)
-    for j in range(nc):
-        work.bias[j] += 2.0 * alpha * work.spare[j]
+    axpy(2.0 * alpha, work.spare, work.bias, nc)
     call_native(table.position, x, work.spare)
-    for j in range(nh):
-        work.bias[j] += beta * beta * work.spare[j]
+    axpy(beta * beta, work.spare, work.bias, nh)

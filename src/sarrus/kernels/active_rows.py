@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import factor as fa
-from sarrus.kernels.cones import dot
 from sarrus.kernels.flat import internal
+from sarrus.kernels.vectors import add, axpy, copy, dot, fill
 
 # Rows of size one: relative size below which a row depends on others; what counts as zero; the ridge.
 _CUT, _ZERO, _RIDGE = 1e-10, 1e-12, 1e-12
@@ -46,8 +46,7 @@ def classify(work, shape, slack, dual):
             kind = APEX
         work.kind[linear + c] = kind
         at += n
-    for i in range(at):
-        work.trial_z[i] = dual[i]
+    copy(dual, work.trial_z, at)
 
 
 @internal
@@ -63,8 +62,7 @@ def optimize_active(work, shape):
         active = fa.Matrix(work.spare, rows, n, perm, work.z2, work.x1, work.x2, work.z1)
         _gradient(work, n, work.slope)
         rank = 0
-        for c in range(n):
-            way[c] = 0.0
+        fill(way, 0.0, n)
         if rows > 0:
             rank, _ = fa.solve(active, n, _CUT, 1.0, work.centred, work.missed, way)
             if rank < 0:
@@ -80,21 +78,17 @@ def optimize_active(work, shape):
         fa.solve_l_transposed(work.reduced, free, work.inner)
         fa.solve_l(work.reduced, free, work.inner)
         for k in range(free):
-            for a in range(n):
-                way[a] += work.inner[k] * work.along[k * n + a]
-        for a in range(n):
-            work.trial[a] += way[a]
+            axpy(work.inner[k], work.along + k * n, way, n)
+        add(way, work.trial, n)
         # multipliers: Jᵀ y = P x + q + H Δx
         for k in range(free):
             for a in range(n):
                 work.slope[a] += work.inner[k] * dot(work.normal + a * n, work.along + k * n, n)
         if rows > 0:
-            for a in range(n):
-                work.slope[a] -= work.pull[a]
+            axpy(-1.0, work.pull, work.slope, n)
             fa.apply_q_transposed(active, rank, work.slope)
             fa.multipliers(active, rank, work.slope, work.missed, work.centred)
-            for i in range(rows):
-                work.centred[i] += work.change[i]
+            add(work.change, work.centred, rows)
         _spread(work, shape)
         error = _error(work, shape)
         if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
@@ -117,8 +111,7 @@ def _active(work, shape):
     """Write J to work.spare, −c to work.centred, s to work.trial_s, H to work.normal, the multipliers y so far to
     work.change and Jᵀy to work.pull; return how many rows J has."""
     n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
-    for i in range(n * n):
-        work.normal[i] = work.p[i]
+    copy(work.p, work.normal, n * n)
     for i in range(m):
         work.trial_s[i] = work.h[i] - dot(work.g + i * n, work.trial, n)
     rows = 0
@@ -144,11 +137,9 @@ def _active(work, shape):
             work.change[rows] = work.trial_z[at]
             rows += 1
         at += size
-    for c in range(n):
-        work.pull[c] = 0.0
+    fill(work.pull, 0.0, n)
     for i in range(rows):
-        for c in range(n):
-            work.pull[c] += work.change[i] * work.spare[i * n + c]
+        axpy(work.change[i], work.spare + i * n, work.pull, n)
     return rows
 
 
@@ -157,20 +148,17 @@ def _boundary(work, n, at, size, row):
     """Write the row of a cone at its boundary and add its curvature to H."""
     tail = max(np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1)), 1e-300)
     out, y = work.spare + row * n, max(work.trial_z[at], 0.0) / tail
-    for c in range(n):
-        out[c] = 0.0
+    fill(out, 0.0, n)
     for i in range(at + 1, at + size):
         share = work.trial_s[i] / tail
-        for c in range(n):
-            out[c] += share * work.g[i * n + c]
+        axpy(share, work.g + i * n, out, n)
     for a in range(n):
         for b in range(n):
             total = -out[a] * out[b]
             for i in range(at + 1, at + size):
                 total += work.g[i * n + a] * work.g[i * n + b]
             work.normal[a * n + b] += y * total
-    for c in range(n):
-        out[c] -= work.g[at * n + c]
+    axpy(-1.0, work.g + at * n, out, n)
     work.centred[row] = tail - work.trial_s[at]
 
 
@@ -237,8 +225,7 @@ def _error(work, shape):
     for i in range(m):
         weight = work.trial_z[i]
         if weight != 0.0:
-            for c in range(n):
-                work.slope[c] += weight * work.g[i * n + c]
+            axpy(weight, work.g + i * n, work.slope, n)
     for c in range(n):
         error = max(error, abs(work.slope[c]))
     error = max(error, abs(product)) / size

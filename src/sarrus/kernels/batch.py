@@ -11,6 +11,7 @@ from sarrus.kernels.flat import exists, internal, outcome_at, start_at
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.vectors import copy
 
 # Where the energy to keep lies in the settings.
 TARGET_ENERGY = la.Settings.places["target_energy"]
@@ -51,8 +52,7 @@ def _run(table, todo, run, x):
 def begin(table, todo, state, run, x):
     """Fetch the start of a run, and the energy that it is to keep."""
     template = todo.template
-    for i in range(rs.N_STATE):
-        state[i] = template[i]
+    copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
     if todo.keep_energy != 0:
         call_native(table.energy, x, table.settings + TARGET_ENERGY)
@@ -63,8 +63,7 @@ def fetch(table, todo, run, x):
     """Copy the state of a run to x."""
     size = la.input_size(table)
     own = todo.states + run * size
-    for i in range(size):
-        x[i] = own[i]
+    copy(own, x, size)
 
 
 @internal
@@ -72,8 +71,7 @@ def store(table, todo, run, x):
     """Copy x to the state of a run."""
     size = la.input_size(table)
     own = todo.states + run * size
-    for i in range(size):
-        own[i] = x[i]
+    copy(x, own, size)
 
 
 @internal
@@ -82,8 +80,7 @@ def hold_inputs(table, todo, run, interval, x):
     if not exists(todo.inputs):
         return
     first, own = table.nq + table.nv, held_inputs(table, todo, run, interval)
-    for k in range(table.nu):
-        x[first + k] = own[k]
+    copy(own, x + first, table.nu)
 
 
 @internal
@@ -107,8 +104,7 @@ def keep(table, todo, run, row, sample):
     values = todo.block + row * width
     slot = run * todo.n_samples + min(sample, todo.n_samples - 1)
     kept = todo.samples + slot * width
-    for i in range(width):
-        kept[i] = values[i]
+    copy(values, kept, width)
     offset = run * width
     if exists(todo.least):
         least = todo.least + offset

@@ -23,6 +23,7 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
 from sarrus.kernels.record import Floats, laid
+from sarrus.kernels.vectors import add, copy, fill
 
 # What `contraction` says of Newton's method.
 DONE, GO_ON, LOST = 1, 0, -1
@@ -114,8 +115,7 @@ def correct_position(table, chart, asked, room, x, work):
     """Move q in x by the δ that is asked for and return its longest entry; where that is not finite q stays."""
     step = correction_along(table, chart, asked, room)
     longest = longest_entry(table, step)
-    for i in range(table.nv):
-        work.step[i] = step[i]
+    copy(step, work.step, table.nv)
     if np.isfinite(longest):
         move(table, x, work.step, work.x)
     return longest
@@ -142,8 +142,7 @@ def correct_velocity(table, chart, asked, room, x, work):
         call_native(table.velocity, x, work.native)
         step = correction_along(table, chart, asked, room)
         longest = longest_entry(table, step)
-        for i in range(table.nv):
-            x[nq + i] += step[i]
+        add(step, x + nq, table.nv)
         if not np.isfinite(longest):
             return False
         if longest < 1e-13:
@@ -166,8 +165,7 @@ def correction_along(table, chart, asked, work):
     room = laid(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
     order, turned, step = la.permutation(table), room.turned, room.step
     A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
-    for k in range(m * nv):
-        room.rows[k] = asked.jacobian[k]
+    copy(asked.jacobian, room.rows, m * nv)
     for j in range(m):
         room.right[j] = -asked.residual[j]
     rank, _ = fa.solve(A, asked.rank, settings.singular_cut, settings.scale_of_rows, room.right, room.y, step)
@@ -183,15 +181,12 @@ def correction_along(table, chart, asked, work):
             amount += value * step[c]
         room.right[i] = -amount
         fa.apply_q_transposed(A, rank, turned)
-        for c in range(left):
-            room.inner[i * left + c] = turned[rank + c]
-    for c in range(nv):
-        turned[c] = 0.0
+        copy(turned + rank, room.inner + i * left, left)
+    fill(turned, 0.0, nv)
     inner = fa.Matrix(room.inner, count, left, order, room.diagonal, room.other, room.beta2, room.norms)
     used, _ = fa.solve(inner, count, settings.singular_cut, 0.0, room.right, room.y, turned + rank)
     if count > 0:
         chart.gauge = min(chart.gauge, abs(room.diagonal[count - 1])) if used == count else 0.0
     fa.apply_q(A, rank, turned)
-    for c in range(nv):
-        step[c] += turned[c]
+    add(turned, step, nv)
     return step

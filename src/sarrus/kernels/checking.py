@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
+from sarrus.kernels.vectors import add, axpy, copy, dot, dot_from
 
 # As much of what the forces would do alone is no residual: rounding, and rounding of rounding, which refinement leaves.
 ROUNDING, FAINT = 1e-14, 1e-22
@@ -36,13 +37,11 @@ def contradiction(table, work, used, x, reach, eliminated):
         row, own = work.rows + j * nv, perm[j]
         value = work.bias[own]
         size = abs(value)
-        for k in range(used):
-            work.extra[k] = row[k]
+        copy(row, work.extra, used)
         for k in range(used - 1, -1, -1):
             weight = work.extra[k] / work.diagonal[k]
             other = work.rows + k * nv
-            for i in range(k):
-                work.extra[i] -= weight * other[i]
+            axpy(-weight, other, work.extra, k)
             part = weight * work.bias[perm[k]]
             value -= part
             size += abs(part)
@@ -64,9 +63,7 @@ def _longest_beside(table, work, j):
     first, longest = la.FACTORS + nc + nv, 0.0
     for i in range(nc):
         if settings[first + i] == settings[first + j]:
-            total = 0.0
-            for c in range(nv):
-                total += work.copy[i * nv + c] ** 2
+            total = dot(work.copy + i * nv, work.copy + i * nv, nv)
             longest = max(longest, total)
     return np.sqrt(longest)
 
@@ -80,9 +77,7 @@ def _turning(table, work, x):
     nq, nv, settings, factors = table.nq, table.nv, table.settings, la.FACTORS + table.nc
     total = fastest = 0.0
     for i in range(nv):
-        value = 0.0
-        for k in range(i + 1):
-            value += work.mass[i * nv + k] * x[nq + k]
+        value = dot(work.mass + i * nv, x + nq, i + 1)
         total += value * value
         fastest = max(fastest, abs(x[nq + i]) * settings[factors + i])
     return np.sqrt(total) * fastest
@@ -141,7 +136,7 @@ def unmet(table, work, used, whole):
     for j in range(nc):
         row, weight = work.copy + j * nv, work.lam[j]
         value = work.bias[j]
-        size, length = abs(value), 0.0
+        size = abs(value)
         for c in range(nv):
             entry = row[c]
             part = entry * work.a[c]
@@ -153,8 +148,7 @@ def unmet(table, work, used, whole):
         work.rhs[j] = -value
         work.norms[j] = -size  # met
         if abs(value) > la.MET * size:
-            for c in range(nv):
-                length += row[c] * row[c]
+            length = dot(row, row, nv)
             if value * value > faint * length and length > short:
                 missed = True
                 work.norms[j] = size
@@ -163,9 +157,7 @@ def unmet(table, work, used, whole):
             if work.norms[j] > 0.0:
                 size = work.norms[j] if used == nc else _largest_beside(table, work.norms, j)
                 worst = max(worst, abs(work.rhs[j]) / size)
-    left = 0.0
-    for c in range(nv):
-        left += work.extra[c] ** 2
+    left = dot(work.extra, work.extra, nv)
     if left > la.MET**2 * total:
         worst = max(worst, np.sqrt(left / total))
     return worst
@@ -176,10 +168,7 @@ def residual(table, work, rows, vector):
     """Return the norm of A a + γ in the units of its rows; ``rows`` and γ are in characteristic ones."""
     nv, settings, total = table.nv, table.settings, 0.0
     for j in range(table.nc):
-        value = work.bias[j]
-        for c in range(nv):
-            value += rows[j * nv + c] * vector[c]
-        total += (value / settings[la.FACTORS + j]) ** 2
+        total += (dot_from(work.bias[j], rows + j * nv, vector, nv) / settings[la.FACTORS + j]) ** 2
     return np.sqrt(total)
 
 
@@ -223,14 +212,11 @@ def refine(table, work, used, whole):
     """Correct step and answer by the minimum-norm solution for the residuals `unmet` left; λ follows from work.y."""
     nv = table.nv
     fa.least_squares(fa.matrix(table, work, work.rows, table.nc), used, work.rhs, work.norms, work.extra)
-    for c in range(nv):
-        work.step[c] += work.extra[c]
+    add(work.extra, work.step, nv)
     if whole:
         fa.solve_l(work.mass, nv, work.extra)
-    for c in range(nv):
-        work.a[c] += work.extra[c]
-    for k in range(used):
-        work.y[k] += work.norms[k]
+    add(work.extra, work.a, nv)
+    add(work.norms, work.y, used)
 
 
 @internal

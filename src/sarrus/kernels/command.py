@@ -22,6 +22,7 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.vectors import add, axpy, copy, dot, is_finite, times
 
 # A sum that is smaller than this, relative to its parts, is rounding: controls that cannot move a task have no gain.
 CANCELLED = 1e-13
@@ -39,11 +40,9 @@ def command(table: LawTable, x: Floats, what: int) -> int:
     for level in range(table.n_levels):
         first, done = solve_level(table, work, level, first, done, total, table.nv - rank)
     roots, preferred = table.roots, table.preferred
-    wrong = 0.0
     for k in range(nu):
         answer[k] = preferred[k] + roots[k] * answer[k]
-        wrong += 0.0 * answer[k]
-    if wrong != 0.0:
+    if not is_finite(answer, nu):
         return -1
     if what == ll.SAMPLE:
         remember(table)
@@ -55,8 +54,7 @@ def prepare(table, x):
     """Write the levels of a law at the state x; return the rank of A, −1 where there is no motion, and the number of
     rows."""
     own, work, nu, n = table.own, ll.law_workspace(table), table.actuators, table.nq + table.nv
-    for i in range(n):
-        own[i] = x[i]
+    copy(x, own, n)
     own[n + nu] = x[n + nu]
     call_native(table.native, own, work.mass)
     rank = _motion(table, work)
@@ -76,8 +74,7 @@ def remember(table):
     """Let the memory of the law go on by a sample."""
     own, settings = table.own, table.settings
     rates, states = ll.law_workspace(table).memory, table.states
-    for k in range(table.n_states):
-        own[states + k] += settings.period * rates[k]
+    axpy(settings.period, rates, own + states, table.n_states)
 
 
 @internal
@@ -107,9 +104,9 @@ def _motion(table, work):
                 work.product[i * nv + c] = work.inner[i * nv + c] = work.mass[i * nv + c]
             continue
         fa.apply_q(A, used, column)
-        _times(work.mass, nv, column, work.product + i * nv)
+        times(work.mass, nv, nv, column, work.product + i * nv)
         for j in range(i + 1):
-            work.inner[i * free + j] = _dot(work.product + i * nv, work.basis + j * nv, nv)
+            work.inner[i * free + j] = dot(work.product + i * nv, work.basis + j * nv, nv)
     largest = 0.0
     for i in range(free):
         largest = max(largest, work.inner[i * free + i])
@@ -118,11 +115,10 @@ def _motion(table, work):
     for i in range(free):
         if not work.inner[i * free + i] ** 2 > 1e-14 * largest:
             return -1
-    _times(work.mass, nv, motion, load)
-    for c in range(nv):
-        load[c] -= work.force[c]
+    times(work.mass, nv, nv, motion, load)
+    axpy(-1.0, work.force, load, nv)
     for i in range(free):
-        rhs[i] = -_dot(work.basis + i * nv, load, nv)
+        rhs[i] = -dot(work.basis + i * nv, load, nv)
     fa.solve_l_transposed(work.inner, free, rhs)
     fa.solve_l(work.inner, free, rhs)
     for i in range(free):
@@ -133,19 +129,9 @@ def _motion(table, work):
         push, gain = work.push + k * nv, work.gain + k * nv
         _along(work, nv, free, work.actuation + k * nv, push)
         fa.solve_l_transposed(work.inner, free, push)
-        for i in range(free):
-            gain[i] = push[i]
+        copy(push, gain, free)
         fa.solve_l(work.inner, free, gain)
     return used
-
-
-@internal
-def _dot(a, b, n):
-    """Return the scalar product of two vectors."""
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
 
 
 @internal
@@ -163,11 +149,10 @@ def _clear_dot(a, b, n):
 def _along(work, nv, free, x, out):
     """Write Zᵀ x; without constraints Z is the identity."""
     if free == nv:
-        for c in range(nv):
-            out[c] = x[c]
+        copy(x, out, nv)
         return
     for i in range(free):
-        out[i] = _dot(work.basis + i * nv, x, nv)
+        out[i] = dot(work.basis + i * nv, x, nv)
 
 
 @internal
@@ -177,16 +162,6 @@ def _is_zero(x, n):
     while c < n and x[c] == 0.0:
         c += 1
     return c == n
-
-
-@internal
-def _times(matrix, n, x, out):
-    """Write the product of a symmetric n × n matrix with a vector."""
-    for i in range(n):
-        total = 0.0
-        for j in range(n):
-            total += matrix[i * n + j] * x[j]
-        out[i] = total
 
 
 @internal
@@ -204,7 +179,7 @@ def _levels(table, work, rank):
             for i in range(free):
                 column, value = work.basis + i * nv, 0.0
                 if first >= 0:
-                    value = _dot(column, work.forces + first * nv, nv)
+                    value = dot(column, work.forces + first * nv, nv)
                 work.right[row + i] = value
                 for k in range(nu):
                     work.table[(row + i) * nu + k] = work.push[k * nv + i]
@@ -232,15 +207,14 @@ def _row(table, work, free, demand, row):
     """Write one row J a + E λ = r as T u = d."""
     nv, nu, nc = table.nv, table.nu, table.nc
     jacobian, along = work.demands + demand * nv, work.along
-    value = work.wanted[demand] - _dot(jacobian, work.motion, nv)
+    value = work.wanted[demand] - dot(jacobian, work.motion, nv)
     moves = not _is_zero(jacobian, nv)
     if moves:
         _along(work, nv, free, jacobian, along)
     for k in range(nu):
         work.table[row * nu + k] = _clear_dot(along, work.gain + k * nv, free) if moves else 0.0
     if table.on_unknowns == 1:
-        for k in range(nu):
-            work.table[row * nu + k] += work.selections[demand * nu + k]
+        add(work.selections + demand * nu, work.table + row * nu, nu)
     if table.on_multipliers == 1:
         coupling = work.couplings + demand * nc
         for j in range(nc):
@@ -289,13 +263,10 @@ def solve_level(table, work, level, first, done, total, free):
     left = nu - done
     size = demanded = 0.0
     for i in range(count):
-        norm = 0.0
-        for c in range(nu):
-            norm += work.table[(first + i) * nu + c] ** 2
+        norm = dot(work.table + (first + i) * nu, work.table + (first + i) * nu, nu)
         size = max(size, norm)
         demanded += work.right[first + i] ** 2
-        for c in range(left):
-            work.panel[i * left + c] = work.table[(first + i) * nu + done + c]
+        copy(work.table + ((first + i) * nu + done), work.panel + i * left, left)
     T = _matrix(table, work, work.panel, count, left)
     rank, rest = fa.solve(T, left, table.settings.level_cut, np.sqrt(size), work.right + first, work.y, step)
     out = nu + 1 + ll.PER_LEVEL * level

@@ -9,10 +9,11 @@ import numpy as np
 from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import factor as fa
 from sarrus.kernels.cone_layout import ConeTable
-from sarrus.kernels.cones import Shape, dot
+from sarrus.kernels.cones import Shape
 from sarrus.kernels.flat import internal
 from sarrus.kernels.interior_point import interior_point
 from sarrus.kernels.record import Floats, laid
+from sarrus.kernels.vectors import add_transposed, copy, divide, dot, dot_from, fill, is_finite
 
 # Relative size below which a row of the equalities depends on the others, and of what it may miss then.
 _CUT, _MISSED = 1e-11, 1e-9
@@ -41,17 +42,13 @@ def cone_program(table: ConeTable, x: Floats, what: int) -> int:
         verdict = _with_equalities(table, n, e, m, what)
     else:
         work = cl.cone_workspace(table.work, n, m)
-        for i in range(n * n + n):
-            work.quadratic[i] = data[i]
-        for i in range(m * n + m):
-            work.rows[i] = data[n * n + n + i]
+        copy(data, work.quadratic, n * n + n)
+        copy(data + (n * n + n), work.rows, m * n + m)
         if what == cl.WARM:
-            for i in range(n + 2 * m):
-                work.x[i] = answer[i]
+            copy(answer, work.x, n + 2 * m)
         shape = Shape(n, m, table.linear, table.cones, sizes, sizes + table.cones)
         verdict = interior_point(work, shape, table.limits, what == cl.WARM)
-        for i in range(n + 2 * m):
-            answer[i] = work.x[i]
+        copy(work.x, answer, n + 2 * m)
         answer[n + 2 * m + cl.COUNT] = work.iterations[0]
         answer[n + 2 * m + cl.RANK] = 0.0
     return _certify(table, n, e, m, verdict)
@@ -61,10 +58,8 @@ def cone_program(table: ConeTable, x: Floats, what: int) -> int:
 def _fault(data, n, size):
     """Return BAD_DATA where numbers are not finite, ASYMMETRIC where P is not symmetric, SOLVED else; make P symmetric
     to the last digit."""
-    total = largest = apart = 0.0
-    for i in range(size):
-        total += 0.0 * data[i]
-    if total != 0.0:  # also where it is NaN
+    largest = apart = 0.0
+    if not is_finite(data, size):
         return cl.BAD_DATA
     for a in range(n):
         for b in range(a):
@@ -131,8 +126,7 @@ def _with_equalities(table, n, e, m, what):
             change[a] = (answer[a] - own.particular[a]) / units[a] ** 2
         for k in range(free):
             work.x[k] = dot(own.basis + k * n, change, n)
-        for i in range(2 * m):
-            work.s[i] = answer[n + i]
+        copy(answer + n, work.s, 2 * m)
     shape = Shape(free, m, table.linear, table.cones, sizes, order + e)
     verdict = interior_point(work, shape, table.limits, what == cl.WARM)
     answer[n + 2 * m + e + cl.COUNT] = work.iterations[0]
@@ -140,11 +134,10 @@ def _with_equalities(table, n, e, m, what):
         answer[a] = own.particular[a] if verdict != cl.UNBOUNDED else 0.0
         for k in range(free):
             answer[a] += own.basis[k * n + a] * work.x[k]
-    for i in range(2 * m):
-        answer[n + i] = work.s[i]
+    copy(work.s, answer + n, 2 * m)
     for a in range(n):
-        change[a] = _missed(data + a * n, answer, n, parts.linear[a]) if verdict != cl.INFEASIBLE else 0.0
-    _add_slopes(parts.cone_rows, m, n, answer + (n + m), change)
+        change[a] = dot_from(parts.linear[a], data + a * n, answer, n) if verdict != cl.INFEASIBLE else 0.0
+    add_transposed(parts.cone_rows, m, n, answer + (n + m), change)
     for a in range(n):
         change[a] *= -units[a]
     fa.apply_q_transposed(A, rank, change)
@@ -187,12 +180,10 @@ def _equilibrate(parts, own, n, e, m):
     """Write A and b with rows of length one in units of x in which columns of A and G are of size one; also these
     units and the lengths of the rows. Return max |b|."""
     units, rhs = own.units, own.rhs
-    for a in range(n):
-        units[a] = 1.0
+    fill(units, 1.0, n)
     for _ in range(2):
         # the sizes of columns, next to the old units
-        for a in range(n):
-            rhs[a] = 0.0
+        fill(rhs, 0.0, n)
         _column_sizes(parts.rows, e, n, units, rhs)
         _column_sizes(parts.cone_rows, m, n, units, rhs)
         for a in range(n):
@@ -205,8 +196,7 @@ def _equilibrate(parts, own, n, e, m):
             own.rows[i * n + a] = value
             total += value * value
         length = np.sqrt(total) if total > 0.0 else 1.0
-        for a in range(n):
-            own.rows[i * n + a] /= length
+        divide(own.rows + i * n, length, n)
         own.lengths[i] = length
         rhs[i] = parts.limits[i] / length
         asked = max(asked, abs(rhs[i]))
@@ -227,31 +217,11 @@ def _column_sizes(rows, count, n, units, out):
 
 
 @internal
-def _add_slopes(rows, count, n, z, out):
-    """Add the product of a transposed count × n matrix with the vector z."""
-    for i in range(count):
-        weight, row = z[i], rows + i * n
-        if weight != 0.0:
-            for a in range(n):
-                out[a] += weight * row[a]
-
-
-@internal
-def _missed(row, x, n, start):
-    """Return start plus the product of a row with x."""
-    total = start
-    for a in range(n):
-        total += row[a] * x[a]
-    return total
-
-
-@internal
 def _contradict(table, own, n, e, m):
     """Write the least-squares solution x of A x = b as the answer and, as the proof that there is none, the rest of it
     as y: Aᵀy = 0 and bᵀy < 0."""
     parts, answer, x = _parts(table.program, n, e, m), table.answer, own.particular
-    for a in range(n):
-        answer[a] = x[a]
+    copy(x, answer, n)
     for i in range(m):
         answer[n + i] = -_product(parts.cone_rows + i * n, x, n, -parts.cone_limits[i], 0.0)
         answer[n + m + i] = 0.0
@@ -270,53 +240,41 @@ def _certify(table, n, e, m, verdict):
     parts, answer, slope = _parts(table.program, n, e, m), table.answer, table.work
     slack, z, y, facts = n, n + m, n + 2 * m, n + 2 * m + e
     none, endless = verdict == cl.INFEASIBLE or verdict == cl.CONTRADICTING, verdict == cl.UNBOUNDED
-    finite = verdict != cl.NOT_FINITE
-    for i in range(facts):
-        finite = finite and np.isfinite(answer[i])
-    if not finite:
-        for i in range(facts + cl.N_FACTS):
-            answer[i] = 0.0
+    if verdict == cl.NOT_FINITE or not is_finite(answer, facts):
+        fill(answer, 0.0, facts + cl.N_FACTS)
         return cl.NOT_FINITE
-    along = bound = curve = 0.0
-    for a in range(n):
-        along += parts.linear[a] * answer[a]
-    for i in range(m):
-        bound -= parts.cone_limits[i] * answer[z + i]
-    for i in range(e):
-        bound -= parts.limits[i] * answer[y + i]
+    along, curve = dot(parts.linear, answer, n), 0.0
+    bound = -dot_from(dot(parts.cone_limits, answer + z, m), parts.limits, answer + y, e)
     if none:
         if not bound > 0.0:
             return cl.STALLED
-        for i in range(m):
-            answer[z + i] /= bound
-        for i in range(e):
-            answer[y + i] /= bound
+        divide(answer + z, bound, m)
+        divide(answer + y, bound, e)
         bound = 1.0
     if endless:
         if not along < 0.0:
             return cl.STALLED
-        for i in range(n + m):
-            answer[i] /= -along
+        divide(answer, -along, n + m)
         along = -1.0
     primal = dual = 0.0
     for a in range(n):
-        slope[a] = _missed(parts.quadratic + a * n, answer, n, 0.0)
+        slope[a] = dot(parts.quadratic + a * n, answer, n)
         curve += answer[a] * slope[a]
         if none:
             slope[a] = 0.0
         elif not endless:
             slope[a] += parts.linear[a]
     if not endless:
-        _add_slopes(parts.cone_rows, m, n, answer + z, slope)
-        _add_slopes(parts.rows, e, n, answer + y, slope)
+        add_transposed(parts.cone_rows, m, n, answer + z, slope)
+        add_transposed(parts.rows, e, n, answer + y, slope)
     for a in range(n):
         dual = max(dual, abs(slope[a]))
     for i in range(m):
         start = answer[slack + i] - (0.0 if endless else parts.cone_limits[i])
-        primal = max(primal, abs(_missed(parts.cone_rows + i * n, answer, n, start)))
+        primal = max(primal, abs(dot_from(start, parts.cone_rows + i * n, answer, n)))
     for i in range(e):
         start = 0.0 if endless else -parts.limits[i]
-        primal = max(primal, abs(_missed(parts.rows + i * n, answer, n, start)))
+        primal = max(primal, abs(dot_from(start, parts.rows + i * n, answer, n)))
     answer[facts + cl.PRIMAL], answer[facts + cl.DUAL] = primal, dual
     answer[facts + cl.COST], answer[facts + cl.DUAL_COST] = 0.5 * curve + along, bound - 0.5 * curve
     answer[facts + cl.GAP] = curve + along - bound

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import cholesky_ltl, solve_l, solve_l_transposed
 from sarrus.kernels.flat import internal
+from sarrus.kernels.vectors import dot, fill, multiply
 
 # Rows smaller than this multiple of the largest are rounding. How much farther limits may be than x must go.
 _NO_ROW, _ROOM = 1e-12, 10.0
@@ -19,10 +19,8 @@ def equilibrate(work, shape):
     """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
     the cost."""
     n, m = shape.n, shape.m
-    for c in range(n):
-        work.columns[c] = 1.0
-    for i in range(m):
-        work.weights[i] = 1.0
+    fill(work.columns, 1.0, n)
+    fill(work.weights, 1.0, m)
     for _ in range(2):
         _row_weights(work, shape)
         for c in range(n):
@@ -49,8 +47,7 @@ def equilibrate(work, shape):
     cost = 1.0 / cost if cost > 0.0 else 1.0
     for a in range(n):
         work.q[a] *= cost
-        for b in range(n):
-            work.p[a * n + b] *= cost
+        multiply(work.p + a * n, cost, n)
     return size, cost
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.kernels.flat import internal
+from sarrus.kernels.vectors import dot
 
 
 class Shape(NamedTuple):
@@ -24,15 +25,6 @@ class Shape(NamedTuple):
     count: Any
     sizes: Any
     order: Any
-
-
-@internal
-def dot(a, b, n):
-    """Return the scalar product of two vectors."""
-    total = 0.0
-    for i in range(n):
-        total += a[i] * b[i]
-    return total
 
 
 @internal

@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.kernels.flat import internal
 from sarrus.kernels.record import Floats, Integers
+from sarrus.kernels.vectors import axpy, divide, fill, swap
 
 PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
 
@@ -40,12 +41,10 @@ def dense(table: Integers, x: Floats, what: int) -> int:
 def _multiply(x, m, k, n):
     b, out = m * k, m * k + k * n
     for i in range(m):
-        for c in range(n):
-            x[out + i * n + c] = 0.0
+        fill(x + (out + i * n), 0.0, n)
         for j in range(k):
             weight = x[i * k + j]
-            for c in range(n):
-                x[out + i * n + c] += weight * x[b + j * n + c]
+            axpy(weight, x + (b + j * n), x + (out + i * n), n)
     return 0
 
 
@@ -78,8 +77,7 @@ def _orthogonalize(x, m, n):
     """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992)."""
     v = m * n
     lengths = v + m * m
-    for k in range(m * m):
-        x[v + k] = 0.0
+    fill(x + v, 0.0, m * m)
     for k in range(m):
         x[v + k * m + k] = 1.0
     for _ in range(SWEEPS):
@@ -111,10 +109,8 @@ def _orthogonalize(x, m, n):
                 longest = j
         if longest != i:
             x[lengths + i], x[lengths + longest] = x[lengths + longest], x[lengths + i]
-            for c in range(n):
-                x[i * n + c], x[longest * n + c] = x[longest * n + c], x[i * n + c]
-            for c in range(m):
-                x[v + i * m + c], x[v + longest * m + c] = x[v + longest * m + c], x[v + i * m + c]
+            swap(x + i * n, x + longest * n, n)
+            swap(x + (v + i * m), x + (v + longest * m), m)
     return 0
 
 
@@ -132,19 +128,16 @@ def _complete(x, m, n):
         axis = 0
         while axis < n - 1 and not x[row * n + axis] >= COMPARABLE * largest:
             axis += 1
-        for c in range(n):
-            x[row * n + c] = 0.0
+        fill(x + row * n, 0.0, n)
         x[row * n + axis] = 1.0
         for _ in range(2):
             for k in range(row):
                 share = _inner(x, k * n, row * n, n)
-                for c in range(n):
-                    x[row * n + c] -= share * x[k * n + c]
+                axpy(-share, x + k * n, x + row * n, n)
         size = np.sqrt(_inner(x, row * n, row * n, n))
         if not size > 0.0:
             return -1
-        for c in range(n):
-            x[row * n + c] /= size
+        divide(x + row * n, size, n)
     return 0
 
 
@@ -160,22 +153,18 @@ def _eliminate(x, m, n):
         if not abs(x[pivot * m + k]) > 0.0 or not np.isfinite(x[pivot * m + k]):
             return -1
         if pivot != k:
-            for c in range(m):
-                x[k * m + c], x[pivot * m + c] = x[pivot * m + c], x[k * m + c]
-            for c in range(n):
-                x[b + k * n + c], x[b + pivot * n + c] = x[b + pivot * n + c], x[b + k * n + c]
+            swap(x + k * m, x + pivot * m, m)
+            swap(x + (b + k * n), x + (b + pivot * n), n)
         for i in range(k + 1, m):
             weight = x[i * m + k] / x[k * m + k]
             if weight != 0.0:
                 for c in range(k + 1, m):
                     x[i * m + c] -= weight * x[k * m + c]
-                for c in range(n):
-                    x[b + i * n + c] -= weight * x[b + k * n + c]
+                axpy(-weight, x + (b + k * n), x + (b + i * n), n)
     for k in range(m - 1, -1, -1):
         for j in range(k + 1, m):
             weight = x[k * m + j]
-            for c in range(n):
-                x[b + k * n + c] -= weight * x[b + j * n + c]
+            axpy(-weight, x + (b + j * n), x + (b + k * n), n)
         for c in range(n):
             x[b + k * n + c] /= x[k * m + k]
     return 0

@@ -23,11 +23,12 @@ from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.command import begin_levels, prepare, remember, solve_level
-from sarrus.kernels.cones import Shape, dot
+from sarrus.kernels.cones import Shape
 from sarrus.kernels.flat import internal, limits_at
 from sarrus.kernels.interior_point import interior_point
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.record import Floats, laid
+from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
 
 # Where nothing is free, limits may be missed by this much, relative to the largest unknown.
 _MISSED = 1e-9
@@ -42,8 +43,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         return rank
     work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
     room = laid(contacts.work, cn.distribution_sizes(n, total, 0))
-    for i in range(total * n):
-        room.rows[i] = work.table[i]
+    copy(work.table, room.rows, total * n)
     begin_levels(table, work)
     first, done = solve_level(table, work, 0, 0, 0, total, free)
     tasks, left = first, done
@@ -53,10 +53,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
         return -2
-    wrong = 0.0
-    for k in range(n):
-        wrong += 0.0 * answer[k]
-    if wrong != 0.0:
+    if not is_finite(answer, n):
         return -1
     if what == ll.SAMPLE:
         _go_on(table)
@@ -68,8 +65,7 @@ def _go_on(table):
     """Remember controls and forces, and let the shares of the contacts go on."""
     own, kept = table.own, cn.memory_of(table)
     kept.known[0] = 1.0
-    for k in range(table.nu):
-        kept.controls[k] = table.answer[k]
+    copy(table.answer, kept.controls, table.nu)
     remember(table)
     for k in range(table.states, table.states + table.n_states):
         own[k] = min(max(own[k], 0.0), 1.0)
@@ -87,8 +83,7 @@ def _choose(table, work, room, done, tasks, left, what):
         if _distribute(table, work, room, left, tasks, held, True):
             return cn.JUMPED if near and attempt == 1 else cn.RELAXED
     if table.contacts.hold == 1 and kept.known[0] == 1.0:
-        for k in range(table.nu):
-            table.answer[k] = kept.controls[k]
+        copy(kept.controls, table.answer, table.nu)
         return cn.HELD
     return cn.FAILED
 
@@ -106,8 +101,7 @@ def _distribute(table, work, room, used, tasks, near, relaxed):
     _cost(table, work, room, used, tasks, relaxed, cone)
     _rows(table, work, used, near, cone)
     if free == 0:
-        for k in range(cl.N_FACTS):
-            told.facts[k] = 0.0
+        fill(told.facts, 0.0, cl.N_FACTS)
         if _within(cone, shape, answer, n):
             return True
         _accuse(table, work, cone, rows, near)
@@ -115,12 +109,10 @@ def _distribute(table, work, room, used, tasks, near, relaxed):
     slot = kept.relaxed if relaxed else kept.exact
     warm = slot[0] == signature
     if warm:
-        for c in range(free):
-            cone.x[c] = 0.0
+        fill(cone.x, 0.0, free)
         for k in range(n):
             away = slot[1 + k] - answer[k]
-            for c in range(free):
-                cone.x[c] += away * work.turned[k * n + used + c]
+            axpy(away, work.turned + (k * n + used), cone.x, free)
         for i in range(rows):
             cone.s[i], cone.z[i] = slot[1 + n + i], slot[1 + n + rows + i]
     limits = limits_at(cn.physics_of(table).solver)
@@ -134,8 +126,7 @@ def _distribute(table, work, room, used, tasks, near, relaxed):
         _accuse(table, work, cone, rows, near)
     _settle(table, work, room, used, tasks, relaxed, cone)
     slot[0] = signature
-    for k in range(n):
-        slot[1 + k] = answer[k]
+    copy(answer, slot + 1, n)
     for i in range(rows):
         slot[1 + n + i], slot[1 + n + rows + i] = cone.s[i], cone.z[i]
     return True
@@ -201,31 +192,26 @@ def _cost(table, work, room, used, tasks, relaxed, cone):
     """Write P and q of xᵀW x, and of what the levels miss where they are relaxed."""
     n, answer, limits = table.nu, table.answer, cn.physics_of(table)
     free = n - used
-    for i in range(free * free + free):
-        cone.quadratic[i] = 0.0
+    fill(cone.quadratic, 0.0, free * free + free)
     for k in range(n):
         turned, weight = work.turned + k * n + used, 2.0 * limits.weights[k]
         for a in range(free):
             share = weight * turned[a]
             cone.linear[a] += share * answer[k]
-            for b in range(a + 1):
-                cone.quadratic[a * free + b] += share * turned[b]
+            axpy(share, turned, cone.quadratic + a * free, a + 1)
     if relaxed:
         row = tasks
         for level in range(1, table.n_levels):
             weight = 2.0 * limits.relaxation[level]
             for _ in range(table[ll.LEVELS + 3 * level + 2]):
-                for a in range(free):
-                    room.vector[a] = 0.0
+                fill(room.vector, 0.0, free)
                 for k in range(n):
                     entry, at = room.rows[row * n + k], work.turned + k * n + used
                     if entry != 0.0:
-                        for a in range(free):
-                            room.vector[a] += entry * at[a]
+                        axpy(entry, at, room.vector, free)
                 for a in range(free):
                     share = weight * room.vector[a]
-                    for b in range(a + 1):
-                        cone.quadratic[a * free + b] += share * room.vector[b]
+                    axpy(share, room.vector, cone.quadratic + a * free, a + 1)
                 row += 1
     for a in range(free):
         for b in range(a):
@@ -287,8 +273,7 @@ def _rows(table, work, used, near, cone):
                     for way in range(2):
                         sign = 1.0 - 2.0 * way
                         _put(cone, free, row, at, -side, side * answer[first] - sign * answer[first + i])
-                        for c in range(free):
-                            cone.rows[row * free + c] += sign * at[i * n + c]
+                        axpy(sign, at + i * n, cone.rows + row * free, free)
                         row += 1
         if cones == 0:
             linear = contacts.extra_linear
@@ -304,15 +289,13 @@ def _users(table, work, used, first, end, row, cone):
     free = n - used
     extra, given = contacts.extra_rows, contacts.extra
     for i in range(first, end):
-        for c in range(free):
-            cone.rows[row * free + c] = 0.0
+        fill(cone.rows + row * free, 0.0, free)
         value = given[extra * n + i]
         for k in range(n):
             weight = given[i * n + k]
             if weight != 0.0:
                 value -= weight * answer[k]
-                for c in range(free):
-                    cone.rows[row * free + c] += weight * work.turned[k * n + used + c]
+                axpy(weight, work.turned + (k * n + used), cone.rows + row * free, free)
         cone.limits[row] = value
         row += 1
     return row
@@ -332,8 +315,7 @@ def _within(cone, shape, answer, n):
         missed = max(missed, cone.z[i])
     for c in range(shape.count):
         outer = cone.limits + at + 1
-        for i in range(sizes[c]):
-            cone.z[at + i] = 0.0
+        fill(cone.z + at, 0.0, sizes[c])
         cone.z[at] = max(0.0, np.sqrt(dot(outer, outer, sizes[c] - 1)) - cone.limits[at])
         missed = max(missed, cone.z[at])
         at += sizes[c]
@@ -346,9 +328,7 @@ def _settle(table, work, room, used, tasks, relaxed, cone):
     n, answer = table.nu, table.answer
     free = n - used
     for k in range(n):
-        change = 0.0
-        for c in range(free):
-            change += work.turned[k * n + used + c] * cone.x[c]
+        change = dot(work.turned + (k * n + used), cone.x, free)
         room.vector[k] = change
         answer[k] += change
     if relaxed:
@@ -367,8 +347,7 @@ def _accuse(table, work, cone, rows, near):
     is no solution, or by the multipliers of the relaxed one."""
     contacts, limits, told = table.contacts, cn.physics_of(table), cn.report_of(table).conflict
     nu, count, mode = table.actuators, table.n_contacts, contacts.friction
-    for k in range(nu + count):
-        told[k] = 0.0
+    fill(told, 0.0, nu + count)
     row, users = 0, nu + count
     for k in range(nu):
         # what pushes against both limits of an actuator proves nothing

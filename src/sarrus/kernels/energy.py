@@ -13,6 +13,7 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import load_metric, longest_entry, move, project
 from sarrus.kernels.record import Floats, laid
+from sarrus.kernels.vectors import add, multiply
 
 
 class EnergyRoom(NamedTuple):
@@ -72,8 +73,7 @@ def _newton(table, x):
             room.rhs[j] = -room.residual[j] * factor
             worst = max(worst, abs(room.rhs[j]))
             row = room.rows + j * n
-            for c in range(n):
-                row[c] *= factor
+            multiply(row, factor, n)
             fa.solve_l_transposed(work.metric, nv, row)
             fa.solve_l_transposed(work.metric, nv, row + nv)
         rank, _ = fa.solve(A, limit, settings.singular_cut, 0.0, room.rhs, room.y, room.step)
@@ -87,6 +87,5 @@ def _newton(table, x):
         if worst < 1e-14 or longest < 1e-14:
             return True
         move(table, x, room.step, room.scratch)
-        for i in range(nv):
-            x[nq + i] += room.step[nv + i]
+        add(room.step + nv, x + nq, nv)
     return worst < 1e-9

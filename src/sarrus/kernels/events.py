@@ -8,6 +8,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.stepping import finish, set_control, take_step
+from sarrus.kernels.vectors import copy
 
 # Direction of an event that is switched off.
 OFF = 2.0
@@ -31,8 +32,7 @@ def are_defined(table, values, kept):
     """Tell whether the event functions are numbers; where one is none, keep the values for who asks."""
     for k in range(table.n_events):
         if values[k] != values[k]:
-            for i in range(table.n_events):
-                kept[i] = values[i]
+            copy(values, kept, table.n_events)
             return False
     return True
 
@@ -59,8 +59,7 @@ def locate(table, x, step, what, stages, work):
     state, modes, before, after = table.run, table.modes, table.values, stages.values
     found, slopes = after + 2 * count, stages.slopes
     clock = table.nq + table.nv + table.nu
-    for i in range(la.input_size(table)):
-        stages.trial[i] = stages.new[i]
+    copy(stages.new, stages.trial, la.input_size(table))
     earliest, stop = step.h, False
     for k in range(count):
         found[k] = np.inf

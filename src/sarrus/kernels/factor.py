@@ -19,6 +19,7 @@ import numpy as np
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
+from sarrus.kernels.vectors import axpy, copy, dot, fill, multiply, swap
 
 # Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
 NOISE = 1e-14
@@ -55,13 +56,8 @@ def factor(A, limit, cut, scale):
     steps = min(m, n)
     for j in range(m):
         perm[j] = j
-        total = 0.0
-        row = w + j * n
-        for c in range(n):
-            total += row[c] * row[c]
-        norms[j] = total
-    for k in range(steps):
-        diagonal[k] = 0.0
+        norms[j] = dot(w + j * n, w + j * n, n)
+    fill(diagonal, 0.0, steps)
     rank = 0
     smallest = 0.0
     for k in range(steps):
@@ -79,9 +75,7 @@ def factor(A, limit, cut, scale):
             break
         row = w + k * n
         if pivot != k:
-            other = w + pivot * n
-            for c in range(n):
-                row[c], other[c] = other[c], row[c]
+            swap(row, w + pivot * n, n)
             perm[k], perm[pivot] = perm[pivot], perm[k]
             norms[pivot] = norms[k]
         # Reflector that maps row k onto the axis k; v overwrites the row, L_kk goes to the diagonal.
@@ -225,14 +219,12 @@ def apply_q_transposed(A, rank, x):
 def multipliers(A, rank, g, work, lam):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
     w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
-    for k in range(rank):
-        work[k] = g[k]
+    copy(g, work, rank)
     for k in range(rank - 1, -1, -1):
         value = work[k] / diagonal[k]
         work[k] = value
         row = w + k * n
-        for j in range(k):
-            work[j] -= value * row[j]
+        axpy(-value, row, work, k)
     if rank < m:
         for j in range(rank, m):
             work[j] = 0.0
@@ -253,14 +245,12 @@ def cholesky_ltl(a, n):
         root = np.sqrt(pivot)
         row[k] = root
         inverse = 1.0 / root
-        for j in range(k):
-            row[j] *= inverse
+        multiply(row, inverse, k)
         for i in range(k):
             weight = row[i]
             if weight != 0.0:
                 other = a + i * n
-                for j in range(i + 1):
-                    other[j] -= weight * row[j]
+                axpy(-weight, row, other, i + 1)
     return True
 
 
@@ -282,5 +272,4 @@ def solve_l_transposed(a, n, x):
         value = x[k] / row[k]
         x[k] = value
         if value != 0.0:
-            for j in range(k):
-                x[j] -= row[j] * value
+            axpy(-value, row, x, k)

@@ -259,3 +259,8 @@ def internal(function: Any, **options: Any) -> Any:
 def inlined(function: Any) -> Any:
     """Have a function copied into its callers before they are compiled, which saves compiling it on its own."""
     return internal(function, inline="always")
+
+
+def inserted(function: Any) -> Any:
+    """Have the code of a small function put into that of its callers, which saves typing it for each of them."""
+    return internal(function, forceinline=True)

@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.kernels.flat import internal
 from sarrus.kernels.glance_layout import ERROR, FORCE, GOOD, MET, MULTIPLIERS, N_RESULTS, ROWS, SURE, UNMET
 from sarrus.kernels.record import Floats, Integers
+from sarrus.kernels.vectors import axpy, copy, divide, fill
 
 EPSILON = 2.0**-52
 # Terms beyond these are near underflow or overflow.
@@ -154,8 +155,7 @@ def _respond(x, n, m, rank, M, A, work):
     U is at M. B takes the place of A; beyond ``work`` + n there is room for the change of λ and for B Bᵀ.
     """
     change, lam, S = N_RESULTS, work + n, work + n + 2 * m
-    for i in range(n):
-        x[work + i] = x[change + i]
+    copy(x + change, x + work, n)
     _solve_lower(x, n, M, work, 1)
     _solve_lower(x, n, M, A, m)
     for j in range(m):
@@ -182,19 +182,16 @@ def _solve_lower(x, n, U, right, columns):
     """Replace a matrix of n rows by U⁻ᵀ times it."""
     for k in range(n):
         row, pivot = right + k * columns, x[U + k * n + k]
-        for c in range(columns):
-            x[row + c] /= pivot
+        divide(x + row, pivot, columns)
         for i in range(k + 1, n):
             weight, other = x[U + k * n + i], right + i * columns
-            for c in range(columns):
-                x[other + c] -= weight * x[row + c]
+            axpy(-weight, x + row, x + other, columns)
 
 
 @internal
 def _multiply(x, n, m, B, S):
     """Write the upper triangle of B Bᵀ to S, four columns of B at a time."""
-    for k in range(m * m):
-        x[S + k] = 0.0
+    fill(x + S, 0.0, m * m)
     for i in range(0, n - 3, 4):
         p, q, r, s = B + i * m, B + (i + 1) * m, B + (i + 2) * m, B + (i + 3) * m
         for j in range(m):

@@ -19,7 +19,6 @@ from sarrus.kernels import cone_layout as cl
 from sarrus.kernels import cones as co
 from sarrus.kernels.active_rows import INACTIVE, classify, optimize_active
 from sarrus.kernels.cone_units import equilibrate, unscale
-from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import (
     solve_l,
     solve_l_transposed,
@@ -35,6 +34,7 @@ from sarrus.kernels.normal_equations import (
     square_root,
     times,
 )
+from sarrus.kernels.vectors import axpy, copy, divide, dot, fill, multiply
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
@@ -131,10 +131,8 @@ def interior_point(work, shape, limits, warm):
         answer = cl.SOLVED
     if endless and answer != cl.INFEASIBLE:
         answer = cl.UNBOUNDED
-        for i in range(n):
-            work.best[i] = work.fall[i]
-        for i in range(2 * m):
-            work.best[n + i] = 0.0
+        copy(work.fall, work.best, n)
+        fill(work.best + n, 0.0, 2 * m)
     elif answer == cl.STALLED and not np.isfinite(best):
         return cl.NOT_FINITE
     unscale(work, n, m, size, cost)
@@ -156,10 +154,8 @@ def _recall(work, n, m, size, cost):
 def _finish_free(work, shape):
     """Try Newton's method without active rows."""
     n, linear, count = shape.n, shape.linear, shape.count
-    for c in range(n):
-        work.trial[c] = 0.0
-    for k in range(linear + count):
-        work.kind[k] = INACTIVE
+    fill(work.trial, 0.0, n)
+    fill(work.kind, INACTIVE, linear + count)
     return _finish_marked(work, shape)
 
 
@@ -170,8 +166,7 @@ def _finish(work, shape, tau):
     for c in range(n):
         work.trial[c] = work.xx[c] / tau
     classify(work, shape, work.ss, work.zz)
-    for i in range(m):
-        work.trial_z[i] /= tau
+    divide(work.trial_z, tau, m)
     return _finish_marked(work, shape)
 
 
@@ -189,8 +184,7 @@ def _finish_marked(work, shape):
 def _cold_start(work, shape):
     """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
     n, m = shape.n, shape.m
-    for i in range(m * n):
-        work.turned[i] = work.g[i]
+    copy(work.g, work.turned, m * n)
     factor_stack(work, n, m)
     for c in range(n):
         work.x2[c] = -work.q[c]
@@ -217,8 +211,7 @@ def _warm_start(work, shape, by):
 def _residuals(work, n, m, tau, kappa, degree, proof):
     """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
     times(work.p, n, n, work.xx, work.px)
-    for c in range(n):
-        work.dual[c] = 0.0
+    fill(work.dual, 0.0, n)
     add_transposed(work.g, m, n, work.zz, work.dual)
     times(work.g, m, n, work.xx, work.primal)
     flat = pushed = 1e-300
@@ -270,8 +263,7 @@ def _advance(work, shape, point, stuck):
     for c in range(n):
         slope += rx[c] * dot(work.p + c * n, rx, n)
     co.over_scaling(work, shape, work.primal, work.missed)
-    for i in range(m):
-        work.centred[i] = work.lam[i]
+    copy(work.lam, work.centred, m)
     tau_step = _direction(work, n, m, tau, point.residual, kappa * tau, 1.0, slope)
     for i in range(m):
         ds[i] = -work.centred[i] - work.z1[i]
@@ -280,15 +272,11 @@ def _advance(work, shape, point, stuck):
     # where it did not get on, second-order terms mislead: towards the central path without them
     sigma = max((1.0 - step) ** 3, _CENTRE if stuck else 0.0)
     weight = 0.0 if stuck else step
-    for i in range(m):
-        ds[i] *= weight
+    multiply(ds, weight, m)
     tau_step, kappa_step, step = _correct(work, shape, point, slope, sigma, weight * kappa_step * tau_step)
-    for i in range(m):
-        work.ss[i] += step * work.change[i]
-    for i in range(m):
-        work.zz[i] += step * rz[i]
-    for c in range(n):
-        work.xx[c] += step * work.x1[c]
+    axpy(step, work.change, work.ss, m)
+    axpy(step, rz, work.zz, m)
+    axpy(step, work.x1, work.xx, n)
     return tau + step * tau_step, kappa + step * kappa_step, step
 
 
@@ -321,10 +309,8 @@ def _direction(work, n, m, tau, tau_residual, product, share, slope):
     for c in range(n):
         top += (work.q[c] + 2.0 / tau * work.px[c]) * work.x1[c]
     tau_step = top / slope
-    for c in range(n):
-        work.x1[c] += tau_step * work.x2[c]
-    for i in range(m):
-        work.z1[i] += tau_step * work.z2[i]
+    axpy(tau_step, work.x2, work.x1, n)
+    axpy(tau_step, work.z2, work.z1, m)
     return tau_step
 
 
@@ -340,8 +326,7 @@ def _refine(work, shape, tau_step, share):
         add_transposed(work.g, m, n, dz, rest)
         solve_l_transposed(work.normal, n, rest)
         solve_l(work.normal, n, rest)
-        for c in range(n):
-            work.x1[c] -= rest[c]
+        axpy(-1.0, rest, work.x1, n)
         # not Δz anew from z1: its rounding would be as large as before
         times(work.turned, m, n, rest, work.missed)
         co.over_scaling(work, shape, work.missed, work.centred)

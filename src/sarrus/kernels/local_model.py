@@ -23,6 +23,7 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import move
 from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import set_control
+from sarrus.kernels.vectors import copy, dot, fill
 
 # Distance of central differences: the cube root of the rounding of one.
 DIFFERENCE = 6e-6
@@ -56,13 +57,11 @@ def linearize(table, x, local, work):
     """Write coordinates, directions and model at x to ``local``; False where the rank is not the generic one."""
     nv, nc, size = table.nv, table.nc, la.input_size(table)
     dof = nv - table.generic_rank
-    for i in range(size):
-        local.start[i] = x[i]
+    copy(x, local.start, size)
     set_control(table, local.start, work)
     if call_kernel(table.acceleration, table, local.start, la.ANSWER) < 0:
         return False
-    for i in range(nv + nc):
-        local.start[size + i] = work.a[i]
+    copy(work.a, local.start + size, nv + nc)
     call_native(table.linear, local.start, local.terms)
     terms = _terms(table, local)
     if not _directions(table, x, terms, local):
@@ -105,11 +104,9 @@ def _directions(table, x, terms, local):
         if k == ny:
             _add_column(terms.slip_q, nc, nv + 1, nv, local.bias, -1.0)
         _least_norm(A, rank, local.bias, local.along + k * nv if k < ny else time)
-    for k in range(dof * nv):
-        local.along[ny * nv + k] = local.motions[k]
+    copy(local.motions, local.along + ny * nv, dof * nv)
     if table.simple_rate == 1:
-        for k in range(ny * nv):
-            local.coordinates[k] = local.place[k]
+        copy(local.place, local.coordinates, ny * nv)
         return True
     call_native(table.rate_matrix, x, local.first_rates)
     return _coordinate_rows(local, nq, nv, ny)
@@ -173,8 +170,7 @@ def _control_change(table, local, place, along, placed, in_time, work):
     _clear(local.control, nu)
     for side in range(2):
         part = distance if side == 0 else -distance
-        for i in range(la.input_size(table)):
-            state[i] = local.start[i]
+        copy(local.start, state, la.input_size(table))
         for i in range(nv):
             state[nq + i] += part * along[i]
             work.step[i] = part * place[i]
@@ -200,8 +196,7 @@ def _coordinate_rows(local, nq, nv, ny):
     if not fa.cholesky_ltl(gram, nv):
         return False
     for r in range(ny):
-        for i in range(nv):
-            local.force[i] = local.place[r * nv + i]
+        copy(local.place + r * nv, local.force, nv)
         fa.solve_l_transposed(gram, nv, local.force)
         fa.solve_l(gram, nv, local.force)
         _clear(local.coordinates + r * nq, nq)
@@ -238,8 +233,7 @@ def _matrix(table, local, m):
 @internal
 def _factor(table, A, jacobian, limit):
     """Copy the rows at ``jacobian`` and factor them; False where the rank is below limit."""
-    for k in range(A.m * A.n):
-        A.rows[k] = jacobian[k]
+    copy(jacobian, A.rows, A.m * A.n)
     rank = fa.factor(A, limit, table.settings.singular_cut, table.settings.scale_of_rows)
     if 0 <= rank < A.m:
         fa.reduce(A, rank)
@@ -265,18 +259,14 @@ def _null_space(A, rank, rows):
 
 @internal
 def _clear(values, count):
-    for i in range(count):
-        values[i] = 0.0
+    fill(values, 0.0, count)
 
 
 @internal
 def add_product(a, m, stride, n, x, out, sign):
     """Add ± a x to out, a the m × n matrix with rows ``stride`` apart."""
     for i in range(m):
-        row, value = a + i * stride, 0.0
-        for c in range(n):
-            value += row[c] * x[c]
-        out[i] += sign * value
+        out[i] += sign * dot(a + i * stride, x, n)
 
 
 @internal

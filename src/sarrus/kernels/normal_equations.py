@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.cones import dot
 from sarrus.kernels.factor import (
     Matrix,
     apply_q,
@@ -18,6 +17,7 @@ from sarrus.kernels.factor import (
     solve_l_transposed,
 )
 from sarrus.kernels.flat import internal
+from sarrus.kernels.vectors import add_transposed, axpy, copy, dot, fill, times
 
 # A direction of infeasibility is a proof when it is one to this.
 PROOF = 1e-9
@@ -30,25 +30,6 @@ _DEPENDENT = 1e-11
 
 
 @internal
-def times(matrix, rows, n, x, out):
-    """Write the product of a rows × n matrix with a vector."""
-    for i in range(rows):
-        total = 0.0
-        for c in range(n):
-            total += matrix[i * n + c] * x[c]
-        out[i] = total
-
-
-@internal
-def add_transposed(matrix, rows, n, z, out):
-    """Add the product of a transposed rows × n matrix with a vector."""
-    for i in range(rows):
-        weight = z[i]
-        for c in range(n):
-            out[c] += weight * matrix[i * n + c]
-
-
-@internal
 def square_root(work, n):
     """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
     is not even that, but for rounding."""
@@ -57,8 +38,7 @@ def square_root(work, n):
         largest = max(largest, work.p[a * n + a])
     ridge = n * _RIDGE
     while ridge < _DENT:
-        for i in range(n * n):
-            work.root[i] = work.p[i]
+        copy(work.p, work.root, n * n)
         for a in range(n):
             work.root[a * n + a] += ridge * largest
         if cholesky_ltl(work.root, n):
@@ -73,10 +53,8 @@ def find_unseen(work, n, m, perm):
     has no part along them; True where the cost had a slope, then with the direction in which it falls at work.fall."""
     # G at work.turned and P behind it, at work.normal, are one matrix of m + n rows
     stack = Matrix(work.turned, m + n, n, perm, work.x2, work.x1, work.x1, work.trial)
-    for i in range(m * n):
-        work.turned[i] = work.g[i]
-    for i in range(n * n):
-        work.normal[i] = work.p[i]
+    copy(work.g, work.turned, m * n)
+    copy(work.p, work.normal, n * n)
     rank = factor(stack, n, _DEPENDENT, 0.0)
     if rank < 0 or rank == n:
         return False
@@ -85,8 +63,7 @@ def find_unseen(work, n, m, perm):
         work.fall[c] = work.q[c]
         largest = max(largest, abs(work.q[c]))
     apply_q_transposed(stack, rank, work.fall)
-    for c in range(rank):
-        work.fall[c] = 0.0
+    fill(work.fall, 0.0, rank)
     apply_q(stack, rank, work.fall)
     for c in range(n):
         work.q[c] -= work.fall[c]
@@ -97,8 +74,7 @@ def find_unseen(work, n, m, perm):
             work.inner[c] = 1.0 if c == k else 0.0
         apply_q(stack, rank, work.inner)
         for a in range(n):
-            for b in range(n):
-                work.p[a * n + b] += work.inner[a] * work.inner[b]
+            axpy(work.inner[a], work.inner, work.p + a * n, n)
     square_root(work, n)
     return steepest > PROOF * largest
 
@@ -107,24 +83,20 @@ def find_unseen(work, n, m, perm):
 def factor_normal(work, n, m):
     """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
     for a in range(n):
-        for b in range(a + 1):
-            work.normal[a * n + b] = work.p[a * n + b]
+        copy(work.p + a * n, work.normal + a * n, a + 1)
     for i in range(m):
         row = work.turned + i * n
         for a in range(n):
             weight = row[a]
-            for b in range(a + 1):
-                work.normal[a * n + b] += weight * row[b]
+            axpy(weight, row, work.normal + a * n, a + 1)
     return cholesky_ltl(work.normal, n)
 
 
 @internal
 def factor_stack(work, n, m):
     """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
-    for i in range(n * n):
-        work.normal[i] = work.root[i]
-    for i in range(m * n):
-        work.spare[i] = work.turned[i]
+    copy(work.root, work.normal, n * n)
+    copy(work.turned, work.spare, m * n)
     for k in range(n - 1, -1, -1):
         row = work.normal + k * n
         head, size = row[k], row[k] ** 2
@@ -137,8 +109,7 @@ def factor_stack(work, n, m):
             work.inner[j] = first * row[j]
         for i in range(m):
             other = work.spare + i * n
-            for j in range(k):
-                work.inner[j] += other[k] * other[j]
+            axpy(other[k], other, work.inner, k)
         for j in range(k):
             work.inner[j] *= weight
             row[j] -= first * work.inner[j]
@@ -152,21 +123,18 @@ def factor_stack(work, n, m):
 @internal
 def solve_normal(work, n, m, rhs_x, rhs_z, x, z):
     """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
-    for c in range(n):
-        x[c] = rhs_x[c]
+    copy(rhs_x, x, n)
     add_transposed(work.turned, m, n, rhs_z, x)
     solve_l_transposed(work.normal, n, x)
     solve_l(work.normal, n, x)
     times(work.turned, m, n, x, z)
-    for i in range(m):
-        z[i] -= rhs_z[i]
+    axpy(-1.0, rhs_z, z, m)
     rest = work.rest
     for c in range(n):
         rest[c] = dot(work.p + c * n, x, n) - rhs_x[c]
     add_transposed(work.turned, m, n, z, rest)
     solve_l_transposed(work.normal, n, rest)
     solve_l(work.normal, n, rest)
-    for c in range(n):
-        x[c] -= rest[c]
+    axpy(-1.0, rest, x, n)
     for i in range(m):
         z[i] -= dot(work.turned + i * n, rest, n)

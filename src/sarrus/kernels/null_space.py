@@ -12,11 +12,12 @@ from __future__ import annotations
 from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import complete_dynamics, is_finite, solve_rows
+from sarrus.kernels.acceleration import complete_dynamics, solve_rows
 from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.vectors import add, copy, dot_from, is_finite
 
 
 def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -31,8 +32,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     _measure(table, work)
     for j in range(nc):
         work.rhs[j] = -work.bias[j]
-        for c in range(nv):
-            work.copy[j * nv + c] = work.rows[j * nv + c]
+        copy(work.rows + j * nv, work.copy + j * nv, nv)
     looks = want == la.ANSWER or want == la.VERIFIED
     reach = 0.0
     for i in range(nv):
@@ -61,8 +61,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     free = nv - used
     largest = 0.0
     for i in range(free):
-        for j in range(free):
-            work.copy[i * free + j] = work.mass[(used + i) * nv + used + j]
+        copy(work.mass + ((used + i) * nv + used), work.copy + i * free, free)
         largest = max(largest, work.copy[i * free + i])
     if not fa.cholesky_ltl(work.copy, free):
         return -1
@@ -75,8 +74,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     for i in range(nv):
         work.a[i] = work.rhs[i] if i >= used else 0.0
     fa.apply_q(A, used, work.a)
-    for i in range(nv):
-        work.a[i] += work.step[i]
+    add(work.step, work.a, nv)
     if want > la.SLOPE:
         _find_multipliers(table, x, A, used, want, reach, work)
     for i in range(nv):
@@ -92,10 +90,7 @@ def _find_multipliers(table, x, A, used, want, reach, work):
     """
     nv, nc, settings, z, free = table.nv, table.nc, table.settings, work.rhs + used, table.nv - used
     for i in range(used):
-        value = -work.rhs[i]
-        for j in range(free):
-            value += work.mass[i * nv + used + j] * z[j]
-        work.y[i] = value
+        work.y[i] = dot_from(-work.rhs[i], work.mass + (i * nv + used), z, free)
     fa.multipliers(A, used, work.y, work.extra, work.lam)
     for i in range(nv):
         work.reaction[i] = work.y[i] if i < used else 0.0

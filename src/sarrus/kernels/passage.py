@@ -22,6 +22,7 @@ from sarrus.kernels.flat import exists, internal, log_facts_at
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import move
 from sarrus.kernels.stepping import finish, slope, take_step
+from sarrus.kernels.vectors import copy, divide, dot, fill
 
 # Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
 WATCHED = 0.06
@@ -118,17 +119,14 @@ def _find(table, x, valley, close, known, k, stages, work):
 @internal
 def _keep(table, x, slopes, state):
     """Copy x and its slope to a state."""
-    for i in range(la.input_size(table)):
-        state.x[i] = x[i]
-    for i in range(table.nq + table.nv):
-        state.slope[i] = slopes[i]
+    copy(x, state.x, la.input_size(table))
+    copy(slopes, state.slope, table.nq + table.nv)
 
 
 @internal
 def _restore(table, slopes, state):
     """Copy the slope of a state to slopes[0]."""
-    for i in range(table.nq + table.nv):
-        slopes[i] = state.slope[i]
+    copy(state.slope, slopes, table.nq + table.nv)
 
 
 @internal
@@ -157,21 +155,17 @@ def _measure(table, x, passages, state, work):
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     state.facts.measured = 1.0
     state.facts.sigma = state.facts.rise = 0.0
-    for j in range(nc):
-        state.left[j] = 0.0
-    for i in range(nv):
-        state.right[i] = 0.0
+    fill(state.left, 0.0, nc)
+    fill(state.right, 0.0, nv)
     rows = _rows(table, x, work)
-    for k in range(nc * nv):
-        work.copy[k] = rows[k]
+    copy(rows, work.copy, nc * nv)
     A = fa.matrix(table, work, work.copy, nc)
     used = fa.factor(A, rank, 0.0, table.settings.scale_of_measured_rows)
     if used < rank:
         return
     if used < nc:
         fa.reduce(A, used)
-    for i in range(nv):
-        work.rhs[i] = 0.0
+    fill(work.rhs, 0.0, nv)
     work.rhs[rank - 1] = 1.0
     sigma = 0.0
     for _ in range(ROUNDS):
@@ -180,13 +174,10 @@ def _measure(table, x, passages, state, work):
         _unit(work.lam, nc)
         fa.least_squares(A, rank, work.lam, work.y, work.step)
         sigma = 1.0 / _unit(work.step, nv)
-        for i in range(nv):
-            work.rhs[i] = work.step[i]
+        copy(work.step, work.rhs, nv)
         fa.apply_q_transposed(A, rank, work.rhs)
-    for j in range(nc):
-        state.left[j] = work.lam[j]
-    for i in range(nv):
-        state.right[i] = work.step[i]
+    copy(work.lam, state.left, nc)
+    copy(work.step, state.right, nv)
     change, span = _change(table, x, passages, state, work)
     state.facts.sigma, state.facts.rise = sigma, sigma * change / span
 
@@ -200,17 +191,14 @@ def _change(table, x, passages, state, work):
         fastest = max(fastest, abs(x[nq + i]) * table.settings[la.FACTORS + nc + i])
     shifted, delta, change = passages.shifted, SHIFT / fastest, 0.0
     for side in range(-1, 2, 2):
-        for i in range(la.input_size(table)):
-            shifted[i] = x[i]
+        copy(x, shifted, la.input_size(table))
         for i in range(nv):
             work.step[i] = side * delta * x[nq + i]
         move(table, shifted, work.step, work.x)
         shifted[nq + nv + table.nu] += side * delta
         rows = _rows(table, shifted, work)
         for j in range(nc):
-            inner = 0.0
-            for i in range(nv):
-                inner += rows[j * nv + i] * state.right[i]
+            inner = dot(rows + j * nv, state.right, nv)
             change += side * state.left[j] * inner
     return change, 2.0 * delta
 
@@ -218,23 +206,15 @@ def _change(table, x, passages, state, work):
 @internal
 def _unit(values, count):
     """Scale a vector to length one; return the length that it had."""
-    size = 0.0
-    for k in range(count):
-        size += values[k] * values[k]
-    size = np.sqrt(size)
-    for k in range(count):
-        values[k] /= size
+    size = np.sqrt(dot(values, values, count))
+    divide(values, size, count)
     return size
 
 
 @internal
 def _signs(table, a, b):
     """Return 1 or −1 where the vectors of two states say that σ kept or changed its sign, 0 where they do not say."""
-    left = right = 0.0
-    for j in range(table.nc):
-        left += a.left[j] * b.left[j]
-    for i in range(table.nv):
-        right += a.right[i] * b.right[i]
+    left, right = dot(a.left, b.left, table.nc), dot(a.right, b.right, table.nv)
     if min(abs(left), abs(right)) < 0.5:
         return 0
     return 1 if left * right > 0.0 else -1
@@ -301,8 +281,7 @@ def _visit(table, passages, a, b, h, stages, work):
     _measure(table, trial, passages, between, work)
     if between.facts.sigma < row.closest:
         row.closest = between.facts.sigma
-        for i in range(table.nq + table.nv):
-            row[pl.LOG_HEADER + i] = trial[i]
+        copy(trial, row + pl.LOG_HEADER, table.nq + table.nv)
     return True, between.facts.rise, between.facts.sigma
 
 

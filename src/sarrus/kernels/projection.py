@@ -22,6 +22,7 @@ from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.vectors import add, copy, divide, dot_from, fill, multiply
 
 MAX_ITERATIONS = 12
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
@@ -64,8 +65,7 @@ def normalize(table, x):
     for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
         size = np.sqrt(x[i] ** 2 + x[i + 1] ** 2 + x[i + 2] ** 2 + x[i + 3] ** 2)
-        for c in range(4):
-            x[i + c] /= size
+        divide(x + i, size, 4)
 
 
 @internal
@@ -76,17 +76,13 @@ def move(table, x, step, scratch):
     """
     nq, nv = table.nq, table.nv
     if table.simple_rate == 1:
-        for i in range(nq):
-            x[i] += step[i]
+        add(step, x, nq)
         return
-    for i in range(la.input_size(table)):
-        scratch[i] = x[i]
-    for i in range(nv):
-        scratch[nq + i] = step[i]
+    copy(x, scratch, la.input_size(table))
+    copy(step, scratch + nq, nv)
     rate = scratch + la.input_size(table)
     call_native(table.rate, scratch, rate)
-    for i in range(nq):
-        x[i] += rate[i]
+    add(rate, x, nq)
     normalize(table, x)
 
 
@@ -121,8 +117,7 @@ def load_characteristic_metric(table, work):
     """Write the factor of the characteristic metric to work.metric."""
     settings = table.settings
     nv, factors = table.nv, la.FACTORS + table.nc
-    for k in range(nv * nv):
-        work.metric[k] = 0.0
+    fill(work.metric, 0.0, nv * nv)
     for i in range(nv):
         work.metric[i * (nv + 1)] = settings[factors + i]
 
@@ -219,8 +214,7 @@ def correct(table, m, limit, rows, metric, work):
     for j in range(m):
         factor, row = settings[la.FACTORS + j], rows + j * n
         work.rhs[j] *= factor
-        for c in range(n):
-            row[c] *= factor
+        multiply(row, factor, n)
         if metric == work.metric:
             fa.solve_l_transposed(metric, n, row)
     A = fa.matrix(table, work, rows, m)
@@ -229,8 +223,7 @@ def correct(table, m, limit, rows, metric, work):
     )
     fa.solve_l(metric, n, work.step)
     if rank < 0:
-        for i in range(n):
-            work.step[i] = np.nan
+        fill(work.step, np.nan, n)
     return rank
 
 
@@ -261,14 +254,11 @@ def project_velocity(table, x, work, fresh):
             if nc == nh:
                 value = rows[nh * nv + j]
                 if factor == work.metric:  # b = A v − ψ
-                    value = -value
-                    for c in range(nv):
-                        value += rows[j * nv + c] * x[nq + c]
+                    value = dot_from(-value, rows + j * nv, x + nq, nv)
             work.rhs[j] = -value
             largest = max(largest, abs(value) * settings[la.FACTORS + j])
         rank = correct(table, nc, table.generic_rank, rows, factor, work)
-        for i in range(nv):
-            x[nq + i] += work.step[i]
+        add(work.step, x + nq, nv)
         if largest < 1e-13:
             break
     return rank

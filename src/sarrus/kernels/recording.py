@@ -13,6 +13,7 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
 from sarrus.kernels.stepping import finish, slope, take_step
+from sarrus.kernels.vectors import copy
 
 
 @internal
@@ -24,17 +25,13 @@ def record(table, x, rank, work):
     table.run.filled += 1.0
     row[0] = x[n + nu]
     at = 1
-    for i in range(n):
-        row[at + i] = x[i]
+    copy(x, row + at, n)
     at += n
-    for i in range(nv):
-        row[at + i] = work.a[i]
+    copy(work.a, row + at, nv)
     at += nv
-    for i in range(nu):
-        row[at + i] = x[n + i]
+    copy(x + n, row + at, nu)
     at += nu
-    for j in range(nc):
-        row[at + j] = work.lam[j]
+    copy(work.lam, row + at, nc)
     at += nc
     call_native(table.energy, x, row + at + ENERGY)
     row[at + RANK] = rank

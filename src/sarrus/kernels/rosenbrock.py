@@ -27,6 +27,7 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, move
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
+from sarrus.kernels.vectors import axpy, copy, fill, swap
 
 
 def rosenbrock(table: Table, x: Floats, what: int) -> int:
@@ -78,21 +79,17 @@ def _stage(table, local, stage, weights, h, work):
     slope = table.scheme + (1 + 2 * count * count + count)
     if stage == 0:
         acceleration = local.start + la.input_size(table)
-        for r in range(n):
-            u[r] = 0.0
+        fill(u, 0.0, n)
         add_product(local.place, ny, nv, nv, local.start + nq, u, 1.0)
     else:
         set_control(table, state, work)
         if call_kernel(table.acceleration, table, state, la.SLOPE) < 0:
             return False
-        for i in range(nq):
-            local.way[i] = work.rate[i]
-        for i in range(nv):
-            local.force[i] = work.a[i]
+        copy(work.rate, local.way, nq)
+        copy(work.a, local.force, nv)
         acceleration = local.force
         _combine(weights, stage, 1.0 / h, n, local)
-        for r in range(n):
-            u[r] = local.change[r]
+        copy(local.change, u, n)
         add_product(local.coordinates, ny, nq, nq, local.way, u, 1.0)
     add_product(local.motions, dof, nv, nv, acceleration, u + ny, 1.0)
     for r in range(n):
@@ -141,13 +138,11 @@ def _is_known(table, x, local):
 @internal
 def _combine(weights, count, factor, n, local):
     """Write the sum of the first ``count`` stages with these weights, times ``factor``."""
-    for r in range(n):
-        local.change[r] = 0.0
+    fill(local.change, 0.0, n)
     for j in range(count):
         weight = factor * weights[j]
         if weight != 0.0:
-            for r in range(n):
-                local.change[r] += weight * local.stages[j * n + r]
+            axpy(weight, local.stages + j * n, local.change, n)
 
 
 @internal
@@ -159,8 +154,7 @@ def _settle(table, local, time, work):
     state = local.state
     nq, nv = table.nq, table.nv
     ny, dof = nv - table.holonomic_rank, nv - table.generic_rank
-    for i in range(la.input_size(table)):
-        state[i] = local.start[i]
+    copy(local.start, state, la.input_size(table))
     state[nq + nv + table.nu] += time
     for i in range(nv):
         step = time * local.place[ny * nv + i]
@@ -241,8 +235,7 @@ def _factor(a, n, swaps):
             return False
         swaps[k] = pivot
         if pivot != k:
-            for c in range(n):
-                a[k * n + c], a[pivot * n + c] = a[pivot * n + c], a[k * n + c]
+            swap(a + k * n, a + pivot * n, n)
         inverse = 1.0 / a[k * n + k]
         for i in range(k + 1, n):
             weight = a[i * n + k]

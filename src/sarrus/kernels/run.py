@@ -6,8 +6,6 @@ projection, events (`sarrus.kernels.events`), records (`sarrus.kernels.recording
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.kernels import layout as la
 from sarrus.kernels.events import are_defined, event_values, locate
 from sarrus.kernels.flat import exists, internal
@@ -33,6 +31,7 @@ from sarrus.kernels.sampling import is_due, measures, take_sample
 from sarrus.kernels.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
 from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.stiffness import classical_size, note_stability, wants_other_method
+from sarrus.kernels.vectors import copy, is_finite
 
 # Fixed steps stop this many steps before coordinates fail.
 AHEAD = 4.0
@@ -156,9 +155,8 @@ def _attempt(table, x, size, step, what, stages, work):
         state.rejected += 1.0
         state.step = 0.25 * step.h
         return AGAIN, 0.0
-    for i in range(table.nq + table.nv):
-        if not np.isfinite(new[i]):
-            return NOT_FINITE, 0.0
+    if not is_finite(new, table.nq + table.nv):
+        return (NOT_FINITE, 0.0)
     return PROJECTION_FAILED, 0.0
 
 
@@ -166,9 +164,8 @@ def _attempt(table, x, size, step, what, stages, work):
 def _lost(table, new):
     """Tell how a fixed step failed: at a stage off the constraints, unless something there is no number."""
     if table.implicit == 0:
-        for i in range(table.nq + table.nv):
-            if not np.isfinite(new[i]):
-                return NOT_FINITE
+        if not is_finite(new, table.nq + table.nv):
+            return NOT_FINITE
         if call_kernel(table.acceleration, table, new, la.SLOPE) < 0:
             return NOT_FINITE
     return PROJECTION_FAILED
@@ -205,8 +202,7 @@ def _pass(table, x, step, what, stages, work):
 def _arrive(table, x, step, h_lambda, stages, work):
     """Go on to ``new``, sample the control law and find the slope; return GO or how it ended, rank and `approach`."""
     state, adaptive, slopes = table.run, table.n_errors > 0, stages.slopes
-    for i in range(la.input_size(table)):
-        x[i] = stages.new[i]
+    copy(stages.new, x, la.input_size(table))
     time = x[table.nq + table.nv + table.nu]
     due = time < state.end and is_due(state, time)
     if due and not measures(table) and not take_sample(table, x, False, work):

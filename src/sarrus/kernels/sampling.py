@@ -7,6 +7,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.projection import move
 from sarrus.kernels.stepping import apply_control, find_control
+from sarrus.kernels.vectors import copy
 
 
 @internal
@@ -46,8 +47,7 @@ def take_sample(table, x, known, work):
         for k in range(law.n_measured):
             own[law.measured + 1 + k] = work.lam[law[ll.LEVELS + 3 * law.n_levels + k]]
     seen = table.seen
-    for i in range(la.input_size(table)):
-        seen[i] = x[i]
+    copy(x, seen, la.input_size(table))
     if exists(table.noise):
         noise = table.noise + 2 * sample * nv
         for i in range(nv):
@@ -55,8 +55,7 @@ def take_sample(table, x, known, work):
             seen[nq + i] += noise[nv + i]
         move(table, seen, work.step, work.x)
     found = find_control(table, seen, ll.SAMPLE, work)
-    for k in range(nu):
-        ring[(sample % length) * nu + k] = work.x[k]
+    copy(work.x, ring + (sample % length * nu), nu)
     if sample >= length - 1:
         apply_control(table, ring + ((sample + 1) % length) * nu, x)
     state.samples += 1.0

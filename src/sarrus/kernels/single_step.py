@@ -16,6 +16,7 @@ from sarrus.kernels.run_state import (
 )
 from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.stiffness import UNSTABLE_STEPS, classical_size, growing_error
+from sarrus.kernels.vectors import copy
 
 
 class StepMemory(Record):
@@ -64,8 +65,7 @@ def single_step(table, x, h, memory):
     h_lambda = classical_size(table, slopes)
     if not finish(table, new, la.CONSTRAINTS):
         return PROJECTION_FAILED
-    for i in range(size):
-        x[i] = new[i]
+    copy(new, x, size)
     memory.last_size = h_lambda
     if memory.unstable >= UNSTABLE_STEPS:
         return UNSTABLE_STEP

@@ -9,6 +9,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import normalize
+from sarrus.kernels.vectors import axpy, copy, is_finite
 
 
 @internal
@@ -48,10 +49,8 @@ def slope(table, x, want, slopes, stage, work):
     n = nq + nv
     set_control(table, x, work)
     used = call_kernel(table.acceleration, table, x, want)
-    for i in range(nq):
-        slopes[stage * n + i] = work.rate[i]
-    for i in range(nv):
-        slopes[stage * n + nq + i] = work.a[i]
+    copy(work.rate, slopes + stage * n, nq)
+    copy(work.a, slopes + (stage * n + nq), nv)
     return used
 
 
@@ -67,8 +66,7 @@ def take_step(table, extra, near, x, h, slopes, new, work):
     local.header.length = h
     if call_kernel(table.implicit, table, x, 0) < 0:
         return False
-    for i in range(la.input_size(table)):
-        new[i] = local.state[i]
+    copy(local.state, new, la.input_size(table))
     return True
 
 
@@ -84,28 +82,23 @@ def stages(table, extra, near, x, h, slopes, new, work):
     n, count = table.nq + table.nv, table.n_stages
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
-    for i in range(la.input_size(table)):
-        new[i] = x[i]
+    copy(x, new, la.input_size(table))
     for stage in range(1, count):
-        for i in range(n):
-            new[i] = x[i]
+        copy(x, new, n)
         for j in range(stage):
             weight = h * a[stage * count + j]
             if weight != 0.0:
-                for i in range(n):
-                    new[i] += weight * slopes[j * n + i]
+                axpy(weight, slopes + j * n, new, n)
         new[time] = x[time] + c[stage] * h
         if near and not finish(table, new, la.CONSTRAINTS):
             return False
         if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
-    for i in range(n):
-        new[i] = x[i]
+    copy(x, new, n)
     for j in range(count):
         weight = h * b[j]
         if weight != 0.0:
-            for i in range(n):
-                new[i] += weight * slopes[j * n + i]
+            axpy(weight, slopes + j * n, new, n)
     new[time] = x[time] + h
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
@@ -147,9 +140,8 @@ def error_norm(table, slopes, x, new, h, rtol, atol):
 @internal
 def finish(table, x, what):
     """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
-    for i in range(table.nq + table.nv):
-        if not np.isfinite(x[i]):
-            return False
+    if not is_finite(x, table.nq + table.nv):
+        return False
     normalize(table, x)
     if what == la.NOTHING or (table.nc == 0 and what == la.CONSTRAINTS):
         return True

@@ -12,6 +12,7 @@ import numpy as np
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
 from sarrus.kernels.run_state import LIMIT_OF_RK4
+from sarrus.kernels.vectors import dot
 
 # So many steps in a row are needed for a change of method, and as many others clear the count (as in Hairer's codes).
 STIFF_STEPS, EASY_STEPS = 15.0, 6.0
@@ -151,11 +152,8 @@ def implicit_size(table, h):
     for _ in range(POWERS):
         size = largest = 0.0
         for i in range(n):
-            total, row = 0.0, local.model + i * (n + 1)
-            for k in range(n):
-                total += row[k] * start[k]
-            end[i] = total
-            size = max(size, abs(total))
+            end[i] = dot(local.model + i * (n + 1), start, n)
+            size = max(size, abs(end[i]))
             largest = max(largest, abs(start[i]))
         if size == 0.0:
             return 0.0

@@ -1,0 +1,97 @@
+"""Vectors of n numbers and their products with matrices, by rows: a fixed order of operations, unlike that of a BLAS.
+
+The code of the functions of vectors goes into the callers, as loops written there would.
+"""
+
+from __future__ import annotations
+
+from sarrus.kernels.flat import inserted, internal
+
+
+@inserted
+def copy(x, y, n):
+    """Write x to y, from the first number on."""
+    for i in range(n):
+        y[i] = x[i]
+
+
+@inserted
+def fill(x, value, n):
+    """Write one number to all of x."""
+    for i in range(n):
+        x[i] = value
+
+
+@inserted
+def multiply(x, factor, n):
+    """Multiply x by a number."""
+    for i in range(n):
+        x[i] *= factor
+
+
+@inserted
+def divide(x, divisor, n):
+    """Divide x by a number."""
+    for i in range(n):
+        x[i] /= divisor
+
+
+@inserted
+def axpy(factor, x, y, n):
+    """Add a multiple of x to y."""
+    for i in range(n):
+        y[i] += factor * x[i]
+
+
+@inserted
+def add(x, y, n):
+    """Add x to y."""
+    for i in range(n):
+        y[i] += x[i]
+
+
+@inserted
+def dot(x, y, n):
+    """Return the scalar product, summed from the first product on."""
+    total = 0.0
+    for i in range(n):
+        total += x[i] * y[i]
+    return total
+
+
+@inserted
+def dot_from(start, x, y, n):
+    """Return the scalar product, summed from a number on."""
+    for i in range(n):
+        start += x[i] * y[i]
+    return start
+
+
+@inserted
+def swap(x, y, n):
+    """Exchange two vectors."""
+    for i in range(n):
+        x[i], y[i] = y[i], x[i]
+
+
+@inserted
+def is_finite(x, n):
+    """Tell whether all of x are finite: zero times anything else is no number, and that is unequal to everything."""
+    wrong = 0.0
+    for i in range(n):
+        wrong += 0.0 * x[i]
+    return wrong == 0.0
+
+
+@internal
+def times(matrix, rows, n, x, out):
+    """Write the product of a rows × n matrix with a vector."""
+    for i in range(rows):
+        out[i] = dot(matrix + i * n, x, n)
+
+
+@internal
+def add_transposed(matrix, rows, n, x, out):
+    """Add the product of a transposed rows × n matrix with a vector."""
+    for i in range(rows):
+        axpy(x[i], matrix + i * n, out, n)
