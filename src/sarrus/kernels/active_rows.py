@@ -16,7 +16,7 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import add, axpy, copy, dot, fill
+from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, dot, fill, set_unit
 
 # Rows of size one: relative size below which a row depends on others; what counts as zero; the ridge.
 _CUT, _ZERO, _RIDGE = 1e-10, 1e-12, 1e-12
@@ -117,8 +117,7 @@ def _active(work, shape):
     rows = 0
     for i in range(linear):
         if work.kind[i] == BOUNDARY:
-            for c in range(n):
-                work.spare[rows * n + c] = -work.g[i * n + c]
+            copy_scaled(-1.0, work.g + i * n, work.spare + rows * n, n)
             work.centred[rows] = -work.trial_s[i]
             work.change[rows] = work.trial_z[i]
             rows += 1
@@ -127,8 +126,7 @@ def _active(work, shape):
         size, kind = sizes[k], work.kind[linear + k]
         if kind == APEX:
             for i in range(at, at + size):
-                for c in range(n):
-                    work.spare[rows * n + c] = -work.g[i * n + c]
+                copy_scaled(-1.0, work.g + i * n, work.spare + rows * n, n)
                 work.centred[rows] = -work.trial_s[i]
                 work.change[rows] = work.trial_z[i]
                 rows += 1
@@ -169,8 +167,7 @@ def _reduce(work, active, rank, free):
     n = active.n
     for k in range(free):
         column = work.along + k * n
-        for c in range(n):
-            column[c] = 1.0 if c == rank + k else 0.0
+        set_unit(column, rank + k, n)
         fa.apply_q(active, rank, column)
     largest = 0.0
     for k in range(free):

@@ -23,7 +23,7 @@ from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
 from sarrus.kernels.record import Floats, laid
-from sarrus.kernels.vectors import add, copy, fill
+from sarrus.kernels.vectors import add, copy, copy_scaled, fill
 
 # What `contraction` says of Newton's method.
 DONE, GO_ON, LOST = 1, 0, -1
@@ -166,8 +166,7 @@ def correction_along(table, chart, asked, work):
     order, turned, step = la.permutation(table), room.turned, room.step
     A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
     copy(asked.jacobian, room.rows, m * nv)
-    for j in range(m):
-        room.right[j] = -asked.residual[j]
+    copy_scaled(-1.0, asked.residual, room.right, m)
     rank, _ = fa.solve(A, asked.rank, settings.singular_cut, settings.scale_of_rows, room.right, room.y, step)
     if rank < 0:
         step[0] = np.nan

@@ -22,7 +22,7 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.vectors import add, axpy, copy, dot, is_finite, times
+from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, dot, is_finite, set_unit, times
 
 # A sum that is smaller than this, relative to its parts, is rounding: controls that cannot move a task have no gain.
 CANCELLED = 1e-13
@@ -87,8 +87,7 @@ def _motion(table, work):
     nv, nu, nc = table.nv, table.nu, table.nc
     settings, motion, load, rhs = table.settings, work.motion, work.load, work.along
     A = _matrix(table, work, work.rows, nc, nv)
-    for j in range(nc):
-        rhs[j] = -work.bias[j]
+    copy_scaled(-1.0, work.bias, rhs, nc)
     used, _ = fa.solve(
         A, table.generic_rank, settings.singular_cut, settings.scale_of_rows, rhs, work.y, motion
     )
@@ -97,8 +96,7 @@ def _motion(table, work):
     free = nv - used
     for i in range(free):
         column = work.basis + i * nv
-        for c in range(nv):
-            column[c] = 1.0 if c == used + i else 0.0
+        set_unit(column, used + i, nv)
         if used == 0:
             for c in range(nv):
                 work.product[i * nv + c] = work.inner[i * nv + c] = work.mass[i * nv + c]
@@ -248,8 +246,7 @@ def begin_levels(table, work):
     nu, answer = table.nu, table.answer
     for k in range(nu):
         answer[k] = 0.0
-        for c in range(nu):
-            work.turned[k * nu + c] = 1.0 if c == k else 0.0
+        set_unit(work.turned + k * nu, k, nu)
 
 
 @internal

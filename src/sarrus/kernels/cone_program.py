@@ -13,7 +13,7 @@ from sarrus.kernels.cones import Shape
 from sarrus.kernels.flat import internal
 from sarrus.kernels.interior_point import interior_point
 from sarrus.kernels.record import Floats, laid
-from sarrus.kernels.vectors import add_transposed, copy, divide, dot, dot_from, fill, is_finite
+from sarrus.kernels.vectors import add_transposed, copy, divide, dot, dot_from, fill, is_finite, set_unit
 
 # Relative size below which a row of the equalities depends on the others, and of what it may miss then.
 _CUT, _MISSED = 1e-11, 1e-9
@@ -94,8 +94,7 @@ def _with_equalities(table, n, e, m, what):
     free = n - rank
     for k in range(free):
         column = own.basis + k * n
-        for c in range(n):
-            column[c] = 1.0 if c == rank + k else 0.0
+        set_unit(column, rank + k, n)
         fa.apply_q(A, rank, column)
         for c in range(n):
             column[c] *= units[c]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import dot
+from sarrus.kernels.vectors import copy_scaled, dot
 
 
 class Shape(NamedTuple):
@@ -118,8 +118,7 @@ def scale_rows(work, shape):
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     for i in range(linear):
         weight = 1.0 / work.w[i]
-        for c in range(n):
-            work.turned[i * n + c] = weight * work.g[i * n + c]
+        copy_scaled(weight, work.g + i * n, work.turned + i * n, n)
     at = linear
     for k in range(count):
         size, head, out, w = sizes[k], work.g + at * n, work.turned + at * n, work.w + at

@@ -28,7 +28,7 @@ from sarrus.kernels.flat import internal, limits_at
 from sarrus.kernels.interior_point import interior_point
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.record import Floats, laid
-from sarrus.kernels.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
 
 # Where nothing is free, limits may be missed by this much, relative to the largest unknown.
 _MISSED = 1e-9
@@ -221,8 +221,7 @@ def _cost(table, work, room, used, tasks, relaxed, cone):
 @internal
 def _put(cone, free, row, at, factor, limit):
     """Write the row limit − factor × (row of the turned unknowns)."""
-    for c in range(free):
-        cone.rows[row * free + c] = factor * at[c]
+    copy_scaled(factor, at, cone.rows + row * free, free)
     cone.limits[row] = limit
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.kernels.flat import internal
 from sarrus.kernels.glance_layout import ERROR, FORCE, GOOD, MET, MULTIPLIERS, N_RESULTS, ROWS, SURE, UNMET
 from sarrus.kernels.record import Floats, Integers
-from sarrus.kernels.vectors import axpy, copy, divide, fill
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, divide, fill
 
 EPSILON = 2.0**-52
 # Terms beyond these are near underflow or overflow.
@@ -158,8 +158,7 @@ def _respond(x, n, m, rank, M, A, work):
     copy(x + change, x + work, n)
     _solve_lower(x, n, M, work, 1)
     _solve_lower(x, n, M, A, m)
-    for j in range(m):
-        x[lam + j] = -x[change + n + j]
+    copy_scaled(-1.0, x + (change + n), x + lam, m)
     for i in range(n):
         for j in range(m):
             x[lam + j] -= x[work + i] * x[A + i * m + j]

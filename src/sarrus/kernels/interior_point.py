@@ -34,7 +34,7 @@ from sarrus.kernels.normal_equations import (
     square_root,
     times,
 )
-from sarrus.kernels.vectors import axpy, copy, divide, dot, fill, multiply
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, divide, dot, fill, multiply
 
 # Fraction of the way to the boundary that a step may go.
 _BACK = 0.99
@@ -186,11 +186,9 @@ def _cold_start(work, shape):
     n, m = shape.n, shape.m
     copy(work.g, work.turned, m * n)
     factor_stack(work, n, m)
-    for c in range(n):
-        work.x2[c] = -work.q[c]
+    copy_scaled(-1.0, work.q, work.x2, n)
     solve_normal(work, n, m, work.x2, work.h, work.xx, work.zz)
-    for i in range(m):
-        work.ss[i] = -work.zz[i]
+    copy_scaled(-1.0, work.zz, work.ss, m)
     for a in (work.ss, work.zz):
         inside = co.depth(a, shape)
         if inside < 1e-8:
@@ -253,8 +251,7 @@ def _advance(work, shape, point, stuck):
     n, m, tau, kappa = shape.n, shape.m, point.tau, point.kappa
     rx, rz, ds = work.rhs_x, work.rhs_z, work.ds
     # how the solution changes with τ, and the slope of the last equation in it
-    for c in range(n):
-        rx[c] = -work.q[c]
+    copy_scaled(-1.0, work.q, rx, n)
     co.over_scaling(work, shape, work.h, work.offset)
     solve_normal(work, n, m, rx, work.offset, work.x2, work.z2)
     for c in range(n):
@@ -300,8 +297,7 @@ def _correct(work, shape, point, slope, sigma, second):
 @internal
 def _direction(work, n, m, tau, tau_residual, product, share, slope):
     """Write the direction to x1 and z1 for the complementarity at work.centred; return that of τ."""
-    for c in range(n):
-        work.rhs_x[c] = -share * work.dual[c]
+    copy_scaled(-share, work.dual, work.rhs_x, n)
     for i in range(m):
         work.rhs_z[i] = work.centred[i] - share * work.missed[i]
     solve_normal(work, n, m, work.rhs_x, work.rhs_z, work.x1, work.z1)

@@ -17,7 +17,7 @@ from sarrus.kernels.factor import (
     solve_l_transposed,
 )
 from sarrus.kernels.flat import internal
-from sarrus.kernels.vectors import add_transposed, axpy, copy, dot, fill, times
+from sarrus.kernels.vectors import add_transposed, axpy, copy, copy_scaled, dot, fill, set_unit, times
 
 # A direction of infeasibility is a proof when it is one to this.
 PROOF = 1e-9
@@ -70,8 +70,7 @@ def find_unseen(work, n, m, perm):
         work.fall[c] *= -1.0
         steepest = max(steepest, abs(work.fall[c]))
     for k in range(rank, n):
-        for c in range(n):
-            work.inner[c] = 1.0 if c == k else 0.0
+        set_unit(work.inner, k, n)
         apply_q(stack, rank, work.inner)
         for a in range(n):
             axpy(work.inner[a], work.inner, work.p + a * n, n)
@@ -105,8 +104,7 @@ def factor_stack(work, n, m):
         size = np.sqrt(size)
         signed = -size if head > 0.0 else size
         weight, first = 1.0 / (size * (size + abs(head))), head - signed
-        for j in range(k):
-            work.inner[j] = first * row[j]
+        copy_scaled(first, row, work.inner, k)
         for i in range(m):
             other = work.spare + i * n
             axpy(other[k], other, work.inner, k)

@@ -22,7 +22,7 @@ from sarrus.kernels.flat import exists, internal, log_facts_at
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.projection import move
 from sarrus.kernels.stepping import finish, slope, take_step
-from sarrus.kernels.vectors import copy, divide, dot, fill
+from sarrus.kernels.vectors import copy, copy_scaled, divide, dot, fill
 
 # Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
 WATCHED = 0.06
@@ -192,8 +192,7 @@ def _change(table, x, passages, state, work):
     shifted, delta, change = passages.shifted, SHIFT / fastest, 0.0
     for side in range(-1, 2, 2):
         copy(x, shifted, la.input_size(table))
-        for i in range(nv):
-            work.step[i] = side * delta * x[nq + i]
+        copy_scaled(side * delta, x + nq, work.step, nv)
         move(table, shifted, work.step, work.x)
         shifted[nq + nv + table.nu] += side * delta
         rows = _rows(table, shifted, work)

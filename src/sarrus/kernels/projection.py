@@ -22,7 +22,7 @@ from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.vectors import add, copy, divide, dot_from, fill, multiply
+from sarrus.kernels.vectors import add, copy, copy_scaled, divide, dot_from, fill, multiply
 
 MAX_ITERATIONS = 12
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
@@ -192,8 +192,7 @@ def project_position(table, x, work):
             return -1.0
         if stagnant or iteration == MAX_ITERATIONS:
             break
-        for j in range(nh):
-            work.rhs[j] = -work.native[j]
+        copy_scaled(-1.0, work.native, work.rhs, nh)
         correct(table, nh, limit, work.native + nh, factor, work)
         longest = longest_entry(table, work.step)
         far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13

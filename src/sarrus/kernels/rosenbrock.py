@@ -27,7 +27,7 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import MAX_ITERATIONS, move
 from sarrus.kernels.record import Floats
 from sarrus.kernels.stepping import set_control
-from sarrus.kernels.vectors import axpy, copy, fill, swap
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, fill, swap
 
 
 def rosenbrock(table: Table, x: Floats, what: int) -> int:
@@ -47,8 +47,7 @@ def rosenbrock(table: Table, x: Floats, what: int) -> int:
         local.ranks[0], local.ranks[1] = table.holonomic_rank, table.generic_rank
         local.header.valid = 1.0
     for i in range(n):
-        for k in range(n):
-            local.matrix[i * n + k] = -local.model[i * (n + 1) + k]
+        copy_scaled(-1.0, local.model + i * (n + 1), local.matrix + i * n, n)
         local.matrix[i * n + i] += 1.0 / (h * gamma)
     if not _factor(local.matrix, n, local.swaps):
         return -1

@@ -16,10 +16,24 @@ def copy(x, y, n):
 
 
 @inserted
+def copy_scaled(factor, x, y, n):
+    """Write a multiple of x to y."""
+    for i in range(n):
+        y[i] = factor * x[i]
+
+
+@inserted
 def fill(x, value, n):
     """Write one number to all of x."""
     for i in range(n):
         x[i] = value
+
+
+@inserted
+def set_unit(x, k, n):
+    """Write the k-th unit vector to x."""
+    fill(x, 0.0, n)
+    x[k] = 1.0
 
 
 @inserted
