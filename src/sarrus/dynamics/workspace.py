@@ -91,7 +91,7 @@ class Workspace(Evaluations):
     def settings(self) -> la.Settings:
         """Return the tolerances for the kernels, from ``options`` and from what is known of A."""
         size, near = self.characteristic, self.near
-        factors = size.rows, size.columns, self.model.first_rows, size.coordinates
+        factors = la.Factors(size.rows, size.columns, self.model.first_rows, size.coordinates)
         settings = np.concatenate([la.Settings.zeros(), *factors]).view(la.Settings)
         settings.singular_cut = self.options.singular_cut
         settings.position_tolerance = self.options.position_tolerance

@@ -94,10 +94,9 @@ def complete_dynamics(table, x, work):
 @inlined
 def _project(table, x, want, work):
     """Project f̂ on the constraints and return to accelerations."""
-    settings = table.settings
-    nv, nc = table.nv, table.nc
+    nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     for j in range(nc):
-        factor, row = settings[la.FACTORS + j], work.rows + j * nv
+        factor, row = factors.rows[j], work.rows + j * nv
         inner = work.bias[j] * factor
         work.bias[j] = inner
         for c in range(nv):
@@ -136,7 +135,7 @@ def _project(table, x, want, work):
                     work.extra[i] = work.force[i] + work.step[i]
                 work.facts.residual = ch.residual(table, work, work.copy, work.extra)
         for j in range(nc):
-            work.lam[j] *= settings[la.FACTORS + j]
+            work.lam[j] *= factors.rows[j]
         fill(work.reaction, 0.0, nv)
         for k in range(nv):
             row, weight = work.mass + k * nv, work.step[k]

@@ -104,9 +104,9 @@ def _project_velocities(table, x, work):
 def position_residual(table, x, work):
     """Evaluate φ and its rows at x to work.native; return the sum of |φ| in units of the rows."""
     call_native(table.position, x, work.native)
-    residual = 0.0
+    factors, residual = la.factors_of(table), 0.0
     for j in range(table.nh):
-        residual += abs(work.native[j]) * table.settings[la.FACTORS + j]
+        residual += abs(work.native[j]) * factors.rows[j]
     return residual
 
 

@@ -59,10 +59,9 @@ def contradiction(table, work, used, x, reach, eliminated):
 @internal
 def _longest_beside(table, work, j):
     """Return the length of the longest row, at work.copy, of the closure of row j; rounding in all has its size."""
-    nv, nc, settings = table.nv, table.nc, table.settings
-    first, longest = la.FACTORS + nc + nv, 0.0
+    nv, nc, closures, longest = table.nv, table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
-        if settings[first + i] == settings[first + j]:
+        if closures[i] == closures[j]:
             total = dot(work.copy + i * nv, work.copy + i * nv, nv)
             longest = max(longest, total)
     return np.sqrt(longest)
@@ -74,12 +73,12 @@ def _turning(table, work, x):
 
     The latter is in radians and characteristic lengths per second.
     """
-    nq, nv, settings, factors = table.nq, table.nv, table.settings, la.FACTORS + table.nc
+    nq, nv, factors = table.nq, table.nv, la.factors_of(table)
     total = fastest = 0.0
     for i in range(nv):
         value = dot(work.mass + i * nv, x + nq, i + 1)
         total += value * value
-        fastest = max(fastest, abs(x[nq + i]) * settings[factors + i])
+        fastest = max(fastest, abs(x[nq + i]) * factors.velocities[i])
     return np.sqrt(total) * fastest
 
 
@@ -109,10 +108,9 @@ def _pushing(table, work):
 @internal
 def _largest_beside(table, values, j):
     """Return the largest of the values that belong to the closure of row j."""
-    nc, settings = table.nc, table.settings
-    first, largest = la.FACTORS + nc + table.nv, 0.0
+    nc, closures, largest = table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
-        if settings[first + i] == settings[first + j]:
+        if closures[i] == closures[j]:
             largest = max(largest, abs(values[i]))
     return largest
 
@@ -166,9 +164,9 @@ def unmet(table, work, used, whole):
 @internal
 def residual(table, work, rows, vector):
     """Return the norm of A a + γ in the units of its rows; ``rows`` and γ are in characteristic ones."""
-    nv, settings, total = table.nv, table.settings, 0.0
+    nv, factors, total = table.nv, la.factors_of(table), 0.0
     for j in range(table.nc):
-        total += (dot_from(work.bias[j], rows + j * nv, vector, nv) / settings[la.FACTORS + j]) ** 2
+        total += (dot_from(work.bias[j], rows + j * nv, vector, nv) / factors.rows[j]) ** 2
     return np.sqrt(total)
 
 

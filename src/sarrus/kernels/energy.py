@@ -61,7 +61,7 @@ def _newton(table, x):
     size = max(settings.size_of_energy, abs(energy))
     limit = table.holonomic_rank + table.generic_rank + 1
     load_metric(table, x, work)
-    worst = np.inf
+    factors, worst = la.factors_of(table), np.inf
     for _ in range(10):
         call_native(table.invariants, x, room.residual)
         room.residual[m - 1] -= energy
@@ -69,7 +69,7 @@ def _newton(table, x):
         for j in range(m):
             factor = 1.0 / size
             if j < m - 1:
-                factor = settings[la.FACTORS + (j if j < nh else j - nh)]
+                factor = factors.rows[j if j < nh else j - nh]
             room.rhs[j] = -room.residual[j] * factor
             worst = max(worst, abs(room.rhs[j]))
             row = room.rows + j * n

@@ -39,6 +39,8 @@ from sarrus.kernels.run_state import Run
 
 # Functions that Python calls too.
 for _shared in (
+    layout.factor_sizes,
+    layout.factors_of,
     layout.workspace_sizes,
     layout.workspace,
     layout.input_size,

@@ -208,8 +208,7 @@ def _close(table, todo, lane):
     A lane that is closed stays as it is while others are corrected once more: none depends on another.
     """
     nq, nv, nh = table.nq, table.nv, table.nh
-    settings = table.settings
-    tolerance = settings.position_tolerance
+    tolerance, factors = table.settings.position_tolerance, la.factors_of(table)
     for k in range(W):
         lane.open[k] = np.inf
     for correction in range(CORRECTIONS):
@@ -223,7 +222,7 @@ def _close(table, todo, lane):
         for k in range(W):
             gap = wrong = 0.0
             for j in range(nh):
-                gap = max(gap, abs(lane.answer[W * j + k]) * settings[la.FACTORS + j])
+                gap = max(gap, abs(lane.answer[W * j + k]) * factors.rows[j])
             for i in range(nq):
                 wrong += 0.0 * lane.after[W * i + k]
             for i in range(nv):

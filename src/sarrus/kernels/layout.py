@@ -20,8 +20,7 @@ from sarrus.kernels.run_state import Run
 class Settings(Record):
     """Tolerances and sizes: the array at ``table.settings``.
 
-    Then follow the factors that make rows (nc) and velocities (nv) comparable, see `sarrus.dynamics.characteristic`;
-    for every row the first one of its closure; and the factors of coordinates (nq).
+    Then follow `Factors`.
     """
 
     singular_cut: float  # relative pivot below which a direction is singular
@@ -46,7 +45,26 @@ class Settings(Record):
     )
 
 
-FACTORS = len(Settings.fields)
+N_SETTINGS = len(Settings.fields)
+
+
+class Factors(NamedTuple):
+    """What makes numbers of several units comparable, see `sarrus.dynamics.characteristic`."""
+
+    rows: Any  # nc
+    velocities: Any  # nv
+    closures: Any  # nc: for every row the first one of its closure
+    coordinates: Any  # nq
+
+
+def factor_sizes(table):
+    """Return how many factors of each kind there are."""
+    return Factors(rows=table.nc, velocities=table.nv, closures=table.nc, coordinates=table.nq)
+
+
+def factors_of(table):
+    """Return the factors behind the settings."""
+    return laid(table.settings + N_SETTINGS, factor_sizes(table))
 
 
 class Chart(Record):

@@ -25,8 +25,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
 
     That one hands over to this one where M lacks inertia at single configurations; then M as it is comes from WHOLE.
     """
-    settings = table.settings
-    work = la.workspace(table)
+    work, factors = la.workspace(table), la.factors_of(table)
     nv, nc = table.nv, table.nc
     _load(table, x, work)
     _measure(table, work)
@@ -78,7 +77,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     if want > la.SLOPE:
         _find_multipliers(table, x, A, used, want, reach, work)
     for i in range(nv):
-        work.a[i] /= settings[la.FACTORS + nc + i]
+        work.a[i] /= factors.velocities[i]
     return used if is_finite(work.a, nv) else -1
 
 
@@ -88,7 +87,8 @@ def _find_multipliers(table, x, A, used, want, reach, work):
 
     The first block of Qᵀ(M a − f) is rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
     """
-    nv, nc, settings, z, free = table.nv, table.nc, table.settings, work.rhs + used, table.nv - used
+    nv, nc, z, free = table.nv, table.nc, work.rhs + used, table.nv - used
+    factors = la.factors_of(table)
     for i in range(used):
         work.y[i] = dot_from(-work.rhs[i], work.mass + (i * nv + used), z, free)
     fa.multipliers(A, used, work.y, work.extra, work.lam)
@@ -104,9 +104,9 @@ def _find_multipliers(table, x, A, used, want, reach, work):
         if used < nc:
             work.facts.residual = ch.residual(table, work, work.rows, work.a)
     for j in range(nc):
-        work.lam[j] *= settings[la.FACTORS + j]
+        work.lam[j] *= factors.rows[j]
     for i in range(nv):
-        work.reaction[i] *= settings[la.FACTORS + nc + i]
+        work.reaction[i] *= factors.velocities[i]
 
 
 @inlined
@@ -122,18 +122,16 @@ def _load(table, x, work):
 @internal
 def _measure(table, work):
     """Bring M, f, A and γ, where `load_dynamics` puts them, to characteristic units."""
-    settings = table.settings
-    nv, nc = table.nv, table.nc
-    columns, rows = la.FACTORS + nc, la.FACTORS
+    nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     for i in range(nv):
-        work.extra[i] = 1.0 / settings[columns + i]
+        work.extra[i] = 1.0 / factors.velocities[i]
     for i in range(nv):
         factor = work.extra[i]
         work.force[i] *= factor
         for k in range(nv):
             work.mass[i * nv + k] *= factor * work.extra[k]
     for j in range(nc):
-        factor = settings[rows + j]
+        factor = factors.rows[j]
         work.bias[j] *= factor
         for k in range(nv):
             work.rows[j * nv + k] *= factor * work.extra[k]

@@ -140,12 +140,12 @@ def _measure_kept(table, passages, state, work):
 def _rows(table, x, work):
     """Evaluate A at x, with rows and velocities in characteristic units; return where it lies."""
     call_native(table.position if table.nc == table.nh else table.velocity, x, work.native)
-    settings, nv, nc = table.settings, table.nv, table.nc
+    nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     rows = work.native + nc
     for i in range(nv):
-        inverse = 1.0 / settings[la.FACTORS + nc + i]
+        inverse = 1.0 / factors.velocities[i]
         for j in range(nc):
-            rows[j * nv + i] *= settings[la.FACTORS + j] * inverse
+            rows[j * nv + i] *= factors.rows[j] * inverse
     return rows
 
 
@@ -186,9 +186,9 @@ def _measure(table, x, passages, state, work):
 def _change(table, x, passages, state, work):
     """Return the change of uᵀ A w in a time about x, by central differences along the motion, and the time."""
     nq, nv, nc = table.nq, table.nv, table.nc
-    fastest = 1e-2
+    factors, fastest = la.factors_of(table), 1e-2
     for i in range(nv):
-        fastest = max(fastest, abs(x[nq + i]) * table.settings[la.FACTORS + nc + i])
+        fastest = max(fastest, abs(x[nq + i]) * factors.velocities[i])
     shifted, delta, change = passages.shifted, SHIFT / fastest, 0.0
     for side in range(-1, 2, 2):
         copy(x, shifted, la.input_size(table))

@@ -115,11 +115,10 @@ def is_metric(table, factor):
 @internal
 def load_characteristic_metric(table, work):
     """Write the factor of the characteristic metric to work.metric."""
-    settings = table.settings
-    nv, factors = table.nv, la.FACTORS + table.nc
+    nv, factors = table.nv, la.factors_of(table)
     fill(work.metric, 0.0, nv * nv)
     for i in range(nv):
-        work.metric[i * (nv + 1)] = settings[factors + i]
+        work.metric[i * (nv + 1)] = factors.velocities[i]
 
 
 @internal
@@ -154,11 +153,9 @@ def load_all_rows(table, x, work):
 @internal
 def longest_entry(table, step):
     """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
-    settings = table.settings
-    factors = la.FACTORS + table.nc
-    longest = 0.0
+    factors, longest = la.factors_of(table), 0.0
     for i in range(table.nv):
-        longest = max(longest, abs(step[i]) * settings[factors + i])
+        longest = max(longest, abs(step[i]) * factors.velocities[i])
     return longest
 
 
@@ -171,8 +168,7 @@ def project_position(table, x, work):
     residual is accepted.
     """
     settings = table.settings
-    nh = table.nh
-    limit = table.holonomic_rank
+    nh, limit, factors = table.nh, table.holonomic_rank, la.factors_of(table)
     residual = np.inf
     far = 0.0
     quick = stagnant = False
@@ -180,7 +176,7 @@ def project_position(table, x, work):
         factor = load_holonomic_rows(table, x, work)
         residual = 0.0
         for j in range(nh):
-            value = abs(work.native[j]) * settings[la.FACTORS + j]
+            value = abs(work.native[j]) * factors.rows[j]
             if not value <= residual:
                 residual = value
         tolerance = settings.position_tolerance
@@ -208,10 +204,9 @@ def correct(table, m, limit, rows, metric, work):
 
     Returns the rank, −1 where something is not finite; then the step is NaN.
     """
-    settings = table.settings
-    n = table.nv
+    n, settings, factors = table.nv, table.settings, la.factors_of(table)
     for j in range(m):
-        factor, row = settings[la.FACTORS + j], rows + j * n
+        factor, row = factors.rows[j], rows + j * n
         work.rhs[j] *= factor
         multiply(row, factor, n)
         if metric == work.metric:
@@ -233,8 +228,7 @@ def project_velocity(table, x, work, fresh):
     ``fresh`` says that `project_position` left rows and residuals at this q at work.native.
     Nonholonomic rows may be nonlinear in v; Newton then iterates.
     """
-    settings = table.settings
-    nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
+    nq, nv, nh, nc, factors = table.nq, table.nv, table.nh, table.nc, la.factors_of(table)
     rounds = 1 if nc == nh else 8
     rank = 0
     for _ in range(rounds):
@@ -255,7 +249,7 @@ def project_velocity(table, x, work, fresh):
                 if factor == work.metric:  # b = A v − ψ
                     value = dot_from(-value, rows + j * nv, x + nq, nv)
             work.rhs[j] = -value
-            largest = max(largest, abs(value) * settings[la.FACTORS + j])
+            largest = max(largest, abs(value) * factors.rows[j])
         rank = correct(table, nc, table.generic_rank, rows, factor, work)
         add(work.step, x + nq, nv)
         if largest < 1e-13:

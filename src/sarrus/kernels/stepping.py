@@ -114,14 +114,12 @@ def error_norm(table, slopes, x, new, h, rtol, atol):
 
     ``atol`` is in radians and characteristic lengths, and these per second.
     """
-    nq, settings = table.nq, table.settings
-    velocities = la.FACTORS + table.nc
-    coordinates = velocities + table.nv + table.nc
+    nq, factors = table.nq, la.factors_of(table)
     n, count, width = table.nq + table.nv, table.n_errors, table.n_stages + 1
     errors = table.error_weights
     first = second = 0.0
     for i in range(n):
-        factor = settings[coordinates + i] if i < nq else settings[velocities + i - nq]
+        factor = factors.coordinates[i] if i < nq else factors.velocities[i - nq]
         scale = atol / factor + rtol * max(abs(x[i]), abs(new[i]))
         e = g = 0.0
         for j in range(width):

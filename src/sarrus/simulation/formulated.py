@@ -98,7 +98,7 @@ class FormulatedAcceleration:
     def _solve(self, table_address: int, x_address: int, want: int) -> int:
         s = self.system
         table = _view(table_address, la.QUATERNIONS, ctypes.c_int64).view(la.Table)
-        settings = _view(table.settings, la.FACTORS, ctypes.c_double).view(la.Settings)
+        settings = _view(table.settings, la.N_SETTINGS, ctypes.c_double).view(la.Settings)
         work = laid(_view(table.work, sum(self.sizes), ctypes.c_double), self.sizes)
         flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
         terms = self.terms.parts(flat)
