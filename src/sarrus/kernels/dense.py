@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.kernels.flat import internal
 from sarrus.kernels.record import Floats, Integers
-from sarrus.kernels.vectors import axpy, divide, fill, swap
+from sarrus.kernels.vectors import axpy, divide, dot_from, fill, set_unit, swap
 
 PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
 
@@ -27,67 +27,64 @@ def dense(table: Integers, x: Floats, what: int) -> int:
     """
     m, n = table[0], table[1]
     if what == PRODUCT:
-        return _multiply(x, m, table[2], n)
+        k = table[2]
+        return _multiply(x, x + m * k, x + (m * k + k * n), m, k, n)
     if what == SINGULAR:
-        return _orthogonalize(x, m, n)
+        return _orthogonalize(x, x + m * n, x + (m * n + m * m), m, n)
     if what == COMPLETION:
         return _complete(x, m, n)
     if what == SOLUTION:
-        return _eliminate(x, m, n)
+        return _eliminate(x, x + m * m, m, n)
     return _cholesky(x, m)
 
 
 @internal
-def _multiply(x, m, k, n):
-    b, out = m * k, m * k + k * n
+def _multiply(A, B, out, m, k, n):
     for i in range(m):
-        fill(x + (out + i * n), 0.0, n)
+        row = out + i * n
+        fill(row, 0.0, n)
         for j in range(k):
-            weight = x[i * k + j]
-            axpy(weight, x + (b + j * n), x + (out + i * n), n)
+            axpy(A[i * k + j], B + j * n, row, n)
     return 0
 
 
 @internal
-def _inner(x, a, b, n):
+def _inner(a, b, n):
     """Return the scalar product of two rows, by four sums of every fourth product."""
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
     whole = n - n % 4
     for c in range(0, whole, 4):
-        one += x[a + c] * x[b + c]
-        two += x[a + c + 1] * x[b + c + 1]
-        three += x[a + c + 2] * x[b + c + 2]
-        four += x[a + c + 3] * x[b + c + 3]
-    for c in range(whole, n):
-        one += x[a + c] * x[b + c]
-    return (one + two) + (three + four)
+        one += a[c] * b[c]
+        two += a[c + 1] * b[c + 1]
+        three += a[c + 2] * b[c + 2]
+        four += a[c + 3] * b[c + 3]
+    return (dot_from(one, a + whole, b + whole, n - whole) + two) + (three + four)
 
 
 @internal
-def _turn(x, a, b, n, cosine, sine):
+def _turn(a, b, n, cosine, sine):
     """Turn two rows in their plane."""
     for c in range(n):
-        p, q = x[a + c], x[b + c]
-        x[a + c] = cosine * p + sine * q
-        x[b + c] = cosine * q - sine * p
+        p, q = a[c], b[c]
+        a[c] = cosine * p + sine * q
+        b[c] = cosine * q - sine * p
 
 
 @internal
-def _orthogonalize(x, m, n):
+def _orthogonalize(G, V, lengths, m, n):
     """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992)."""
-    v = m * n
-    lengths = v + m * m
-    fill(x + v, 0.0, m * m)
     for k in range(m):
-        x[v + k * m + k] = 1.0
+        set_unit(V + k * m, k, m)
     for _ in range(SWEEPS):
         clean = True
         for i in range(m):
+            a = G + i * n
             for j in range(i + 1, m):
-                first, second = _inner(x, i * n, i * n, n), _inner(x, j * n, j * n, n)
+                b = G + j * n
+                first, second = _inner(a, a, n), _inner(b, b, n)
                 if not np.isfinite(first + second):
                     return -1
-                across = _inner(x, i * n, j * n, n)
+                across = _inner(a, b, n)
                 size = np.sqrt(first) * np.sqrt(second)
                 if abs(across) > ORTHOGONAL * size and size > 0.0:
                     clean = False
@@ -96,91 +93,87 @@ def _orthogonalize(x, m, n):
                     if ratio > 0.0:
                         tangent = -tangent
                     cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-                    _turn(x, i * n, j * n, n, cosine, cosine * tangent)
-                    _turn(x, v + i * m, v + j * m, m, cosine, cosine * tangent)
+                    _turn(a, b, n, cosine, cosine * tangent)
+                    _turn(V + i * m, V + j * m, m, cosine, cosine * tangent)
         if clean:
             break
     for i in range(m):
-        x[lengths + i] = np.sqrt(_inner(x, i * n, i * n, n))
+        lengths[i] = np.sqrt(_inner(G + i * n, G + i * n, n))
     for i in range(m):
         longest = i
         for j in range(i + 1, m):
-            if x[lengths + j] > x[lengths + longest]:
+            if lengths[j] > lengths[longest]:
                 longest = j
         if longest != i:
-            x[lengths + i], x[lengths + longest] = x[lengths + longest], x[lengths + i]
-            swap(x + i * n, x + longest * n, n)
-            swap(x + (v + i * m), x + (v + longest * m), m)
+            lengths[i], lengths[longest] = lengths[longest], lengths[i]
+            swap(G + i * n, G + longest * n, n)
+            swap(V + i * m, V + longest * m, m)
     return 0
 
 
 @internal
-def _complete(x, m, n):
+def _complete(rows, m, n):
     """Project axes on what is left, the first of those that lose little, and make them orthonormal."""
-    for row in range(m, n):
-        largest = 0.0
+    for k in range(m, n):
+        row, largest = rows + k * n, 0.0
         for c in range(n):
             left = 1.0
-            for k in range(row):
-                left -= x[k * n + c] * x[k * n + c]
-            x[row * n + c] = left
+            for j in range(k):
+                left -= rows[j * n + c] * rows[j * n + c]
+            row[c] = left
             largest = max(largest, left)
         axis = 0
-        while axis < n - 1 and not x[row * n + axis] >= COMPARABLE * largest:
+        while axis < n - 1 and not row[axis] >= COMPARABLE * largest:
             axis += 1
-        fill(x + row * n, 0.0, n)
-        x[row * n + axis] = 1.0
+        set_unit(row, axis, n)
         for _ in range(2):
-            for k in range(row):
-                share = _inner(x, k * n, row * n, n)
-                axpy(-share, x + k * n, x + row * n, n)
-        size = np.sqrt(_inner(x, row * n, row * n, n))
+            for j in range(k):
+                axpy(-_inner(rows + j * n, row, n), rows + j * n, row, n)
+        size = np.sqrt(_inner(row, row, n))
         if not size > 0.0:
             return -1
-        divide(x + row * n, size, n)
+        divide(row, size, n)
     return 0
 
 
 @internal
-def _eliminate(x, m, n):
+def _eliminate(A, B, m, n):
     """Gauss's elimination with row pivoting, the first of equal pivots."""
-    b = m * m
     for k in range(m):
-        pivot = k
+        row, pivot = A + k * m, k
         for i in range(k + 1, m):
-            if abs(x[i * m + k]) > abs(x[pivot * m + k]):
+            if abs(A[i * m + k]) > abs(A[pivot * m + k]):
                 pivot = i
-        if not abs(x[pivot * m + k]) > 0.0 or not np.isfinite(x[pivot * m + k]):
+        if not abs(A[pivot * m + k]) > 0.0 or not np.isfinite(A[pivot * m + k]):
             return -1
         if pivot != k:
-            swap(x + k * m, x + pivot * m, m)
-            swap(x + (b + k * n), x + (b + pivot * n), n)
+            swap(row, A + pivot * m, m)
+            swap(B + k * n, B + pivot * n, n)
         for i in range(k + 1, m):
-            weight = x[i * m + k] / x[k * m + k]
+            other = A + i * m
+            weight = other[k] / row[k]
             if weight != 0.0:
-                for c in range(k + 1, m):
-                    x[i * m + c] -= weight * x[k * m + c]
-                axpy(-weight, x + (b + k * n), x + (b + i * n), n)
+                axpy(-weight, row + (k + 1), other + (k + 1), m - k - 1)
+                axpy(-weight, B + k * n, B + i * n, n)
     for k in range(m - 1, -1, -1):
         for j in range(k + 1, m):
-            weight = x[k * m + j]
-            axpy(-weight, x + (b + j * n), x + (b + k * n), n)
-        for c in range(n):
-            x[b + k * n + c] /= x[k * m + k]
+            axpy(-A[k * m + j], B + j * n, B + k * n, n)
+        divide(B + k * n, A[k * m + k], n)
     return 0
 
 
 @internal
-def _cholesky(x, m):
+def _cholesky(A, m):
     for k in range(m):
+        row = A + k * m
         for i in range(k, m):
-            x[i * m + k] -= _inner(x, i * m, k * m, k)
-        pivot = x[k * m + k]
+            A[i * m + k] -= _inner(A + i * m, row, k)
+        pivot = row[k]
         if not pivot > 0.0 or not np.isfinite(pivot):
             return -1
         root = np.sqrt(pivot)
         for i in range(k, m):
-            x[i * m + k] /= root
+            A[i * m + k] /= root
         for c in range(k + 1, m):
-            x[k * m + c] = 0.0
+            row[c] = 0.0
     return 0

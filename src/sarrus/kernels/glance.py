@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.kernels.flat import internal
 from sarrus.kernels.glance_layout import ERROR, FORCE, GOOD, MET, MULTIPLIERS, N_RESULTS, ROWS, SURE, UNMET
 from sarrus.kernels.record import Floats, Integers
-from sarrus.kernels.vectors import axpy, copy, copy_scaled, divide, fill
+from sarrus.kernels.vectors import axpy, copy, copy_scaled, divide, dot_from, fill
 
 EPSILON = 2.0**-52
 # Terms beyond these are near underflow or overflow.
@@ -32,18 +32,18 @@ def glance(table: Integers, x: Floats, what: int) -> int:
     overwritten.
     """
     n, m = table[0], table[1]
-    work = N_RESULTS + n + m
-    M = work + n + 2 * m + m * m
+    work = x + (N_RESULTS + n + m)
+    M = work + (n + 2 * m + m * m)
     A = M + n * n
     f = A + m * n
-    a = f + n + m
+    a = f + (n + m)
     if not (_rows_met(x, n, m, A, f + n, a, work) and _forces_met(x, n, m, M, A, f, a)):
         return UNMET
-    if not (_factor(x, n, M, work) and _respond(x, n, m, table[2], M, A, work)):
+    if not (_factor(n, M, work) and _respond(x, n, m, table[2], M, A, work)):
         return MET
     error = 0.0
     for i in range(n):
-        moved, size = abs(x[work + i]), abs(x[a + i])
+        moved, size = abs(work[i]), abs(a[i])
         if not moved <= SURE * size:
             return MET
         if size > 0.0:
@@ -55,14 +55,14 @@ def glance(table: Integers, x: Floats, what: int) -> int:
 @internal
 def _forces_met(x, n, m, M, A, f, a):
     """Write the residuals of M a = f + F and of M a = f + Aᵀλ, and the change of f; tell whether they are rounding."""
-    force, lam, change = a + n, a + 2 * n, N_RESULTS
+    force, lam, change = a + n, a + 2 * n, x + N_RESULTS
     limit = 8.0 * (n + m + 4) * EPSILON
     by_force = by_multipliers = 0.0
     for i in range(n):
-        total, size = _sums(x, M + i * n, a, n)
-        pull, reach = _sums(x, A + i * m, lam, m)
-        total, size = total - x[f + i], size + abs(x[f + i])
-        left, terms = abs(total - x[force + i]), size + abs(x[force + i])
+        total, size = _sums(M + i * n, a, n)
+        pull, reach = _sums(A + i * m, lam, m)
+        total, size = total - f[i], size + abs(f[i])
+        left, terms = abs(total - force[i]), size + abs(force[i])
         missed, size = abs(total - pull), size + reach
         if not (size > TINY and terms > TINY and size < HUGE and terms < HUGE):
             return False
@@ -70,23 +70,23 @@ def _forces_met(x, n, m, M, A, f, a):
             return False
         by_force, by_multipliers = max(by_force, left / terms), max(by_multipliers, missed / size)
         rounding = missed + EPSILON * size
-        x[change + i] = rounding if (n + i) % 2 == 0 else -rounding
+        change[i] = rounding if (n + i) % 2 == 0 else -rounding
     x[FORCE], x[MULTIPLIERS] = by_force, by_multipliers
     return True
 
 
 @internal
-def _sums(x, a, b, n):
+def _sums(a, b, n):
     """Return the sum of products of two rows and that of their sizes, each by two sums of every second one."""
     one, two, first, second = 0.0, 0.0, 0.0, 0.0
     for c in range(0, n - 1, 2):
-        even, odd = x[a + c] * x[b + c], x[a + c + 1] * x[b + c + 1]
+        even, odd = a[c] * b[c], a[c + 1] * b[c + 1]
         one += even
         two += odd
         first += abs(even)
         second += abs(odd)
     if n % 2 == 1:
-        part = x[a + n - 1] * x[b + n - 1]
+        part = a[n - 1] * b[n - 1]
         one += part
         first += abs(part)
     return one + two, first + second
@@ -95,23 +95,23 @@ def _sums(x, a, b, n):
 @internal
 def _rows_met(x, n, m, A, gamma, a, work):
     """Write the residual of A a + γ = 0 and the change of γ, and tell whether it is rounding."""
-    left, size, change = work, work + m, N_RESULTS + n
+    left, size, change = work, work + m, x + (N_RESULTS + n)
     limit = 8.0 * (n + m + 4) * EPSILON
     by_rows = 0.0
     for j in range(m):
-        x[left + j] = x[gamma + j]
-        x[size + j] = abs(x[gamma + j])
+        left[j] = gamma[j]
+        size[j] = abs(gamma[j])
     for i in range(n):
-        factor = x[a + i]
+        factor = a[i]
         for j in range(m):
-            part = x[A + i * m + j] * factor
-            x[left + j] += part
-            x[size + j] += abs(part)
+            part = A[i * m + j] * factor
+            left[j] += part
+            size[j] += abs(part)
     for j in range(m):
-        missed, terms = abs(x[left + j]), x[size + j]
+        missed, terms = abs(left[j]), size[j]
         rounding = missed + EPSILON * terms
-        x[change + j] = rounding if j % 2 == 0 else -rounding
-        if terms == 0.0 and _is_zero(x, n, m, A + j):
+        change[j] = rounding if j % 2 == 0 else -rounding
+        if terms == 0.0 and _is_zero(n, m, A + j):
             continue  # a row of nothing that asks for nothing
         if not (terms > TINY and terms < HUGE and missed <= limit * terms):
             return False
@@ -121,30 +121,30 @@ def _rows_met(x, n, m, A, gamma, a, work):
 
 
 @internal
-def _is_zero(x, n, m, row):
+def _is_zero(n, m, row):
     """Tell whether a row of A is zero."""
     largest = 0.0
     for i in range(n):
-        largest = max(largest, abs(x[row + i * m]))
+        largest = max(largest, abs(row[i * m]))
     return largest == 0.0
 
 
 @internal
-def _factor(x, n, M, whole):
+def _factor(n, M, whole):
     """Replace M by U with UᵀU = M, in its upper triangle; False where it has not enough digits. n fit in ``whole``."""
     for k in range(n):
-        x[whole + k] = x[M + k * n + k]
+        whole[k] = M[k * n + k]
     for k in range(n):
-        row, pivot = M + k * n, x[M + k * n + k]
-        if not pivot > HEAVY * x[whole + k]:
+        row, pivot = M + k * n, M[k * n + k]
+        if not pivot > HEAVY * whole[k]:
             return False
         root = np.sqrt(pivot)
         for c in range(k, n):
-            x[row + c] /= root
+            row[c] /= root
         for i in range(k + 1, n):
-            weight, other = x[row + i], M + i * n
+            weight, other = row[i], M + i * n
             for c in range(i, n):
-                x[other + c] -= weight * x[row + c]
+                other[c] -= weight * row[c]
     return True
 
 
@@ -154,96 +154,94 @@ def _respond(x, n, m, rank, M, A, work):
 
     U is at M. B takes the place of A; beyond ``work`` + n there is room for the change of λ and for B Bᵀ.
     """
-    change, lam, S = N_RESULTS, work + n, work + n + 2 * m
-    copy(x + change, x + work, n)
-    _solve_lower(x, n, M, work, 1)
-    _solve_lower(x, n, M, A, m)
-    copy_scaled(-1.0, x + (change + n), x + lam, m)
+    change, lam, S = x + N_RESULTS, work + n, work + (n + 2 * m)
+    copy(change, work, n)
+    _solve_lower(n, M, work, 1)
+    _solve_lower(n, M, A, m)
+    copy_scaled(-1.0, change + n, lam, m)
     for i in range(n):
-        for j in range(m):
-            x[lam + j] -= x[work + i] * x[A + i * m + j]
-    _multiply(x, n, m, A, S)
-    if not _multipliers(x, m, rank, S, lam):
+        axpy(-work[i], A + i * m, lam, m)
+    _multiply(n, m, A, S)
+    if not _multipliers(m, rank, S, lam):
         return False
     for i in range(n):
-        for j in range(m):
-            x[work + i] += x[A + i * m + j] * x[lam + j]
+        work[i] = dot_from(work[i], A + i * m, lam, m)
     for k in range(n - 1, -1, -1):
-        total = x[work + k]
+        total = work[k]
         for c in range(k + 1, n):
-            total -= x[M + k * n + c] * x[work + c]
-        x[work + k] = total / x[M + k * n + k]
+            total -= M[k * n + c] * work[c]
+        work[k] = total / M[k * n + k]
     return True
 
 
 @internal
-def _solve_lower(x, n, U, right, columns):
+def _solve_lower(n, U, right, columns):
     """Replace a matrix of n rows by U⁻ᵀ times it."""
     for k in range(n):
-        row, pivot = right + k * columns, x[U + k * n + k]
-        divide(x + row, pivot, columns)
+        row, pivot = right + k * columns, U[k * n + k]
+        divide(row, pivot, columns)
         for i in range(k + 1, n):
-            weight, other = x[U + k * n + i], right + i * columns
-            axpy(-weight, x + row, x + other, columns)
+            weight, other = U[k * n + i], right + i * columns
+            axpy(-weight, row, other, columns)
 
 
 @internal
-def _multiply(x, n, m, B, S):
+def _multiply(n, m, B, S):
     """Write the upper triangle of B Bᵀ to S, four columns of B at a time."""
-    fill(x + S, 0.0, m * m)
+    fill(S, 0.0, m * m)
     for i in range(0, n - 3, 4):
         p, q, r, s = B + i * m, B + (i + 1) * m, B + (i + 2) * m, B + (i + 3) * m
         for j in range(m):
-            one, two, three, four = x[p + j], x[q + j], x[r + j], x[s + j]
+            one, two, three, four = p[j], q[j], r[j], s[j]
             for c in range(j, m):
-                x[S + j * m + c] += (one * x[p + c] + two * x[q + c]) + (three * x[r + c] + four * x[s + c])
+                S[j * m + c] += (one * p[c] + two * q[c]) + (three * r[c] + four * s[c])
     for i in range(n - n % 4, n):
         for j in range(m):
             for c in range(j, m):
-                x[S + j * m + c] += x[B + i * m + j] * x[B + i * m + c]
+                S[j * m + c] += B[i * m + j] * B[i * m + c]
 
 
 @internal
-def _multipliers(x, m, rank, S, lam):
+def _multipliers(m, rank, S, lam):
     """Replace the right side at ``lam`` by a solution of S λ = it, zero where a row depends on those before it.
 
     S has its upper triangle. False where it has not this rank, or not enough digits.
     """
     scale = lam + m
     for j in range(m):
-        x[scale + j] = 1.0 / np.sqrt(x[S + j * m + j]) if x[S + j * m + j] > 0.0 else 0.0
+        scale[j] = 1.0 / np.sqrt(S[j * m + j]) if S[j * m + j] > 0.0 else 0.0
     for j in range(m):
-        x[lam + j] *= x[scale + j]
+        lam[j] *= scale[j]
         for c in range(j, m):
-            x[S + j * m + c] *= x[scale + j] * x[scale + c]
+            S[j * m + c] *= scale[j] * scale[c]
     found = 0
     for k in range(m):
-        pivot = x[S + k * m + k]
+        pivot = S[k * m + k]
         if pivot <= DEPENDENT:
-            x[lam + k] = 0.0
+            lam[k] = 0.0
             for c in range(k, m):
-                x[S + k * m + c] = 0.0
+                S[k * m + c] = 0.0
             continue
         if not pivot > INDEPENDENT:
             return False
         found += 1
         root = np.sqrt(pivot)
-        x[lam + k] /= root
+        lam[k] /= root
         for c in range(k, m):
-            x[S + k * m + c] /= root
+            S[k * m + c] /= root
         for j in range(k + 1, m):
-            weight = x[S + k * m + j]
-            x[lam + j] -= weight * x[lam + k]
+            weight = S[k * m + j]
+            lam[j] -= weight * lam[k]
             for c in range(j, m):
-                x[S + j * m + c] -= weight * x[S + k * m + c]
+                S[j * m + c] -= weight * S[k * m + c]
     if found != rank:
         return False
     for k in range(m - 1, -1, -1):
-        if x[S + k * m + k] > 0.0:
-            total = x[lam + k]
+        if S[k * m + k] > 0.0:
+            total = lam[k]
             for c in range(k + 1, m):
-                total -= x[S + k * m + c] * x[lam + c]
-            x[lam + k] = total / x[S + k * m + k]
+                total -= S[k * m + c] * lam[c]
+            lam[k] = total / S[k * m + k]
     for j in range(m):
-        x[lam + j] *= x[scale + j]
+        lam[j] *= scale[j]
     return True
