@@ -8,6 +8,7 @@ further on.
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 from numba import types
@@ -37,45 +38,15 @@ from sarrus.kernels import (
 from sarrus.kernels.record import Record, laid, pointee, record_fields
 from sarrus.kernels.run_state import Run
 
-# Functions that Python calls too.
-for _shared in (
-    layout.factor_sizes,
-    layout.factors_of,
-    layout.workspace_sizes,
-    layout.workspace,
-    layout.input_size,
-    layout.stage_sizes,
-    layout.stages_of,
-    layout.permutation,
-    layout.local_sizes,
-    layout.local_array,
-    passage_layout.state_sizes,
-    passage_layout.state_width,
-    passage_layout.log_width,
-    passage_layout.passage_sizes,
-    passage_layout.passage_array,
-    passage_layout.state_of,
-    batch_layout.record_width,
-    lane_layout.slope_width,
-    lane_layout.lane_sizes,
-    lane_layout.lanes_of,
-    law_layout.law_sizes,
-    law_layout.law_workspace,
-    law_layout.law_permutation,
-    cone_layout.cone_sizes,
-    cone_layout.cone_workspace,
-    cone_layout.equality_sizes,
-    cone_layout.equality_workspace,
-    contact_layout.physics,
-    contact_layout.memory,
-    contact_layout.report,
-    contact_layout.most_rows,
-    contact_layout.distribution_sizes,
-    contact_layout.physics_of,
-    contact_layout.memory_of,
-    contact_layout.report_of,
-):
-    register_jitable(_shared)
+# Functions of the layouts that the kernels call as Python does: those without annotations.
+for _module in (batch_layout, cone_layout, contact_layout, lane_layout, law_layout, layout, passage_layout):
+    for _shared in vars(_module).values():
+        if (
+            isinstance(_shared, FunctionType)
+            and _shared.__module__ == _module.__name__
+            and not _shared.__annotations__
+        ):
+            register_jitable(_shared)
 
 FLOATS, INTEGERS = types.CPointer(types.float64), types.CPointer(types.int64)
 

@@ -7,6 +7,7 @@ projection, events (`sarrus.kernels.events`), records (`sarrus.kernels.recording
 from __future__ import annotations
 
 from sarrus.kernels import layout as la
+from sarrus.kernels import run_state as rs
 from sarrus.kernels.events import are_defined, event_values, locate
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.layout import Table
@@ -14,19 +15,6 @@ from sarrus.kernels.native_call import call_kernel
 from sarrus.kernels.passage import enter, follow, is_full
 from sarrus.kernels.record import Floats
 from sarrus.kernels.recording import count_wanted, record, record_between, record_passed
-from sarrus.kernels.run_state import (
-    CONTROL_FAILED,
-    DONE,
-    EVENT,
-    ILL_POSED,
-    NOT_FINITE,
-    OTHER_METHOD,
-    PROJECTION_FAILED,
-    RENEW_CHART,
-    RUNNING,
-    SPLIT_PIVOT,
-    STEP_LIMIT,
-)
 from sarrus.kernels.sampling import is_due, measures, take_sample
 from sarrus.kernels.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
 from sarrus.kernels.stepping import finish, slope, take_step
@@ -62,7 +50,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
         and not (exists(table.passage) and is_full(table))
     ):
         if state.steps + state.rejected >= state.most_steps:
-            return STEP_LIMIT
+            return rs.STEP_LIMIT
         if adaptive:
             code, step = adaptive_step(table, x[clock], size, speed)
         else:
@@ -71,7 +59,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
             return code
         wanted = count_wanted(table, x[clock], step.h)
         if wanted > 0 and state.filled + wanted + 1.0 > room:
-            return RUNNING
+            return rs.RUNNING
         what = _projected(table)
         code, h_lambda = _attempt(table, x, size, step, what, stages, work)
         if code == AGAIN:
@@ -91,13 +79,13 @@ def advance(table: Table, x: Floats, room: int) -> int:
         if exists(table.passage):
             follow(table, x, size, step.near, what, ended or stop, stages, work)
         if stop:
-            return EVENT
+            return rs.EVENT
         if x[clock] < state.end:
             if exists(table.chart) and _is_poor(table, adaptive):
-                return RENEW_CHART
+                return rs.RENEW_CHART
             if state.threshold > 0.0 and wants_other_method(state):
-                return OTHER_METHOD
-    return DONE if x[clock] >= state.end else RUNNING
+                return rs.OTHER_METHOD
+    return rs.DONE if x[clock] >= state.end else rs.RUNNING
 
 
 @internal
@@ -105,11 +93,11 @@ def _begin(table, x, stages, work):
     """Find the slope where a call begins, record it where the run does; return GO or how it ended, and `approach`."""
     state, time = table.run, x[table.nq + table.nv + table.nu]
     if time < state.end and is_due(state, time) and not take_sample(table, x, False, work):
-        return CONTROL_FAILED, 1.0, 0.0
+        return rs.CONTROL_FAILED, 1.0, 0.0
     begins = state.steps == 0.0
     rank = slope(table, x, la.VERIFIED if begins else la.PIVOTS, stages.slopes, 0, work)
     if rank < 0:
-        return ILL_POSED, 1.0, 0.0
+        return rs.ILL_POSED, 1.0, 0.0
     if begins:
         _note_solve(table, rank, work)
     size, speed = approach(table, work)
@@ -119,7 +107,7 @@ def _begin(table, x, stages, work):
         if table.n_events + table.n_watched > 0:
             event_values(table, x, table.values, work)
             if not are_defined(table, table.values, table.values):
-                return NOT_FINITE, 1.0, 0.0
+                return rs.NOT_FINITE, 1.0, 0.0
     if exists(table.passage):
         enter(table, x, size, stages.slopes)
     return GO, size, speed
@@ -137,7 +125,7 @@ def _attempt(table, x, size, step, what, stages, work):
     """Take a step from x to ``new`` and project its end; return whether it counts, and h |λ| of a fixed one."""
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
-    if table.project > 0 and not step.near and work.facts.beyond > SPLIT_PIVOT * work.facts.largest:
+    if table.project > 0 and not step.near and work.facts.beyond > rs.SPLIT_PIVOT * work.facts.largest:
         # Redundant rows contradict each other beside the constraints: from now on stages are projected.
         state.split = 1.0
     if adaptive:
@@ -156,8 +144,8 @@ def _attempt(table, x, size, step, what, stages, work):
         state.step = 0.25 * step.h
         return AGAIN, 0.0
     if not is_finite(new, table.nq + table.nv):
-        return (NOT_FINITE, 0.0)
-    return PROJECTION_FAILED, 0.0
+        return rs.NOT_FINITE, 0.0
+    return rs.PROJECTION_FAILED, 0.0
 
 
 @internal
@@ -165,10 +153,10 @@ def _lost(table, new):
     """Tell how a fixed step failed: at a stage off the constraints, unless something there is no number."""
     if table.implicit == 0:
         if not is_finite(new, table.nq + table.nv):
-            return NOT_FINITE
+            return rs.NOT_FINITE
         if call_kernel(table.acceleration, table, new, la.SLOPE) < 0:
-            return NOT_FINITE
-    return PROJECTION_FAILED
+            return rs.NOT_FINITE
+    return rs.PROJECTION_FAILED
 
 
 @internal
@@ -181,11 +169,11 @@ def _pass(table, x, step, what, stages, work):
     if table.n_events + table.n_watched > 0:
         event_values(table, stages.new, stages.values, work)
         if not are_defined(table, stages.values, table.values):
-            return NOT_FINITE, False, False
+            return rs.NOT_FINITE, False, False
         stop = locate(table, x, step, what, stages, work)
     good, on_time = record_passed(table, x, step, what, stages, work)
     if not good:
-        return PROJECTION_FAILED, False, False
+        return rs.PROJECTION_FAILED, False, False
     if step.beside:
         # The step went past its target: the record there comes from a step of its own.
         state.steps += 1.0
@@ -193,7 +181,7 @@ def _pass(table, x, step, what, stages, work):
         time = stages.new[table.nq + table.nv + table.nu]
         if state.unrecorded >= state.every and not (stop and time < step.target):
             if not record_between(table, x, step, step.target, what, stages, work):
-                return PROJECTION_FAILED, False, False
+                return rs.PROJECTION_FAILED, False, False
             state.unrecorded = 0.0
     return GO, stop, on_time
 
@@ -206,7 +194,7 @@ def _arrive(table, x, step, h_lambda, stages, work):
     time = x[table.nq + table.nv + table.nu]
     due = time < state.end and is_due(state, time)
     if due and not measures(table) and not take_sample(table, x, False, work):
-        return CONTROL_FAILED, 0, 1.0, 0.0
+        return rs.CONTROL_FAILED, 0, 1.0, 0.0
     looks = int(state.steps) % LOOK_EVERY == 0 or time >= state.end
     rank = slope(table, x, la.VERIFIED if looks else la.PIVOTS, slopes, 0, work)
     if looks:
@@ -217,12 +205,12 @@ def _arrive(table, x, step, h_lambda, stages, work):
         state.steps += 1.0
         state.unrecorded += 1.0
     if rank < 0:
-        return ILL_POSED, rank, size, speed
+        return rs.ILL_POSED, rank, size, speed
     if not adaptive:
         note_stability(table, x, slopes, step.h, h_lambda, state)
     if due and measures(table):
         if not take_sample(table, x, True, work):
-            return CONTROL_FAILED, rank, size, speed
+            return rs.CONTROL_FAILED, rank, size, speed
         rank = slope(table, x, la.PIVOTS, slopes, 0, work)
     if due and not adaptive and abs(state.start + state.steps * state.step - time) > 1e-9 * state.step:
         state.start = time - state.steps * state.step  # the grid of fixed steps begins anew
