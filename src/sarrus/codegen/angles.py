@@ -10,26 +10,26 @@ those of C99, annex F.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from sarrus.codegen.exponentials import ROUND
 from sarrus.codegen.straight_line import (
     INTEGER,
     REAL,
+    TRUTH,
     Pair,
     Value,
-    constant,
     exact_product,
     exact_sum,
     fast_sum,
     fma,
-    kind,
     over,
+    own_name,
     polynomial,
 )
 
 # Largest angle that three parts of π/2 reduce to full accuracy.
 LARGEST_ANGLE = 2.0**20
-REDUCTION = "sarrus_reduce_large_angle"
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 _TWO_OVER_PI = 0.6366197723675814
@@ -89,96 +89,49 @@ _DIGITS = (
     0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08, 0x56033046FC7B6BAB,
 )  # fmt: skip
 
-# x = m 2ᵉ. Bits of 2/π whose product with x is a multiple of four are left out, the next 192 are taken; the
-# product is then two bits of quadrant and a fraction of 190 bits, which is brought to between −1/2 and 1/2,
-# made two numbers of 53 bits (no float64 is closer to a multiple of π/2 than 2⁻⁶²) and multiplied by π/2.
-REDUCTION_DEFINITION = f"""\
-@sarrus_two_over_pi = internal constant [{len(_DIGITS)} x i64] [{", ".join(f"i64 {d}" for d in _DIGITS)}], align 8
-define internal {{ double, double, i64 }} @{REDUCTION}(double %x) noinline nounwind {{
-  %bits = bitcast double %x to i64
-  %below = icmp slt i64 %bits, 0
-  %shifted = lshr i64 %bits, 52
-  %exponent = and i64 %shifted, 2047
-  %fraction = and i64 %bits, {2**52 - 1}
-  %m = or i64 %fraction, {2**52}
-  %place = sub i64 %exponent, {1075 - 62}
-  %outside = icmp ugt i64 %place, {64 * (len(_DIGITS) - 4) + 63}
-  %first = select i1 %outside, i64 0, i64 %place
-  %word = lshr i64 %first, 6
-  %offset = and i64 %first, 63
-  %p0 = getelementptr inbounds i64, ptr @sarrus_two_over_pi, i64 %word
-  %p1 = getelementptr inbounds i64, ptr %p0, i64 1
-  %p2 = getelementptr inbounds i64, ptr %p0, i64 2
-  %p3 = getelementptr inbounds i64, ptr %p0, i64 3
-  %d0 = load i64, ptr %p0, align 8
-  %d1 = load i64, ptr %p1, align 8
-  %d2 = load i64, ptr %p2, align 8
-  %d3 = load i64, ptr %p3, align 8
-  %w0 = call i64 @llvm.fshl.i64(i64 %d0, i64 %d1, i64 %offset)
-  %w1 = call i64 @llvm.fshl.i64(i64 %d1, i64 %d2, i64 %offset)
-  %w2 = call i64 @llvm.fshl.i64(i64 %d2, i64 %d3, i64 %offset)
-  %wide = zext i64 %m to i128
-  %wide0 = zext i64 %w0 to i128
-  %wide1 = zext i64 %w1 to i128
-  %wide2 = zext i64 %w2 to i128
-  %m0 = mul i128 %wide, %wide0
-  %m1 = mul i128 %wide, %wide1
-  %m2 = mul i128 %wide, %wide2
-  %carry = lshr i128 %m2, 64
-  %upper = shl i128 %m0, 64
-  %most = add i128 %upper, %m1
-  %product = add i128 %most, %carry
-  %last = trunc i128 %m2 to i64
-  %last2 = lshr i64 %last, 62
-  %last128 = zext i64 %last2 to i128
-  %up = shl i128 %product, 2
-  %signed = or i128 %up, %last128
-  %quadrant128 = lshr i128 %product, 126
-  %floor = trunc i128 %quadrant128 to i64
-  %negative = icmp slt i128 %signed, 0
-  %one = zext i1 %negative to i64
-  %k = add i64 %floor, %one
-  %opposite = sub i128 0, %signed
-  %size = select i1 %negative, i128 %opposite, i128 %signed
-  %zeros128 = call i128 @llvm.ctlz.i128(i128 %size, i1 false)
-  %shift = and i128 %zeros128, 127
-  %zeros = trunc i128 %shift to i64
-  %normal = shl i128 %size, %shift
-  %high128 = lshr i128 %normal, 75
-  %high64 = trunc i128 %high128 to i64
-  %rest128 = lshr i128 %normal, 22
-  %rest64 = trunc i128 %rest128 to i64
-  %low64 = and i64 %rest64, {2**53 - 1}
-  %high.whole = uitofp i64 %high64 to double
-  %low.whole = uitofp i64 %low64 to double
-  %high.exponent = sub i64 {1023 - 53}, %zeros
-  %low.exponent = sub i64 {1023 - 106}, %zeros
-  %high.bits = shl i64 %high.exponent, 52
-  %low.bits = shl i64 %low.exponent, 52
-  %high.scale = bitcast i64 %high.bits to double
-  %low.scale = bitcast i64 %low.bits to double
-  %a = fmul double %high.whole, %high.scale
-  %b = fmul double %low.whole, %low.scale
-  %r = fmul double %a, {constant(_HALF_PI[0], 1)}
-  %r.minus = fneg double %r
-  %lost = call double @llvm.fma.f64(double %a, double {constant(_HALF_PI[0], 1)}, double %r.minus)
-  %lost2 = call double @llvm.fma.f64(double %b, double {constant(_HALF_PI[0], 1)}, double %lost)
-  %lost3 = call double @llvm.fma.f64(double %a, double {constant(_HALF_PI[1], 1)}, double %lost2)
-  %sign = xor i1 %negative, %below
-  %r.minus2 = fneg double %r
-  %lost.minus = fneg double %lost3
-  %r.signed = select i1 %sign, double %r.minus2, double %r
-  %lost.signed = select i1 %sign, double %lost.minus, double %lost3
-  %k.minus = sub i64 0, %k
-  %k.signed = select i1 %below, i64 %k.minus, i64 %k
-  %v0 = insertvalue {{ double, double, i64 }} poison, double %r.signed, 0
-  %v1 = insertvalue {{ double, double, i64 }} %v0, double %lost.signed, 1
-  %v2 = insertvalue {{ double, double, i64 }} %v1, i64 %k.signed, 2
-  ret {{ double, double, i64 }} %v2
-}}
-declare i64 @llvm.fshl.i64(i64, i64, i64)
-declare i128 @llvm.ctlz.i128(i128, i1)
-"""
+_TABLE = "@sarrus_two_over_pi"
+_WIDE = "i128"
+DIGITS_OF_TWO_OVER_PI = (
+    f"{_TABLE} = internal constant [{len(_DIGITS)} x i64] [{', '.join(f'i64 {d}' for d in _DIGITS)}], align 8\n"
+    "declare i64 @llvm.fshl.i64(i64, i64, i64)\n"
+    "declare i128 @llvm.ctlz.i128(i128, i1)\n"
+)
+
+
+def reduce_large_angle(x: Value) -> tuple[Value, Value, Value]:
+    """Return the two parts of r and k with x = r + k π/2, |r| ≤ π/4, of one number above `LARGEST_ANGLE`.
+
+    x = m 2ᵉ. Bits of 2/π whose product with x is a multiple of four are left out, the next 192 are taken; the product
+    is then two bits of quadrant and a fraction of 190 bits, which is brought to between −1/2 and 1/2, made two numbers
+    of 53 bits (no float64 is closer to a multiple of π/2 than 2⁻⁶²) and multiplied by π/2.
+    """
+    lines, bits = x.lines, x.bits()
+    below = bits.is_("<", 0)
+    leading = ((bits >> 52) & 2047) - (1075 - 62)
+    outside = leading.is_("<", 0) | leading.is_(">", 64 * (len(_DIGITS) - 4) + 63)
+    first = outside.where(0, leading)
+    start = lines.let(f"getelementptr inbounds i64, ptr {_TABLE}, i64 {(first >> 6).name}", INTEGER)
+    digits = []
+    for place in range(4):
+        at = lines.let(f"getelementptr inbounds i64, ptr {start.name}, i64 {place}", INTEGER)
+        digits.append(lines.let(f"load i64, ptr {at.name}, align 8", INTEGER))
+    m = ((bits & (2**52 - 1)) | 2**52).to(_WIDE, "zext")
+    words = [lines.call("llvm.fshl.i64", a, b, first & 63, scalar=INTEGER) for a, b in pairwise(digits)]
+    upper, middle, lower = (m * word.to(_WIDE, "zext") for word in words)
+    product = (upper << 64) + middle + lower.shifted_down(64)
+    signed = (product << 2) | lower.to(INTEGER, "trunc").shifted_down(62).to(_WIDE, "zext")
+    negative = signed.is_("<", 0)
+    k = product.shifted_down(126).to(INTEGER, "trunc") + negative.to(INTEGER, "zext")
+    size = negative.where(-signed, signed)
+    zeros = lines.let(f"call i128 @llvm.ctlz.i128(i128 {size.name}, i1 false)", _WIDE) & 127
+    normal, shift = lines.let(f"shl i128 {size.name}, {zeros.name}", _WIDE), zeros.to(INTEGER, "trunc")
+    high = normal.shifted_down(75).to(INTEGER, "trunc").to(REAL, "uitofp")
+    low = (normal.shifted_down(22).to(INTEGER, "trunc") & (2**53 - 1)).to(REAL, "uitofp")
+    a, b = (part * ((1023 - n - shift) << 52).as_real() for part, n in ((high, 53), (low, 106)))
+    r = exact_product(a, _HALF_PI[0])
+    rest = fma(a, _HALF_PI[1], fma(b, _HALF_PI[0], r.low))
+    sign = negative ^ below
+    return sign.where(-r.high, r.high), sign.where(-rest, rest), below.where(-k, k)
 
 
 def _reduced(x: Value) -> tuple[Pair, Value]:
@@ -194,31 +147,12 @@ def _reduced(x: Value) -> tuple[Pair, Value]:
     near = (r.high, r.low, turns.bits())
     any_far = far
     if width > 1:
-        any_far = Value(
-            lines,
-            lines.let(f"call i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1> {far.name})", "i1").name,
-            "i1",
-        )
+        any_far = lines.let(f"call i1 @llvm.vector.reduce.or.v{width}i1({far.kind} {far.name})", TRUTH)
     lines.branch(any_far, "beyond", "join")
     lines.label("beyond")
-    kinds = (REAL, REAL, INTEGER)
-    triple = "{ double, double, i64 }"
-    found = ["poison"] * 3
-    for lane in range(width):
-        one = x.name
-        if width > 1:
-            one = lines.let(f"extractelement {x.kind} {x.name}, i32 {lane}", REAL).name
-        answer = lines.let(f"call {triple} @{REDUCTION}(double {one})", REAL).name
-        for part, scalar in enumerate(kinds):
-            value = lines.let(f"extractvalue {triple} {answer}, {part}", scalar).name
-            if width > 1:
-                wide = kind(scalar, width)
-                value = lines.let(
-                    f"insertelement {wide} {found[part]}, {scalar} {value}, i32 {lane}", scalar
-                ).name
-            found[part] = value
+    found = lines.by_lane(own_name(reduce_large_angle.__name__, 1), x, scalars=(REAL, REAL, INTEGER))
     nothing = x - x  # NaN for infinite x, else zero
-    chosen = [far.where(Value(lines, name, scalar), usual) for name, scalar, usual in zip(found, kinds, near)]
+    chosen = [far.where(value, usual) for value, usual in zip(found, near)]
     chosen[0] = chosen[0] + far.where(nothing, 0.0)
     lines.jump("join")
     lines.label("join")
@@ -362,17 +296,13 @@ def hypot(x: Value, y: Value) -> Value:
     p, q = abs(x), abs(y)
     swap = p.is_("<", q)
     a, b = swap.where(q, p), swap.where(p, q)
-    scale = a.is_(">", 2.0**500).where(
-        lines.number(2.0**-600), a.is_("<", 2.0**-450).where(lines.number(2.0**600), 1.0)
-    )
-    back = a.is_(">", 2.0**500).where(
-        lines.number(2.0**600), a.is_("<", 2.0**-450).where(lines.number(2.0**-600), 1.0)
-    )
+    scale = a.is_("<", 2.0**-450).where(lines.number(2.0**600), 1.0)
+    scale = a.is_(">", 2.0**500).where(2.0**-600, scale)
     c, d = a * scale, b * scale
     h = fma(c, c, d * d).root()
     h2, c2 = h * h, c * c
     lost = fma(-d, d, h2 - c2) + (fma(h, h, -h2) - fma(c, c, -c2))
-    value = (h - lost / (h * 2.0)) * back
+    value = (h - lost / (h * 2.0)) * (1.0 / scale)  # powers of two
     value = a.is_("==", 0.0).where(0.0, value)
     value = (p.is_("==", p) & q.is_("==", q)).where(value, p + q)
     return (p.is_("==", math.inf) | q.is_("==", math.inf)).where(math.inf, value)

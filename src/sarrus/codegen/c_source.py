@@ -12,14 +12,12 @@ import math
 import casadi as ca
 
 from sarrus.codegen.emit import assign_slots
+from sarrus.codegen.operations import ELEMENTARY
 from sarrus.codegen.program import Program
 
 CHUNK = 500  # instructions of one chunk, and of the longest function that is not split
 
-_FUNCTIONS = (
-    *("sqrt", "fabs", "floor", "ceil", "exp", "log", "log1p", "expm1", "erf", "sin", "cos", "tan"),
-    *("asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-)
+_FUNCTIONS = ("sqrt", "fabs", "floor", "ceil", "sin", "cos", *ELEMENTARY)
 _FUNCTIONS_OF_TWO = {
     ca.OP_POW: "pow",
     ca.OP_CONSTPOW: "pow",

@@ -11,72 +11,59 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from sarrus.codegen import angles, error_functions, exponentials
-from sarrus.codegen.error_functions import name
-from sarrus.codegen.straight_line import REAL, Lines, Value, kind
+from sarrus.codegen.straight_line import Lines, own_name
 
-SINCOS = "sincos"
-
-_OF_ONE: dict[str, Callable[[Value], Value]] = {
-    function.__name__: function
-    for function in (
-        *(angles.tan, angles.asin, angles.acos, angles.atan),
-        *(exponentials.exp, exponentials.expm1, exponentials.log, exponentials.log1p),
-        *(exponentials.sinh, exponentials.cosh, exponentials.tanh),
-        *(exponentials.asinh, exponentials.acosh, exponentials.atanh),
-        *(error_functions.erf, error_functions.erfc, error_functions.erfinv),
-    )
-}
-_OF_TWO: dict[str, Callable[[Value, Value], Value]] = {
-    "atan2": angles.atan2,
-    "hypot": angles.hypot,
+# Of one or two values; they return one, or several together.
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pow": exponentials.power,
+    **{
+        function.__name__: function
+        for function in (
+            *(
+                angles.sincos,
+                angles.reduce_large_angle,
+                angles.tan,
+                angles.asin,
+                angles.acos,
+                angles.atan,
+                angles.atan2,
+                angles.hypot,
+            ),
+            *(exponentials.exp, exponentials.expm1, exponentials.log, exponentials.log1p),
+            *(exponentials.sinh, exponentials.cosh, exponentials.tanh),
+            *(exponentials.asinh, exponentials.acosh, exponentials.atanh),
+            *(error_functions.erf, error_functions.erfc, error_functions.erfinv),
+        )
+    },
 }
-NAMES = (SINCOS, *_OF_ONE, *_OF_TWO)
+NAMES = tuple(_FUNCTIONS)
+_BEFORE = {angles.reduce_large_angle.__name__: angles.DIGITS_OF_TWO_OVER_PI}
 
-_USED = re.compile(r"@(sarrus_[a-z0-9_]+(?:\.\d+)?)\(")
-
-
-def pair_of(width: int) -> str:
-    """Return the type of what `SINCOS` returns."""
-    return f"{{ {kind(REAL, width)}, {kind(REAL, width)} }}"
+_USED = re.compile(r"@sarrus_([a-z0-9_]+)(?:\.(\d+))?\(")
 
 
-def definitions(text: str, width: int) -> str:
-    """Return the definitions of all functions of ours that a text calls, on ``width`` numbers."""
-    known = {name(function, width): function for function in NAMES}
-    made: dict[str, str] = {}
+def definitions(text: str) -> str:
+    """Return the definitions of all functions of ours that a text calls."""
+    made: dict[tuple[str, int], str] = {}
     waiting = [text]
     while waiting:
-        for found in _USED.findall(waiting.pop()):
-            if found in made:
-                continue
-            if found in known:
-                made[found] = _definition(known[found], width)
-            elif found == angles.REDUCTION:
-                made[found] = angles.REDUCTION_DEFINITION
-            else:
-                continue
-            waiting.append(made[found])
+        for function, width in _USED.findall(waiting.pop()):
+            key = function, int(width or 1)
+            if key not in made and function in _FUNCTIONS:
+                made[key] = _definition(*key)
+                waiting.append(made[key])
     return "".join(made.values())
 
 
 @lru_cache(maxsize=64)
 def _definition(function: str, width: int) -> str:
-    lines, numbers = Lines(width), kind(REAL, width)
-    x, y = lines.argument("x"), lines.argument("y")
-    arguments = f"{numbers} %x"
-    result, value = numbers, ""
-    if function == SINCOS:
-        result = pair_of(width)
-        sine, cosine = angles.sincos(x)
-        half = lines.let(f"insertvalue {result} poison, {numbers} {sine.name}, 0", REAL)
-        value = lines.let(f"insertvalue {result} {half.name}, {numbers} {cosine.name}, 1", REAL).name
-    elif function in _OF_TWO:
-        arguments += f", {numbers} %y"
-        value = _OF_TWO[function](x, y).name
-    else:
-        value = _OF_ONE[function](x).name
-    head = f"define internal {result} @{name(function, width)}({arguments}) noinline nounwind {{\nentry:\n"
-    return head + "".join(lines.text) + f"  ret {result} {value}\n}}\n"
+    lines, formula = Lines(width), _FUNCTIONS[function]
+    arguments = [lines.argument(letter) for letter in "xy"[: formula.__code__.co_argcount]]
+    values = formula(*arguments)
+    kind, name = lines.together(values if isinstance(values, tuple) else (values,))
+    given = ", ".join(f"{argument.kind} {argument.name}" for argument in arguments)
+    head = f"define internal {kind} @{own_name(function, width)}({given}) noinline nounwind {{\nentry:\n"
+    return f"{_BEFORE.get(function, '')}{head}{''.join(lines.text)}  ret {kind} {name}\n}}\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.codegen.elementary import pair_of
-from sarrus.codegen.lanes import Arithmetic, arithmetic
-from sarrus.codegen.operations import SINE_AND_COSINE
+from sarrus.codegen.lanes import prelude, templates
+from sarrus.codegen.operations import SINE_AND_COSINE, pair_of
 from sarrus.codegen.program import Program
+from sarrus.codegen.straight_line import REAL, constant, kind
 
 ENTRY = "sarrus_entry"
 
@@ -39,8 +39,7 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
     step = chunk or max(size, 1)
     starts = range(0, max(size, 1), step)
     slots, n_slots = assign_slots(program, step) if len(starts) > 1 else ({}, 0)
-    wide = arithmetic(lanes)
-    bodies = [_body(program, start, min(start + step, size), slots, wide) for start in starts]
+    bodies = [_body(program, start, min(start + step, size), slots, lanes) for start in starts]
     if len(bodies) == 1:
         functions = [f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n", bodies[0], "  ret void\n}\n"]
     else:
@@ -49,11 +48,11 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
             head = f"define internal void @chunk{k}({_ARGUMENTS}, ptr noalias nocapture %slots)"
             functions += [head, " noinline nounwind {\n", body, "  ret void\n}\n"]
         functions.append(f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n")
-        functions.append(f"  %slots = alloca [{max(n_slots, 1)} x {wide.kind}], align 64\n")
+        functions.append(f"  %slots = alloca [{max(n_slots, 1)} x {kind(REAL, lanes)}], align 64\n")
         functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
     text = "".join(functions)
-    return wide.definitions(text) + text, len(bodies)
+    return prelude(text, lanes) + text, len(bodies)
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
@@ -85,23 +84,23 @@ def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
     return slots, n_slots
 
 
-def _body(program: Program, start: int, stop: int, slots: dict[int, int], wide: Arithmetic) -> str:
+def _body(program: Program, start: int, stop: int, slots: dict[int, int], lanes: int) -> str:
     """Text of the instructions from ``start`` to ``stop``; inputs and slots are loaded at their first use."""
     instructions = program.instructions
     text: list[str] = []
     names: dict[int, str] = {}
     angles: dict[str, str] = {}  # what gives sine and cosine of a value
-    kind = wide.kind
+    real, texts = kind(REAL, lanes), templates(lanes)
 
     def name_of(value: int) -> str:
         if value in names:
             return names[value]
         op, a, _ = instructions[value]
         if op == ca.OP_CONST:
-            name = wide.constant(float(a))
+            name = constant(float(a), lanes)
         else:
             base, place = ("in", a) if op == ca.OP_INPUT else ("slots", slots[value])
-            text.append(_LOAD.format(kind=kind, name=f"v{value}", base=base, place=place))
+            text.append(_LOAD.format(kind=real, name=f"v{value}", base=base, place=place))
             name = f"%v{value}"
         names[value] = name
         return name
@@ -111,19 +110,19 @@ def _body(program: Program, start: int, stop: int, slots: dict[int, int], wide: 
         if op in (ca.OP_INPUT, ca.OP_CONST):
             continue
         if op == ca.OP_OUTPUT:
-            text.append(_STORE.format(kind=kind, name=f"o{a}", base="out", place=a, value=name_of(b)))
+            text.append(_STORE.format(kind=real, name=f"o{a}", base="out", place=a, value=name_of(b)))
             continue
         left, right = name_of(int(a)), name_of(b)
         name = names[index] = f"%v{index}"
         if op in SINE_AND_COSINE and left in angles:
-            pair, place = pair_of(wide.width), SINE_AND_COSINE[op]
+            pair, place = pair_of(lanes), SINE_AND_COSINE[op]
             text.append(f"  {name} = extractvalue {pair} {angles[left]}, {place}\n")
         else:
-            text.append(wide.templates[op].format(r=name, a=left, b=right))
+            text.append(texts[op].format(r=name, a=left, b=right))
             if op in SINE_AND_COSINE:
                 angles[left] = f"{name}.1"
         if index in slots:
             text.append(
-                _STORE.format(kind=kind, name=f"s{index}", base="slots", place=slots[index], value=name)
+                _STORE.format(kind=real, name=f"s{index}", base="slots", place=slots[index], value=name)
             )
     return "".join(text)

@@ -109,14 +109,9 @@ def erfinv(x: Value) -> Value:
     z = abs((half * half - logarithm / 0.147).root() - half).root()
     rest, tail = 1.0 - y, y.is_(">", 0.5)
     for _ in range(3):
-        slope = z.lines.call(name("exp", z.lines.width), -(z * z)) * _SLOPE[0]
-        body = z.lines.call(name("erf", z.lines.width), z) - y
-        end = rest - z.lines.call(name("erfc", z.lines.width), z)
+        slope = z.lines.own("exp", -(z * z)) * _SLOPE[0]
+        body = z.lines.own("erf", z) - y
+        end = rest - z.lines.own("erfc", z)
         step = tail.where(end, body) / slope
         z = z - step / (z * step + 1.0)
     return y.is_("==", 1.0).where(float("inf"), z).signed_as(x)
-
-
-def name(function: str, width: int) -> str:
-    """Return the name of a function of our own on ``width`` numbers."""
-    return f"sarrus_{function}" if width == 1 else f"sarrus_{function}.{width}"

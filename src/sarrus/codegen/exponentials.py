@@ -236,32 +236,29 @@ def tanh(x: Value) -> Value:
 def asinh(x: Value) -> Value:
     """Return ln(x + √(x² + 1))."""
     size = abs(x)
-    inner = size.is_(">", 2.0**30).where(1.0, size)
-    square = exact_product(inner, inner)
-    more = exact_sum(square.high, 1.0)
-    root = _root(fast_sum(more.high, more.low + square.low))
-    total = exact_sum(root.high, inner)
-    near = logarithm_of(fast_sum(total.high, total.low + root.low)).high
-    far = logarithm_of(Pair(size, x.lines.number(0.0)), doublings=1).high
-    value = size.is_(">", 2.0**30).where(far, near)
+    value = _area(size, 1.0)
     value = size.is_("<", 2.0**-20).where(fma(size * size, size * (-1.0 / 6.0), size), value)
-    return abs(x).is_("<", math.inf).where(value.signed_as(x), x)
+    return size.is_("<", math.inf).where(value.signed_as(x), x)
 
 
 def acosh(x: Value) -> Value:
     """Return ln(x + √(x² − 1)): NaN below one."""
-    inner = x.is_(">", 2.0**30).where(2.0, x)
-    square = exact_product(inner, inner)
-    less = exact_sum(square.high, -1.0)
-    root = _root(fast_sum(less.high, less.low + square.low))
-    total = exact_sum(inner, root.high)
-    near = logarithm_of(fast_sum(total.high, total.low + root.low)).high
-    far = logarithm_of(Pair(x, x.lines.number(0.0)), doublings=1).high
-    value = x.is_(">", 2.0**30).where(far, near)
-    value = x.is_("==", 1.0).where(0.0, value)
+    value = x.is_("==", 1.0).where(0.0, _area(x, -1.0))
     nothing = (x - x) / (x - x)
     value = x.is_(">=", 1.0).where(value, nothing)
     return x.is_("==", math.inf).where(x, value)
+
+
+def _area(x: Value, side: float) -> Value:
+    """Return ln(x + √(x² ± 1)) for positive x."""
+    inner = x.is_(">", 2.0**30).where(2.0, x)
+    square = exact_product(inner, inner)
+    more = exact_sum(square.high, side)
+    root = _root(fast_sum(more.high, more.low + square.low))
+    total = exact_sum(inner, root.high)
+    near = logarithm_of(fast_sum(total.high, total.low + root.low)).high
+    far = logarithm_of(Pair(x, x.lines.number(0.0)), doublings=1).high
+    return x.is_(">", 2.0**30).where(far, near)
 
 
 def _root(x: Pair) -> Pair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 Layout = dict[str, tuple[slice, tuple[int, int]]]
 
 
+@dataclass(eq=False, repr=False)
 class NativeFunction:
     """Machine code ``void f(const double *in, double *out)`` for expressions; made by `compile_function`.
 
@@ -25,6 +27,8 @@ class NativeFunction:
     Attributes
     ----------
     name : str
+    code : LoadedCode
+        The machine code.
     address : int
         Address of the function.
     n_in, n_out : int
@@ -44,31 +48,20 @@ class NativeFunction:
         Time to make or to fetch the code.
     """
 
-    def __init__(
-        self,
-        name: str,
-        code: LoadedCode,
-        n_in: int,
-        outputs: Layout,
-        *,
-        n_instructions: int,
-        chunks: int,
-        lanes: int,
-        from_cache: bool,
-        compile_seconds: float,
-    ) -> None:
-        self.name = name
-        self.address = code.address
-        self.n_in = n_in
-        self.n_out = max((place.stop for place, _ in outputs.values()), default=0)
-        self.outputs = outputs
-        self.n_instructions = n_instructions
-        self.chunks = chunks
-        self.lanes = lanes
-        self.from_cache = from_cache
-        self.compile_seconds = compile_seconds
-        self._code = code
-        self._call = _SIGNATURE(code.address)
+    name: str
+    code: LoadedCode
+    n_in: int
+    outputs: Layout
+    n_instructions: int
+    chunks: int
+    lanes: int
+    from_cache: bool
+    compile_seconds: float
+
+    def __post_init__(self) -> None:
+        self.address = self.code.address
+        self.n_out = max((place.stop for place, _ in self.outputs.values()), default=0)
+        self._call = _SIGNATURE(self.address)
 
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
         """Evaluate at the input vector ``x`` (n_in,) and return the output vector (n_out,).

@@ -1,9 +1,9 @@
 """The scalar operations of CasADi as LLVM instructions.
 
-Every entry of `TEMPLATES` is the text of one operation: ``{r}`` names the result, ``{a}`` and ``{b}`` the
-operands; intermediate results are called ``{r}.1``, ``{r}.2``. Values are those of CasADi's own evaluation,
-NaN and infinity included, with two exceptions: the sign of ``fmin(0, -0)`` is not specified (nor is it in C),
-and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by up to 4e-7.
+Every entry of `OPERATIONS` is a function of the operands a and b; operations of one operand leave b aside. Values are
+those of CasADi's own evaluation, NaN and infinity included, with two exceptions: the sign of ``fmin(0, -0)`` is not
+specified (nor is it in C), and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by
+up to 4e-7.
 
 Sums, differences and products are rounded one by one: no instruction carries a flag that would let the
 compiler fuse or reorder them, and elementary functions are our own (`sarrus.codegen.elementary`). So the same
@@ -12,127 +12,123 @@ program gives the same bits on every processor. See docs/decisions/0014.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
+
+from sarrus.codegen.straight_line import REAL, Lines, Value, kind, own_name, structure
 
 OPERATION_NAMES = {getattr(ca, name): name for name in dir(ca) if name.startswith("OP_")}
 
 # Operations whose value is that of their first operand. OP_PRINTME prints in CasADi; native code does not.
 IDENTITIES = frozenset({ca.OP_ASSIGN, ca.OP_LIFT, ca.OP_PRINTME})
 
-_ARITHMETIC = {
-    ca.OP_ADD: "fadd double {a}, {b}",
-    ca.OP_SUB: "fsub double {a}, {b}",
-    ca.OP_MUL: "fmul double {a}, {b}",
-    ca.OP_DIV: "fdiv double {a}, {b}",
-    ca.OP_NEG: "fneg double {a}",
-    ca.OP_SQ: "fmul double {a}, {a}",
-    ca.OP_TWICE: "fadd double {a}, {a}",
-    ca.OP_INV: "fdiv double 1.0, {a}",
-}
-
-_COMPARISONS = {
-    ca.OP_LT: "olt double {a}, {b}",
-    ca.OP_LE: "ole double {a}, {b}",
-    ca.OP_EQ: "oeq double {a}, {b}",
-    ca.OP_NE: "une double {a}, {b}",
-    ca.OP_NOT: "oeq double {a}, 0.0",
-}
-
-_CONNECTIVES = {ca.OP_AND: "and", ca.OP_OR: "or"}
-
-_EXTREMA = {ca.OP_FMIN: "olt", ca.OP_FMAX: "ogt"}  # a NaN loses against a number
-
-_FUNCTIONS = {
-    ca.OP_SQRT: "llvm.sqrt.f64",
-    ca.OP_FABS: "llvm.fabs.f64",
-    ca.OP_FLOOR: "llvm.floor.f64",
-    ca.OP_CEIL: "llvm.ceil.f64",
-    ca.OP_EXP: "sarrus_exp",
-    ca.OP_LOG: "sarrus_log",
-    ca.OP_TAN: "sarrus_tan",
-    ca.OP_ASIN: "sarrus_asin",
-    ca.OP_ACOS: "sarrus_acos",
-    ca.OP_ATAN: "sarrus_atan",
-    ca.OP_SINH: "sarrus_sinh",
-    ca.OP_COSH: "sarrus_cosh",
-    ca.OP_TANH: "sarrus_tanh",
-    ca.OP_ASINH: "sarrus_asinh",
-    ca.OP_ACOSH: "sarrus_acosh",
-    ca.OP_ATANH: "sarrus_atanh",
-    ca.OP_LOG1P: "sarrus_log1p",
-    ca.OP_EXPM1: "sarrus_expm1",
-    ca.OP_ERF: "sarrus_erf",
-    ca.OP_ERFINV: "sarrus_erfinv",
-}
-
-_FUNCTIONS_OF_TWO = {
-    ca.OP_POW: "sarrus_pow",
-    ca.OP_CONSTPOW: "sarrus_pow",
-    ca.OP_COPYSIGN: "llvm.copysign.f64",
-    ca.OP_ATAN2: "sarrus_atan2",
-    ca.OP_FMOD: "fmod",
-    ca.OP_REMAINDER: "remainder",
-    ca.OP_HYPOT: "sarrus_hypot",
-}
+# Elementary functions of one operand that are our own, by the names that the C library has for them.
+ELEMENTARY = (
+    *("exp", "log", "log1p", "expm1", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf"),
+)
 
 # Place of these among what `sarrus_sincos` returns; whoever emits calls it once for both.
 SINE_AND_COSINE = {ca.OP_SIN: 0, ca.OP_COS: 1}
-
-TEMPLATES: dict[int, str] = {
-    **{op: f"  {{r}} = {text}\n" for op, text in _ARITHMETIC.items()},
-    **{
-        op: f"  {{r}}.1 = fcmp {text}\n  {{r}} = uitofp i1 {{r}}.1 to double\n"
-        for op, text in _COMPARISONS.items()
-    },
-    **{
-        op: "  {r}.1 = fcmp une double {a}, 0.0\n"
-        "  {r}.2 = fcmp une double {b}, 0.0\n"
-        f"  {{r}}.3 = {word} i1 {{r}}.1, {{r}}.2\n"
-        "  {r} = uitofp i1 {r}.3 to double\n"
-        for op, word in _CONNECTIVES.items()
-    },
-    **{
-        op: f"  {{r}}.1 = fcmp {test} double {{a}}, {{b}}\n"
-        "  {r}.2 = select i1 {r}.1, double {a}, double {b}\n"
-        "  {r}.3 = fcmp uno double {b}, 0.0\n"
-        "  {r} = select i1 {r}.3, double {a}, double {r}.2\n"
-        for op, test in _EXTREMA.items()
-    },
-    ca.OP_IF_ELSE_ZERO: (
-        "  {r}.1 = fcmp oeq double {a}, 0.0\n  {r} = select i1 {r}.1, double 0.0, double {b}\n"
-    ),
-    ca.OP_SIGN: (
-        "  {r}.1 = fcmp olt double {a}, 0.0\n"
-        "  {r}.2 = fcmp ogt double {a}, 0.0\n"
-        "  {r}.3 = select i1 {r}.2, double 1.0, double {a}\n"
-        "  {r} = select i1 {r}.1, double -1.0, double {r}.3\n"
-    ),
-    **{
-        op: "  {r}.1 = call {{ double, double }} @sarrus_sincos(double {a})\n"
-        f"  {{r}} = extractvalue {{{{ double, double }}}} {{r}}.1, {place}\n"
-        for op, place in SINE_AND_COSINE.items()
-    },
-    **{op: f"  {{r}} = call double @{name}(double {{a}})\n" for op, name in _FUNCTIONS.items()},
-    **{
-        op: f"  {{r}} = call double @{name}(double {{a}}, double {{b}})\n"
-        for op, name in _FUNCTIONS_OF_TWO.items()
-    },
-}
 
 # Functions of the C library that the machine code may call: those that are exact, and what intrinsics become
 # on processors that have no instruction for them. Code that calls any other does not link.
 LIBM_SYMBOLS = ("ceil", "copysign", "fabs", "floor", "fma", "fmod", "remainder", "sqrt")
 
-_PURE = "nounwind willreturn memory(none)"
+Operation = Callable[[Value, Value], Value]
 
-DECLARATIONS = "".join(
-    [
-        f"declare double @{name}(double) {_PURE}\n"
-        for name in ("llvm.sqrt.f64", "llvm.fabs.f64", "llvm.floor.f64", "llvm.ceil.f64")
-    ]
-    + [
-        f"declare double @{name}(double, double) {_PURE}\n"
-        for name in ("llvm.copysign.f64", "fmod", "remainder")
-    ]
-    + [f"declare double @llvm.fma.f64(double, double, double) {_PURE}\n"]
-)
+
+def pair_of(width: int) -> str:
+    """Return the type of what `sarrus_sincos` returns."""
+    return structure([kind(REAL, width)] * 2)
+
+
+def _own(name: str) -> Operation:
+    return lambda a, _: a.lines.own(name, a)
+
+
+def _own_of_two(name: str) -> Operation:
+    return lambda a, b: a.lines.own(name, a, b)
+
+
+def _of_c_library(name: str) -> Operation:
+    return lambda a, b: a.lines.by_lane(name, a, b)[0]
+
+
+def _compared(test: str) -> Operation:
+    return lambda a, b: a.is_(test, b).as_number()
+
+
+def _extremum(test: str) -> Operation:
+    """Return one of the operands; a NaN loses against a number."""
+
+    def chosen(a: Value, b: Value) -> Value:
+        best = a.is_(test, b).where(a, b)
+        return b.is_("!=", b).where(a, best)
+
+    return chosen
+
+
+def _sine_or_cosine(place: int) -> Operation:
+    def one_of_both(a: Value, _: Value) -> Value:
+        lines, pair = a.lines, pair_of(a.lines.width)
+        both = lines.let(f"call {pair} @{own_name('sincos', lines.width)}({a.kind} {a.name})", REAL)
+        return lines.let(f"extractvalue {pair} {both.name}, {place}", REAL)
+
+    return one_of_both
+
+
+OPERATIONS: dict[int, Operation] = {
+    ca.OP_ADD: lambda a, b: a + b,
+    ca.OP_SUB: lambda a, b: a - b,
+    ca.OP_MUL: lambda a, b: a * b,
+    ca.OP_DIV: lambda a, b: a / b,
+    ca.OP_NEG: lambda a, _: -a,
+    ca.OP_SQ: lambda a, _: a * a,
+    ca.OP_TWICE: lambda a, _: a + a,
+    ca.OP_INV: lambda a, _: 1.0 / a,
+    ca.OP_LT: _compared("<"),
+    ca.OP_LE: _compared("<="),
+    ca.OP_EQ: _compared("=="),
+    ca.OP_NE: _compared("!="),
+    ca.OP_NOT: lambda a, _: a.is_("==", 0.0).as_number(),
+    ca.OP_AND: lambda a, b: (a.is_("!=", 0.0) & b.is_("!=", 0.0)).as_number(),
+    ca.OP_OR: lambda a, b: (a.is_("!=", 0.0) | b.is_("!=", 0.0)).as_number(),
+    ca.OP_FMIN: _extremum("<"),
+    ca.OP_FMAX: _extremum(">"),
+    ca.OP_IF_ELSE_ZERO: lambda a, b: a.is_("==", 0.0).where(0.0, b),
+    ca.OP_SIGN: lambda a, _: a.is_("<", 0.0).where(-1.0, a.is_(">", 0.0).where(1.0, a)),
+    ca.OP_SQRT: lambda a, _: a.root(),
+    ca.OP_FABS: lambda a, _: abs(a),
+    ca.OP_FLOOR: lambda a, _: a.floor(),
+    ca.OP_CEIL: lambda a, _: a.lines.intrinsic("ceil", a),
+    ca.OP_COPYSIGN: lambda a, b: a.signed_as(b),
+    ca.OP_FMOD: _of_c_library("fmod"),
+    ca.OP_REMAINDER: _of_c_library("remainder"),
+    ca.OP_ERFINV: _own("erfinv"),
+    ca.OP_POW: _own_of_two("pow"),
+    ca.OP_CONSTPOW: _own_of_two("pow"),
+    ca.OP_ATAN2: _own_of_two("atan2"),
+    ca.OP_HYPOT: _own_of_two("hypot"),
+    **{getattr(ca, f"OP_{name.upper()}"): _own(name) for name in ELEMENTARY},
+    **{op: _sine_or_cosine(place) for op, place in SINE_AND_COSINE.items()},
+}
+
+_PURE = "nounwind willreturn memory(none)"
+# Operations that LLVM has by name, and how many operands each has.
+_INTRINSICS = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "copysign": 2, "fma": 3}
+
+
+def declarations(width: int) -> str:
+    """Return the declarations of what code on ``width`` numbers, and on one, may call."""
+    text = [f"declare double @{name}(double, double) {_PURE}\n" for name in ("fmod", "remainder")]
+    for lanes in sorted({1, width}):
+        lines, real = Lines(lanes), kind(REAL, lanes)
+        for name, count in _INTRINSICS.items():
+            text.append(
+                f"declare {real} @{lines.intrinsic_name(name)}({', '.join([real] * count)}) {_PURE}\n"
+            )
+    if width > 1:
+        text.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)\n")
+    return "".join(text)

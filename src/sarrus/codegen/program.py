@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.base.errors import UnsupportedOperationError
-from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, TEMPLATES
+from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, OPERATIONS
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def read_program(function: ca.Function, name: str) -> Program:
             entry = (op, function.instruction_input(k)[1], 0)
         elif op == ca.OP_CONST:
             entry = (op, function.instruction_constant(k), 0)
-        elif op in TEMPLATES:
+        elif op in OPERATIONS:
             used = function.instruction_input(k)
             entry = (op, register[used[0]], register[used[-1]])
         else:
