@@ -13,9 +13,9 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.characteristic import Characteristic
 from sarrus.dynamics.compiled import CompiledEquations
-from sarrus.dynamics.model import Model, Parts
+from sarrus.dynamics.described import Described
+from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
-from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.linalg.quaternions import are_unit, normalize
 from sarrus.mechanism.keyframe import Keyframe
@@ -23,30 +23,20 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import body_placements
 
 
-class Evaluations:
+class Evaluations(Described):
     """What the handle of a user (`sarrus.System`) and the workspace of a call have in common.
 
     A model, values of its ``parameters`` and ``options``; dimensions and names of the model are attributes.
     """
 
-    name: str
-    nq: int
-    nv: int
-    nu: int
-    nc: int
-    nh: int
-    coordinate_names: tuple[str, ...]
-    velocity_names: tuple[str, ...]
-    constraint_names: tuple[str, ...]
-    actuator_names: tuple[str, ...]
-    joint_names: tuple[str, ...]
-    parts: Parts
     options: Options
 
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         self.model, self.parameters, self.options = model, parameters, options
         vars(self).update(model.description)
         self.compiled: CompiledEquations = model.compiled
+        #: what sizes are measured by
+        self.characteristic: Characteristic = model.characteristic
         self._quaternions = model.quaternions
 
     def varied(self, parameters: Mapping[str, float] | None = None) -> Evaluations:
@@ -56,26 +46,6 @@ class Evaluations:
         return other
 
     # --- description -------------------------------------------------------------------------------
-
-    @property
-    def equations(self) -> Equations:
-        """The symbolic equations."""
-        return self.model.equations
-
-    @property
-    def mechanism(self) -> Mechanism | None:
-        """The mechanism as it was when the system was made, None for one's own equations."""
-        return self.model.mechanism
-
-    @property
-    def characteristic(self) -> Characteristic:
-        """What sizes are measured by."""
-        return self.model.characteristic
-
-    @property
-    def closure_rows(self) -> dict[str, slice]:
-        """Rows of each closure, coupling or constraint by its name."""
-        return self.model.closure_rows
 
     def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
         """Return the entries of a constraint vector that belong to one closure, by row name."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.characteristic import Characteristic, characteristic
 from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.described import Described, description
 from sarrus.equations.equations import Equations
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import trace
@@ -25,19 +26,8 @@ Found = TypeVar("Found")
 _KEPT = 64
 
 
-class Parts(NamedTuple):
-    """Places in x = [q | v | u | t | p | τ], the input of the native functions."""
-
-    q: slice
-    v: slice
-    u: slice
-    t: int
-    p: slice
-    tau: slice
-
-
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Described):
     """Equations, compiled code, dimensions and names, shared by threads; equal only to itself.
 
     Values of parameters, tolerances and arrays belong to a `sarrus.dynamics.workspace.Workspace`. A model made from a
@@ -49,6 +39,9 @@ class Model:
     driven: MechanismParameters = NO_PARAMETERS
     _findings: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict, repr=False)
     _lock: Any = field(default_factory=Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        vars(self).update(self.description)
 
     @classmethod
     def of_mechanism(
@@ -85,60 +78,12 @@ class Model:
                 self._findings.popitem(last=False)
         return value
 
-    # --- dimensions and names ----------------------------------------------------------------------
+    # --- what follows from them --------------------------------------------------------------------
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """Name, dimensions and names, as attributes of systems and workspaces have them."""
-        e = self.equations
-        sizes = {"name": e.name, "nq": e.nq, "nv": e.nv, "nu": e.nu, "nc": e.nc, "nh": e.nh}
-        names = {f"{kind}_names": getattr(e, f"{kind}_names") for kind in _NAMED}
-        joints = tuple(j.name for j in self.mechanism.joints()) if self.mechanism else e.velocity_names
-        return {**sizes, **names, "joint_names": joints, "parts": self.parts}
-
-    @cached_property
-    def parts(self) -> Parts:
-        """Places of q, v, u, t, p and τ in x."""
-        e = self.equations
-        v, u, t = e.nq, e.nq + e.nv, e.nq + e.nv + e.nu
-        tau = t + 1 + e.p.shape[0]
-        return Parts(slice(0, v), slice(v, u), slice(u, t), t, slice(t + 1, tau), slice(tau, tau + e.nv))
-
-    @property
-    def name(self) -> str:
-        """Name of the mechanism or of the equations."""
-        return self.equations.name
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return self.equations.nq
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
-        return self.equations.nv
-
-    @property
-    def nc(self) -> int:
-        """Number of constraint rows."""
-        return self.equations.nc
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
-        return self.equations.coordinate_names
-
-    @cached_property
-    def closure_rows(self) -> dict[str, slice]:
-        """Rows of each closure, coupling or constraint by its name."""
-        if self.mechanism is None:
-            return {name: slice(i, i + 1) for i, name in enumerate(self.equations.constraint_names)}
-        rows, start = {}, 0
-        for element in self.mechanism.constraints():
-            rows[element.name] = slice(start, start + len(element.row_names))
-            start += len(element.row_names)
-        return rows
+        """The attributes of `Described`, as systems and workspaces have them too."""
+        return description(self.equations, self.mechanism)
 
     @cached_property
     def first_rows(self) -> list[int]:
@@ -155,8 +100,6 @@ class Model:
         """Whether the constraints do no work."""
         return bool(self.equations.non_ideal.is_zero())
 
-    # --- what follows from them --------------------------------------------------------------------
-
     @cached_property
     def characteristic(self) -> Characteristic:
         """What sizes are measured by."""
@@ -168,6 +111,3 @@ class Model:
         size = self.characteristic
         known = (size.metric, size.mass * (size.length * size.rows) ** 2, size.rows)
         return CompiledEquations(self.equations, *known if self.mechanism else ())
-
-
-_NAMED = ("coordinate", "velocity", "constraint", "actuator")

@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
-from sarrus.mechanism.mechanism import Mechanism
+from sarrus.dynamics.described import Described
 
 _TURNING_ROWS = ("n1", "n2", "rx", "ry", "rz", "perpendicular")
-
-
-class Described(Protocol):
-    """What has coordinates, velocities and rows with names: a model, a system, a workspace."""
-
-    @property
-    def mechanism(self) -> Mechanism | None: ...
-    @property
-    def nq(self) -> int: ...
-    @property
-    def nv(self) -> int: ...
-    @property
-    def nc(self) -> int: ...
-    @property
-    def coordinate_names(self) -> tuple[str, ...]: ...
-    @property
-    def closure_rows(self) -> dict[str, slice]: ...
+# Of the elementary joints that joints are made of.
+_OF_COORDINATES = {"prismatic": ("m",), "spherical": ("1",) * 4, "free": ("m",) * 3 + ("1",) * 4}
+_OF_VELOCITIES = {"prismatic": ("m/s",), "spherical": ("rad/s",) * 3, "free": ("m/s",) * 3 + ("rad/s",) * 3}
 
 
 def coordinate_units(system: Described) -> tuple[str, ...]:
     """Return the unit of each coordinate: m, rad, 1 for the entries of quaternions, empty where unknown."""
-    if system.mechanism is None:
-        return ("",) * system.nq
-    units: list[str] = []
-    for joint in system.mechanism.joints():
-        if joint.kind == "free":
-            units += ["m"] * 3 + ["1"] * 4
-        elif joint.kind == "spherical":
-            units += ["1"] * 4
-        else:
-            units += ["m" if kind == "prismatic" else "rad" for kind, _ in joint.series]
-    return (*units, *("",) * (system.nq - len(units)))
+    return _units(system, _OF_COORDINATES, ("rad",), system.nq)
 
 
 def velocity_units(system: Described) -> tuple[str, ...]:
     """Return the unit of each velocity: m/s or rad/s; empty where unknown."""
-    if system.mechanism is None:
-        return ("",) * system.nv
-    units: list[str] = []
-    for joint in system.mechanism.joints():
-        if joint.kind == "free":
-            units += ["m/s"] * 3 + ["rad/s"] * 3
-        elif joint.kind == "spherical":
-            units += ["rad/s"] * 3
-        else:
-            units += ["m/s" if kind == "prismatic" else "rad/s" for kind, _ in joint.series]
-    return tuple(units)
+    return _units(system, _OF_VELOCITIES, ("rad/s",), system.nv)
+
+
+def _units(
+    system: Described, units: Mapping[str, tuple[str, ...]], other: tuple[str, ...], size: int
+) -> tuple[str, ...]:
+    joints = system.mechanism.joints() if system.mechanism else ()
+    known = [unit for j in joints for kind, _ in j.series for unit in units.get(kind, other)]
+    return (*known, *("",) * (size - len(known)))
 
 
 def constraint_units(system: Described) -> tuple[str, ...]:

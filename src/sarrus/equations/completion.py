@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 
@@ -12,33 +11,35 @@ from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What acts on a system besides its inertia and bias: the user's functions, and the names."""
-
-    holonomic: UserFunction | None = None
-    velocity: UserFunction | None = None
-    generalized_force: UserFunction | None = None
-    inputs: UserFunction | None = None
-    non_ideal: UserFunction | None = None
-    coordinate_names: Sequence[str] | None = None
-    velocity_names: Sequence[str] | None = None
-    actuator_names: Sequence[str] | None = None
-    constraint_names: Sequence[str] | None = None
-
-
 def complete(
-    trace: Tracer, mass: ca.SX, bias: ca.SX, rate: ca.SX, potential: ca.SX, around: Surroundings
+    trace: Tracer,
+    mass: ca.SX,
+    bias: ca.SX,
+    rate: ca.SX,
+    potential: ca.SX,
+    *,
+    holonomic: UserFunction | None = None,
+    velocity: UserFunction | None = None,
+    generalized_force: UserFunction | None = None,
+    inputs: UserFunction | None = None,
+    non_ideal: UserFunction | None = None,
+    coordinate_names: Sequence[str] | None = None,
+    velocity_names: Sequence[str] | None = None,
+    actuator_names: Sequence[str] | None = None,
+    constraint_names: Sequence[str] | None = None,
 ) -> Equations:
-    """Return the equations; holonomic rows φ become ψ = dφ/dt along the rate, and γ = dψ/dt at a = 0."""
+    """Return the equations; holonomic rows φ become ψ = dφ/dt along the rate, and γ = dψ/dt at a = 0.
+
+    `sarrus.equations.lagrangian.derive` documents the keywords.
+    """
     name, v, nv = trace.name, trace.v, trace.v.numel()
-    position = _rows(trace, "holonomic", around.holonomic, "qt")
-    extra = _rows(trace, "velocity", around.velocity, "qvt")
+    position = _rows(trace, "holonomic", holonomic, "qt")
+    extra = _rows(trace, "velocity", velocity, "qvt")
     residual = ca.densify(ca.vertcat(trace.time_derivative(position, rate), extra))
     jacobian = ca.densify(ca.jacobian(residual, v))
-    force = _force(trace, "generalized_force", around.generalized_force)
-    non_ideal = _force(trace, "non_ideal", around.non_ideal)
-    actuation = ca.SX(nv, 0) if around.inputs is None else trace.matrix("inputs", around.inputs, "q")
+    force = _force(trace, "generalized_force", generalized_force)
+    working = _force(trace, "non_ideal", non_ideal)
+    actuation = ca.SX(nv, 0) if inputs is None else trace.matrix("inputs", inputs, "q")
     if actuation.shape[0] != nv:
         raise ArgumentError(
             f"{name}: inputs must return a matrix of {nv} rows, got shape {actuation.shape}", element="inputs"
@@ -46,8 +47,8 @@ def complete(
     kinetic = ca.mtimes([v.T, mass, v]) / 2
     nu = actuation.shape[1]
     u = ca.SX.sym("u", nu)
-    coordinates = names_of(name, "coordinate_names", around.coordinate_names, trace.q.numel(), "q")
-    velocities = coordinates if rate is v and around.velocity_names is None else around.velocity_names
+    coordinates = names_of(name, "coordinate_names", coordinate_names, trace.q.numel(), "q")
+    velocities = coordinates if rate is v and velocity_names is None else velocity_names
     return Equations(
         name=name,
         q=trace.q,
@@ -67,13 +68,13 @@ def complete(
         constraint_bias=ca.densify(trace.time_derivative(residual, rate)),
         kinetic_energy=kinetic,
         potential_energy=potential,
-        non_ideal=non_ideal,
+        non_ideal=working,
         coordinate_names=coordinates,
         velocity_names=names_of(name, "velocity_names", velocities, nv, "v"),
-        constraint_names=_constraint_names(name, around.constraint_names, position.numel(), extra.numel()),
-        actuator_names=names_of(name, "actuator_names", around.actuator_names, nu, "u"),
+        constraint_names=_constraint_names(name, constraint_names, position.numel(), extra.numel()),
+        actuator_names=names_of(name, "actuator_names", actuator_names, nu, "u"),
         conservative=force.is_zero()
-        and non_ideal.is_zero()
+        and working.is_zero()
         and _workless(trace, residual, jacobian)
         and _balanced(trace, kinetic + potential, bias, rate),
         parameter_values=trace.parameter_values,

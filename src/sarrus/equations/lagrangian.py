@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
-from sarrus.equations.completion import Surroundings, complete
+from sarrus.equations.completion import complete
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, dimension
 
@@ -16,16 +17,9 @@ def derive(
     nq: int,
     lagrangian: UserFunction,
     *,
-    holonomic: UserFunction | None = None,
-    velocity: UserFunction | None = None,
-    generalized_force: UserFunction | None = None,
-    inputs: UserFunction | None = None,
-    non_ideal: UserFunction | None = None,
     parameters: Mapping[str, float] | None = None,
     name: str = "system",
-    coordinate_names: Sequence[str] | None = None,
-    actuator_names: Sequence[str] | None = None,
-    constraint_names: Sequence[str] | None = None,
+    **around: Any,
 ) -> Equations:
     """Derive the equations of motion from a Lagrangian, with v = q̇.
 
@@ -70,14 +64,4 @@ def derive(
         )
     bias = trace.time_derivative(momentum, trace.v) - ca.gradient(value, trace.q)
     potential = -ca.substitute(value, trace.v, ca.SX.zeros(nq))
-    around = Surroundings(
-        holonomic=holonomic,
-        velocity=velocity,
-        generalized_force=generalized_force,
-        inputs=inputs,
-        non_ideal=non_ideal,
-        coordinate_names=coordinate_names,
-        actuator_names=actuator_names,
-        constraint_names=constraint_names,
-    )
-    return complete(trace, ca.densify(mass), ca.densify(bias), trace.v, potential, around)
+    return complete(trace, ca.densify(mass), ca.densify(bias), trace.v, potential, **around)

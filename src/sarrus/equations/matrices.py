@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
-from sarrus.equations.completion import Surroundings, complete
+from sarrus.equations.completion import complete
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, dimension
 
@@ -19,19 +20,11 @@ def assemble_equations(
     *,
     nv: int | None = None,
     rate: UserFunction | None = None,
-    holonomic: UserFunction | None = None,
-    velocity: UserFunction | None = None,
-    generalized_force: UserFunction | None = None,
-    inputs: UserFunction | None = None,
-    non_ideal: UserFunction | None = None,
     potential_energy: UserFunction | None = None,
     parameters: Mapping[str, float] | None = None,
     quaternions: Sequence[int] = (),
     name: str = "system",
-    coordinate_names: Sequence[str] | None = None,
-    velocity_names: Sequence[str] | None = None,
-    actuator_names: Sequence[str] | None = None,
-    constraint_names: Sequence[str] | None = None,
+    **around: Any,
 ) -> Equations:
     """Take the equations of motion M(q) a + h(q, v) = k + S u + τ + Aᵀλ as given; v may be quasi-velocities.
 
@@ -68,18 +61,7 @@ def assemble_equations(
     potential = (
         ca.SX(0) if potential_energy is None else trace.scalar("potential_energy", potential_energy, "q")
     )
-    around = Surroundings(
-        holonomic=holonomic,
-        velocity=velocity,
-        generalized_force=generalized_force,
-        inputs=inputs,
-        non_ideal=non_ideal,
-        coordinate_names=coordinate_names,
-        velocity_names=velocity_names,
-        actuator_names=actuator_names,
-        constraint_names=constraint_names,
-    )
-    return complete(trace, mass, trace.column("bias", bias, "qv", nv), q_rate, potential, around)
+    return complete(trace, mass, trace.column("bias", bias, "qv", nv), q_rate, potential, **around)
 
 
 def _mass_matrix(trace: Tracer, function: UserFunction) -> ca.SX:
