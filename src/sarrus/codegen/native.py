@@ -84,6 +84,10 @@ class NativeFunction:
         self._call(beginning(values), beginning(out))
         return out
 
+    def evaluate(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Return the matrices at the input vector ``x`` (n_in,), by name."""
+        return self.parts(self(x))
+
     def parts(self, out: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Return the matrices in an output vector (n_out,), by name."""
         return {name: out[place].reshape(shape) for name, (place, shape) in self.outputs.items()}

@@ -62,6 +62,5 @@ def activations_of(system: Evaluations, x: Array) -> Activations:
     native = system.compiled.named(
         "activations", lambda: {"rate": rate, "w": ca.jacobian(rate, w), "u": ca.jacobian(rate, e.u)}
     )
-    flat = native(x)
-    parts = native.parts(flat)
+    parts = native.evaluate(x)
     return Activations(tuple(e.coordinate_names[first:]), parts["rate"][:, 0], parts["w"], parts["u"])

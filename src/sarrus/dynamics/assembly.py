@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, unknown_name
@@ -33,7 +34,7 @@ _NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
 def assemble(
-    system: Evaluations, q: Array, *, locked: Sequence[str] = (), t: float = 0.0, throw: bool = True
+    system: Evaluations, q: ArrayLike, t: float = 0.0, *, locked: Sequence[str] = (), throw: bool = True
 ) -> Assembly:
     """Close the loops from the guess q without leaving its branch, moving as little as possible.
 

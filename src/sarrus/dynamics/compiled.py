@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
@@ -55,11 +55,7 @@ class CompiledEquations:
 
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
-        if name not in self._functions:
-            with self._lock:
-                if name not in self._functions:
-                    self._functions[name] = self.compile(name, self.outputs(name))
-        return self._functions[name]
+        return self._functions.get(name) or self.named(name, partial(self.outputs, name))
 
     def named(
         self,
@@ -100,14 +96,8 @@ class CompiledEquations:
         """Return the table for the kernels with dimensions and modes; see `sarrus.kernels.layout`."""
         e = self.equations
         table = la.Table.zeros(len(e.quaternions) + e.nh + e.nc + e.nv + 1)
-        table.nq, table.nv, table.nu, table.np, table.nh, table.nc = (
-            e.nq,
-            e.nv,
-            e.nu,
-            e.p.shape[0],
-            e.nh,
-            e.nc,
-        )
+        table.nq, table.nv, table.nu, table.np = e.nq, e.nv, e.nu, e.p.shape[0]
+        table.nh, table.nc = e.nh, e.nc
         table.elimination = self.mode
         table.simple_rate = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
         table.generic_rank = min(e.nc, e.nv)
@@ -141,18 +131,11 @@ class CompiledEquations:
                 return {"metric": self.weighted.factor if traced else self.metric}
             case "closing":
                 rows, slip = self.weighted.rows[: e.nh, :], e.velocity_residual[: e.nh]
-                return {
-                    "residual": e.position_residual,
-                    "rows": rows,
-                    "slip": slip,
-                    "factor": self.weighted.factor,
-                }
+                factor = self.weighted.factor
+                return {"residual": e.position_residual, "rows": rows, "slip": slip, "factor": factor}
             case "slipping":
-                return {
-                    "slip": e.velocity_residual,
-                    "rows": self.weighted.rows,
-                    "factor": self.weighted.factor,
-                }
+                rows, factor = self.weighted.rows, self.weighted.factor
+                return {"slip": e.velocity_residual, "rows": rows, "factor": factor}
             case "invariants":
                 return self._invariants()
             case _:

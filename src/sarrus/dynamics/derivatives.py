@@ -58,16 +58,19 @@ class Derivatives:
 
 def derivatives(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Derivatives:
     """Evaluate the derivatives at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
-    native = native_derivatives(system)
-    flat = native(np.concatenate([x, a, multipliers]))
-    return Derivatives(**native.parts(flat))
+    return Derivatives(**native_derivatives(system).evaluate(np.concatenate([x, a, multipliers])))
 
 
 def native_derivatives(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | λ] that gives `Derivatives`, compiled when it is first needed."""
-    return system.compiled.named(
-        "linear", partial(_outputs, system), {"a": system.nv, "multipliers": system.nc}
-    )
+    return _native(system, "linear", _outputs)
+
+
+def _native(
+    system: Evaluations, name: str, outputs: Callable[[Evaluations, ca.SX, ca.SX], Mapping[str, ca.SX]]
+) -> NativeFunction:
+    """Return a function of x, something (nv,) and something (nc,) by its name, compiled where it is new."""
+    return system.compiled.named(name, partial(outputs, system), {"a": system.nv, "multipliers": system.nc})
 
 
 def _outputs(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -120,20 +123,14 @@ class RowTerms:
 
 def terms(system: Evaluations, x: Array, a: Array, multipliers: Array) -> Terms:
     """Evaluate the derivatives of the equations at x = [q | v | u | t | p | τ], a (nv,) and λ (nc,)."""
-    native = system.compiled.named(
-        "sensitivity", partial(_terms, system), {"a": system.nv, "multipliers": system.nc}
-    )
-    flat = native(np.concatenate([x, a, multipliers]))
-    return Terms(**native.parts(flat))
+    native = _native(system, "sensitivity", _terms)
+    return Terms(**native.evaluate(np.concatenate([x, a, multipliers])))
 
 
 def row_terms(system: Evaluations, x: Array, w: Array, mu: Array) -> RowTerms:
     """Evaluate the derivatives of the constraints at x, w (nv,) and μ (nc,)."""
-    native = system.compiled.named(
-        "row_sensitivity", partial(_row_terms, system), {"w": system.nv, "mu": system.nc}
-    )
-    flat = native(np.concatenate([x, w, mu]))
-    return RowTerms(**native.parts(flat))
+    native = _native(system, "row_sensitivity", _row_terms)
+    return RowTerms(**native.evaluate(np.concatenate([x, w, mu])))
 
 
 def variables(system: Evaluations) -> ca.SX:

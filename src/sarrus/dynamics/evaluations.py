@@ -195,9 +195,8 @@ class Evaluations(Described):
         self, name: str, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0
     ) -> dict[str, Array]:
         """Evaluate a native function of these equations by name; its outputs come as read-only matrices."""
-        native = self.compiled.function(name)
-        flat = native(self.pack(q, v, u, t))
-        return {key: read_only(part) for key, part in native.parts(flat).items()}
+        found = self.compiled.function(name).evaluate(self.pack(q, v, u, t))
+        return {key: read_only(part) for key, part in found.items()}
 
     def pack(
         self, q: ArrayLike, v: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0

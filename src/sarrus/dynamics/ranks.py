@@ -48,7 +48,11 @@ def _survey(work: Workspace, q: Array, t: float, v: Array | None) -> Neighbourho
 
 
 def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-    """Return the velocity nearest to v that the constraints allow at q; see `sarrus.System.project_velocity`."""
+    """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
+
+    Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
+    Massless links: see `sarrus.kernels.projection`.
+    """
     x = work.pack(work.normalized(q), v, None, t)
     given, place, speed = x.copy(), x[work.parts.q], x[work.parts.v]
     generic = generic_rank(work, place, t, speed)

@@ -30,8 +30,7 @@ def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
     was summed in it.
     """
     native = system.compiled.named("row rates", lambda: _outputs(system.compiled))
-    flat, nc = native(x), system.nc
-    outputs = native.parts(flat)
+    outputs, nc = native.evaluate(x), system.nc
     rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system.parts.v]
     summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - rates @ v)
     terms = np.abs(rows) @ np.abs(a)

@@ -109,30 +109,34 @@ def native_readings(system: Evaluations) -> NativeFunction:
     return system.compiled.named("sensors", trace, {"a": system.nv, "multipliers": system.nc})
 
 
-def read(
+def sensors(
     system: Workspace,
     q: ArrayLike,
-    v: ArrayLike | None,
-    u: ArrayLike | None,
-    t: float,
-    tau: ArrayLike | None,
+    v: ArrayLike | None = None,
+    u: ArrayLike | None = None,
+    t: float = 0.0,
+    tau: ArrayLike | None = None,
 ) -> Readings:
-    """Return the readings at a state; see `System.sensors`."""
-    sensors = sensors_of(system)
+    """Return what the sensors of the mechanism read at a state, by name; `Mechanism.add_sensor` lists the kinds.
+
+    Where one of them measures accelerations or forces, forward dynamics is solved, and its errors are raised.
+    Readings of forces that redundant constraints leave open are named in ``undetermined``.
+    """
+    asked = sensors_of(system)
     x = system.pack(q, v, u, t)
-    if not sensors:
+    if not asked:
         return Readings({}, np.zeros(0))
     speed = x[system.parts.v]
     a, multipliers, found = np.zeros(system.nv), np.zeros(system.nc), None
-    if needs_accelerations(sensors):
+    if needs_accelerations(asked):
         found = forward_dynamics(system, x[system.parts.q], speed, x[system.parts.u], t, tau)
         a, multipliers = found.a, found.multipliers
     native = native_readings(system)
     values = native(np.concatenate([x, a, multipliers]))
-    reacting = any(s.kind in REACTION_KINDS for s in sensors.values())
+    reacting = any(s.kind in REACTION_KINDS for s in asked.values())
     if found is None or not reacting or found.rank == system.nc:
-        return Readings(sensors, values)
-    return Readings(sensors, values, lambda: _loose(system, native, x, found))
+        return Readings(asked, values)
+    return Readings(asked, values, lambda: _loose(system, native, x, found))
 
 
 def _loose(system: Evaluations, native: NativeFunction, x: Array, found: ForwardDynamics) -> np.ndarray:

@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.base.arrays import Array
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
 from sarrus.kernels.layout import N_FACTS
 from sarrus.linalg.ranked import at_rank
 
 if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
-
-
-def read_only(array: Array) -> Array:
-    """Return the array with its writeable flag cleared."""
-    array.flags.writeable = False
-    return array
 
 
 class ForwardDynamics(Answer):

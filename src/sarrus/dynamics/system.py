@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.later import later
-from sarrus.base.numbers import real_array
-from sarrus.dynamics import sensing
 from sarrus.dynamics.assembly import assemble
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics, solved
@@ -21,7 +19,8 @@ from sarrus.dynamics.inverse_dynamics import inverse_dynamics
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.dynamics.ranks import project_velocity
-from sarrus.dynamics.solves import Assembly, ForwardDynamics, InverseDynamics
+from sarrus.dynamics.sensing import sensors
+from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import Equations
 from sarrus.equations.lagrangian import derive
@@ -30,6 +29,21 @@ from sarrus.equations.symbolic import ParameterValues
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.parameters import Targets
 from sarrus.multibody.size import LARGEST
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def _of_workspace(
+    function: Callable[Concatenate[Workspace, Given], Found],
+) -> Callable[Concatenate[System, Given], Found]:
+    """Return a function of a workspace as a method of systems."""
+
+    @wraps(function)
+    def method(self: System, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+        return function(self.workspace(), *args, **kwargs)
+
+    return method
 
 
 class _OfThread(threading.local):
@@ -151,21 +165,8 @@ class System(Evaluations):
     def __repr__(self) -> str:
         return f"System({self.name!r}: nq={self.nq}, nv={self.nv}, nu={self.nu}, nc={self.nc})"
 
-    # --- configuration -----------------------------------------------------------------------------
-
-    def assemble(
-        self, q: ArrayLike, t: float = 0.0, *, locked: Sequence[str] = (), throw: bool = True
-    ) -> Assembly:
-        """Close the loops from the guess q; see `sarrus.dynamics.assembly.assemble`."""
-        return assemble(self, real_array(q), locked=locked, t=t, throw=throw)
-
-    def project_velocity(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
-        """Return the velocity nearest to v that the constraints allow at q, for any rank of A.
-
-        Nearest in the kinetic metric, v − L⁻¹(A L⁻¹)⁺ψ with M = LᵀL: what an ideal impulse of the constraints leaves.
-        Massless links: see `sarrus.kernels.projection`.
-        """
-        return project_velocity(self.workspace(), q, v, t)
+    assemble = assemble
+    project_velocity = _of_workspace(project_velocity)
 
     # --- solves ------------------------------------------------------------------------------------
 
@@ -201,34 +202,8 @@ class System(Evaluations):
             return solved(work, q, v, t, tau, throw)
         return forward_dynamics(self.workspace(), q, v, u, t, tau, throw)
 
-    def inverse_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        a: ArrayLike,
-        t: float = 0.0,
-        *,
-        weights: ArrayLike | None = None,
-        tau: ArrayLike | None = None,
-        throw: bool = True,
-    ) -> InverseDynamics:
-        """Return the controls that produce a; see `sarrus.dynamics.inverse_dynamics.inverse_dynamics`."""
-        return inverse_dynamics(self.workspace(), q, v, a, t, weights=weights, tau=tau, throw=throw)
-
-    def sensors(
-        self,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        u: ArrayLike | None = None,
-        t: float = 0.0,
-        tau: ArrayLike | None = None,
-    ) -> sensing.Readings:
-        """Return what the sensors of the mechanism read at a state, by name; `Mechanism.add_sensor` lists the kinds.
-
-        Where one of them measures accelerations or forces, forward dynamics is solved, and its errors are raised.
-        Readings of forces that redundant constraints leave open are named in ``undetermined``.
-        """
-        return sensing.read(self.workspace(), q, v, u, t, tau)
+    inverse_dynamics = _of_workspace(inverse_dynamics)
+    sensors = _of_workspace(sensors)
 
     def to_casadi(self, name: str, **options: Any) -> ca.Function:
         """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi_function`.
