@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, SarrusError, unknown_name
 from sarrus.linalg.quaternions import normalize
 
 UserFunction = Callable[..., Any]
@@ -274,21 +274,35 @@ def traced(
 
     Every failure is an `ArgumentError` about ``what``; ``remedy`` says what to do where tracing fails.
     """
-    try:
-        value = ca.SX(ca.densify(stacked(function(*symbols))))
-    except Exception as error:
-        raise ArgumentError(
-            f"{what}: the function could not be traced over CasADi symbols "
-            f"({type(error).__name__}: {error}). {remedy}",
-            element=what,
-        ) from error
+    value = traced_matrix(function, symbols, what, remedy)
     if size is not None and value.numel() != size:
         raise ArgumentError(f"{what}: must return {size} entries, got {value.numel()}", element=what)
-    if holds_nan(value):
-        raise ArgumentError(
-            f"{what}: the function gives NaN over CasADi symbols, as float(q[0]) does. {remedy}", element=what
-        )
     return ca.reshape(value, value.numel(), 1)
+
+
+def traced_matrix(
+    function: Callable[..., Any],
+    symbols: Sequence[ca.SX],
+    what: str,
+    remedy: str,
+    error: type[SarrusError] = ArgumentError,
+    element: str | None = None,
+) -> ca.SX:
+    """Return function(*symbols) as an SX matrix; an ``error`` says of what ``element`` it is, by default ``what``."""
+    try:
+        value = ca.SX(ca.densify(stacked(function(*symbols))))
+    except Exception as cause:
+        raise error(
+            f"{what}: the function could not be traced over CasADi symbols "
+            f"({type(cause).__name__}: {cause}). {remedy}",
+            element=element or what,
+        ) from cause
+    if holds_nan(value):
+        raise error(
+            f"{what}: the function gives NaN over CasADi symbols, as float(q[0]) does. {remedy}",
+            element=element or what,
+        )
+    return value
 
 
 def stacked(value: Any) -> ca.SX:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.multibody.kinematics import Motion, cross, skew
+from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.motion import Motion
 from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.tree import Tree
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.base.errors import ModelError
-from sarrus.equations.symbolic import holds_nan, stacked
+from sarrus.equations.symbolic import traced_matrix
 from sarrus.mechanism.elements import CoordinateSpring, SpringDamper, UserForce
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import Frames
-from sarrus.multibody.rotations import rotation_vector
+from sarrus.multibody.rotations import conjugate, product, rotation_vector
 from sarrus.multibody.scalars import stacked_numbers, varies
 
 
@@ -66,15 +66,7 @@ def joint_spring(joint: Joint, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         return -joint.stiffness * extension, 0.5 * joint.stiffness * ca.dot(extension, extension)
     split = joint.nq - 4
     translation = q[:split] - reference[:split]
-    w, x, y, z = ca.vertsplit(q[split:])
-    rw, rx, ry, rz = (float(reference[split + i]) for i in range(4))
-    scalar_part = rw * w + rx * x + ry * y + rz * z
-    vector_part = ca.vertcat(
-        rw * x - rx * w - ry * z + rz * y,
-        rw * y + rx * z - ry * w - rz * x,
-        rw * z - rx * y + ry * x - rz * w,
-    )
-    turn = rotation_vector(ca.vertcat(scalar_part, vector_part))
+    turn = rotation_vector(product(conjugate(reference[split:]), q[split:]))
     force = -joint.stiffness * ca.vertcat(translation, turn)
     return force, 0.5 * joint.stiffness * (ca.dot(translation, translation) + ca.dot(turn, turn))
 
@@ -97,23 +89,12 @@ def rotor_inertia(tendon: Tendon, length: Jet, v: ca.SX) -> tuple[ca.SX, ca.SX, 
 
 def user_force(force: UserForce, frames: Frames, q: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:
     """Return the generalized force of a user's function; its size is checked."""
-    expected = v.shape[0] if force.body is None else 3
-    try:
-        value = ca.SX(ca.densify(stacked(force.function(q, v, t))))
-    except Exception as error:
-        raise ModelError(
-            f"force {force.name!r}: the function could not be traced over CasADi symbols "
-            f"({type(error).__name__}: {error}). Write it with CasADi operations as function(q, v, t)",
-            element=force.name,
-        ) from error
-    if holds_nan(value):
-        raise ModelError(
-            f"force {force.name!r}: the function gives NaN over CasADi symbols", element=force.name
-        )
+    expected, what = v.shape[0] if force.body is None else 3, f"force {force.name!r}"
+    remedy = "Write it with CasADi operations as function(q, v, t)"
+    value = traced_matrix(force.function, (q, v, t), what, remedy, ModelError, force.name)
     if value.shape not in ((expected, 1), (1, expected)):
         raise ModelError(
-            f"force {force.name!r}: function(q, v, t) must return {expected} entries, "
-            f"got shape {value.shape}",
+            f"{what}: function(q, v, t) must return {expected} entries, got shape {value.shape}",
             element=force.name,
         )
     value = ca.vec(value)

@@ -7,7 +7,7 @@ gravity, which travels beside them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import casadi as ca
@@ -15,6 +15,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.multibody.jet import Jet, constant
+from sarrus.multibody.motion import Motion
+from sarrus.multibody.rotations import quaternion_matrix
 from sarrus.multibody.scalars import Numbers, as_casadi, place
 from sarrus.multibody.tree import GROUND, Node, Tree
 
@@ -32,44 +34,12 @@ def skew(a: ca.SX | ca.DM) -> ca.SX:
     )
 
 
-def quaternion_matrix(q: ca.SX) -> ca.SX:
-    """Return the rotation matrix of a unit wxyz quaternion, as polynomials of its entries."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    return ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
-
-
 def axis_rotation(axis: Array, angle: ca.SX) -> ca.SX:
     """Return the rotation matrix about a constant unit axis (Rodrigues); zeros stay structural."""
     s, c = ca.sin(angle), ca.cos(angle)
     k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
     outer = np.outer(axis, axis)
     return ca.SX(ca.DM(outer)) + c * ca.DM(np.eye(3) - outer) + s * ca.DM(k)
-
-
-@dataclass
-class Motion:
-    """Kinematics of one node. ``rotation``, ``position`` place it in its parent, ``world_…`` in the world.
-
-    ``s_angular``, ``s_linear`` are the joint's motion subspace (3 × nv each); ``angular``, ``linear`` the
-    twist, ``angular_bias``, ``linear_bias`` the spatial acceleration at v̇ = 0 without gravity, and
-    ``gravity`` the acceleration of free fall: all in the node's axes.
-    """
-
-    rotation: ca.SX
-    position: ca.SX
-    s_angular: ca.SX
-    s_linear: ca.SX
-    world_rotation: ca.SX
-    world_position: ca.SX
-    angular: ca.SX
-    linear: ca.SX
-    angular_bias: ca.SX
-    linear_bias: ca.SX
-    gravity: ca.SX
 
 
 def forward_kinematics(tree: Tree, q: ca.SX, v: ca.SX) -> list[Motion]:
@@ -136,23 +106,7 @@ def _grounds(tree: Tree) -> list[Motion]:
     """Return the motions of driven frames and of the world, which comes last."""
     zero, eye, gravity = ca.SX.zeros(3), ca.SX(ca.DM.eye(3)), ca.SX(as_casadi(tree.gravity))
     world = Motion(eye, zero, zero, zero, eye, zero, zero, zero, zero, zero, gravity)
-    driven = [
-        Motion(
-            f.rotation,
-            f.position,
-            zero,
-            zero,
-            f.rotation,
-            f.position,
-            f.angular,
-            f.linear,
-            f.angular_bias,
-            f.linear_bias,
-            f.rotation.T @ gravity,
-        )
-        for f in tree.driven
-    ]
-    return [*driven[::-1], world]
+    return [*(frame.motion for frame in tree.driven[::-1]), world]
 
 
 def _joint(node: Node, q: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:

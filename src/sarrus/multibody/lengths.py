@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import Actuator, Coupling, SpringDamper
+from sarrus.mechanism.elements import Actuator, Closure, Contact, Coupling, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Segment, Tendon, TendonJoint, segments
 from sarrus.mechanism.transmissions import (
@@ -23,10 +23,11 @@ from sarrus.mechanism.transmissions import (
     SliderCrank,
     TendonTransmission,
 )
+from sarrus.multibody.closures import closure_residual, contact_residual, coupling_residual
 from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
-from sarrus.multibody.kinematics import Frames, JetFrames, cross, quaternion_matrix
-from sarrus.multibody.rotations import conjugate, last_shared, product, relative_quaternion, rotation_vector
-from sarrus.multibody.tree import Tree
+from sarrus.multibody.kinematics import Frames, JetFrames, cross
+from sarrus.multibody.rotations import conjugate, product, quaternion_matrix, rotation_vector
+from sarrus.multibody.tree import Tree, last_shared, relative_quaternion
 from sarrus.multibody.wrapping import wrapped_length
 
 
@@ -80,19 +81,26 @@ def _stretch(segment: Segment, frames: JetFrames) -> Jet:
     return through(length, *vectors)
 
 
-def coupled_lengths(
-    coupling: Coupling, mechanism: Mechanism, frames: JetFrames, coordinates: dict[str, Jet]
-) -> dict[str, Jet]:
-    """Return the coordinates, and the lengths of tendons, that a coupling names."""
-    out = {}
-    for name in (term.coordinate for term in coupling.terms):
+def constraint_residual(
+    constraint: Closure | Coupling | Contact,
+    mechanism: Mechanism,
+    frames: JetFrames,
+    coordinates: dict[str, Jet],
+) -> Jet:
+    """Return the jet of the rows of a constraint, as if it always held; couplings may name lengths of tendons."""
+    if isinstance(constraint, Closure):
+        return closure_residual(constraint, frames)
+    if isinstance(constraint, Contact):
+        return contact_residual(constraint, frames)
+    named = {}
+    for name in (term.coordinate for term in constraint.terms):
         kind, _, tendon = name.partition(":")
-        out[name] = (
+        named[name] = (
             tendon_length(mechanism.tendons[tendon], frames, coordinates)
             if kind == "tendon"
             else coordinates[name]
         )
-    return out
+    return coupling_residual(constraint, named)
 
 
 class Lengths:

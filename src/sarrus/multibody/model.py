@@ -7,20 +7,15 @@ from collections.abc import Iterable
 import casadi as ca
 
 from sarrus.equations.equations import ContactRows, Equations
-from sarrus.mechanism.elements import CoordinateSpring, SpringDamper
+from sarrus.mechanism.elements import Closure, Contact, CoordinateSpring, Coupling, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
-from sarrus.multibody.closures import (
-    closure_residual,
-    contact_residual,
-    coordinate_jets,
-    coupling_residual,
-)
+from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.jet import Jet, vertcat
 from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
-from sarrus.multibody.lengths import Lengths, coupled_lengths, spring_length
+from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.scalars import varies
 from sarrus.multibody.switches import Switches
@@ -94,16 +89,11 @@ def constraint_rows(
     ``start`` are the symbols q, those of the parameters, and the values of these at the start; without it the
     anchors of contacts are left where the planes have their origin.
     """
-    return vertcat(
-        [switches.apply(c, closure_residual(c, frames)) for c in mechanism.closures.values()]
-        + [
-            switches.apply(
-                c, coupling_residual(c, coupled_lengths(c, mechanism, frames, coordinates)), {0: 0.0}
-            )
-            for c in mechanism.couplings.values()
-        ]
-        + _contacts(mechanism, frames, switches, start)
-    )
+    rows = []
+    for constraint in mechanism.constraints():
+        residual = constraint_residual(constraint, mechanism, frames, coordinates)
+        rows.append(switches.apply(constraint, residual, _anchors(mechanism, constraint, residual, start)))
+    return vertcat(rows)
 
 
 def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
@@ -116,23 +106,20 @@ def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
     return ca.vertcat(*columns)
 
 
-def _contacts(
+def _anchors(
     mechanism: Mechanism,
-    frames: JetFrames,
-    switches: Switches,
+    constraint: Closure | Coupling | Contact,
+    residual: Jet,
     start: tuple[ca.SX, ca.SX, list[float]] | None,
-) -> list[Jet]:
-    """Return the rows of the contacts, tangential ones anchored where the points are in the reference pose."""
-    reference = mechanism.neutral()
-    out = []
-    for contact in mechanism.contacts.values():
-        rows = contact_residual(contact, frames)
-        anchors = dict.fromkeys(range(1, rows.value.shape[0]), 0.0)
-        if start is not None:
-            place = ca.Function("place", list(start[:2]), [rows.value])(reference, start[2])
-            anchors = {row: float(place[row]) for row in anchors}
-        out.append(switches.apply(contact, rows, anchors))
-    return out
+) -> dict[int, float]:
+    """Return the rows that hold what was there at the start; those of contacts what is there in the reference pose."""
+    if not isinstance(constraint, Contact):
+        return {0: 0.0} if isinstance(constraint, Coupling) else {}
+    tangential = range(1, residual.value.shape[0])
+    if start is None:
+        return dict.fromkeys(tangential, 0.0)
+    place = ca.Function("place", list(start[:2]), [residual.value])(mechanism.neutral(), start[2])
+    return {row: float(place[row]) for row in tangential}
 
 
 def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:

@@ -14,6 +14,7 @@ Using Spatial Vector Algebra, 2022; Spencer 2004, appendix B, recursive in body-
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -296,11 +297,7 @@ class TreeDerivatives:
         if node == GROUND:
             return jet.bias, {}
         second = self.accelerations[node].at(jet.value) + cross(self.partials.twists[node].angular, jet.rate)
-        changes = {}
-        for j in self.partials.moving(node):
-            column = self.partials.columns[j]
-            fields = (column.motion, column.below, self.psi[j], column.rate + column.below)
-            changes[j] = self._changes(column, jet.rate, second, [field.at(jet.value) for field in fields])
+        changes = self._changes(node, jet.rate, second, lambda field: field.at(jet.value))
         return second - self.partials.ground.linear, changes
 
     def direction(self, node: int, jet: Jet) -> tuple[ca.SX, dict[int, Changes]]:
@@ -309,20 +306,21 @@ class TreeDerivatives:
             return jet.bias, {}
         second = cross(self.accelerations[node].angular, jet.value)
         second += cross(self.partials.twists[node].angular, jet.rate)
+        return second, self._changes(node, jet.rate, second, lambda field: cross(field.angular, jet.value))
+
+    def _changes(
+        self, node: int, rate: ca.SX, second: ca.SX, at: Callable[[Spatial], ca.SX]
+    ) -> dict[int, Changes]:
+        """Return the changes along each velocity; ``at`` gives what a motion does to the point or direction."""
         changes = {}
         for j in self.partials.moving(node):
             column = self.partials.columns[j]
-            fields = (column.motion, column.below, self.psi[j], column.rate + column.below)
-            turned = [cross(field.angular, jet.value) for field in fields]
-            changes[j] = self._changes(column, jet.rate, second, turned)
-        return second, changes
-
-    @staticmethod
-    def _changes(column: Column, rate: ca.SX, second: ca.SX, fields: list[ca.SX]) -> Changes:
-        carried = cross(column.motion.angular, rate)
-        return Changes(
-            fields[0],
-            fields[1] + carried,
-            fields[2] + 2 * cross(column.below.angular, rate) + cross(column.motion.angular, second),
-            fields[3] + 2 * carried,
-        )
+            spin, carried = column.motion.angular, cross(column.motion.angular, rate)
+            value, below, psi = at(column.motion), at(column.below), at(self.psi[j])
+            changes[j] = Changes(
+                value,
+                below + carried,
+                psi + 2 * cross(column.below.angular, rate) + cross(spin, second),
+                at(column.rate + column.below) + 2 * carried,
+            )
+        return changes

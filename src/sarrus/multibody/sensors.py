@@ -16,19 +16,20 @@ from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import stacked
 from sarrus.mechanism import sensor as kinds
-from sarrus.mechanism.elements import WORLD, Actuator, Contact, Coupling
+from sarrus.mechanism.elements import WORLD, Actuator, Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.sensor import Sensor
 from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
 from sarrus.multibody import actuators, forces
-from sarrus.multibody.closures import closure_residual, contact_residual, coordinate_jets, coupling_residual
+from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.jet import Jet
-from sarrus.multibody.kinematics import Frames, Motion, accelerated, cross, forward_kinematics
-from sarrus.multibody.lengths import Lengths, coupled_lengths, spring_length
-from sarrus.multibody.rotations import conjugate, product, world_quaternion
+from sarrus.multibody.kinematics import Frames, accelerated, cross, forward_kinematics
+from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
+from sarrus.multibody.motion import Motion
+from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import Numbers, as_casadi, varies
-from sarrus.multibody.tree import Tree
+from sarrus.multibody.tree import Tree, world_quaternion
 
 
 def sensor_values(mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -129,16 +130,13 @@ class _Measuring:
     def _of_actuator(self, s: Sensor) -> ca.SX:
         actuator = self.mechanism.actuators[s.target]
         if s.kind == "actuatorfrc":
-            return self._force(actuator)
+            return self._forces[actuator.name]
         along = self.lengths.of(actuator)
         return along.value if s.kind == "actuatorpos" else along.rate
 
-    def _force(self, actuator: Actuator) -> ca.SX:
-        """Return the scalar force of an actuator."""
-        return self._forces[actuator.name]
-
     @cached_property
     def _forces(self) -> dict[str, ca.SX]:
+        """The scalar forces of the actuators."""
         return actuators.forces(self.mechanism, self.lengths, self.coordinates, self.e.u)
 
     def _length(self, s: Sensor) -> ca.SX:
@@ -283,18 +281,8 @@ class _Measuring:
         wrench, row = ca.SX.zeros(6), 0
         for constraint in self.mechanism.constraints():
             rows = slice(row, row := row + len(constraint.row_names))
-            if isinstance(constraint, Coupling):
-                if any(term.coordinate.startswith("tendon:") for term in constraint.terms):
-                    named = coupled_lengths(constraint, self.mechanism, frames, self.jets)
-                    rate = coupling_residual(constraint, named).rate
-                    wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
-                continue
-            if isinstance(constraint, Contact):
-                if _crosses(below, constraint.body, constraint.ground):
-                    rate = contact_residual(constraint, frames).rate
-                    wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
-            elif _crosses(below, constraint.body1, constraint.body2):
-                rate = closure_residual(constraint, frames).rate
+            if _acts_across(constraint, below):
+                rate = constraint_residual(constraint, self.mechanism, frames, self.jets).rate
                 wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
         for spring in self.mechanism.springs.values():
             if _crosses(below, spring.body1, spring.body2):
@@ -305,13 +293,24 @@ class _Measuring:
                 wrench += forces.elastic_force(tendon, lengths.tendon(tendon.name), twist)[0]
         for actuator in self.mechanism.actuators.values():
             if _pulls_across(self.mechanism, actuator, below):
-                wrench += forces.power_conjugate(lengths.of(actuator).rate, twist, self._force(actuator))
+                wrench += forces.power_conjugate(
+                    lengths.of(actuator).rate, twist, self._forces[actuator.name]
+                )
         for user in self.mechanism.forces.values():
             if user.body in below and not user.through_joints:
                 value = ca.vec(ca.SX(stacked(user.function(self.e.q, self.e.v, self.e.t))))
                 rate = frames.point(user.body, user.point).rate
                 wrench += forces.power_conjugate(rate, twist, value)
         return ca.substitute(wrench, twist, ca.SX.zeros(6))
+
+
+def _acts_across(constraint: Closure | Coupling | Contact, below: set[str]) -> bool:
+    """Tell whether a constraint ties some bodies to others, past the joints."""
+    if isinstance(constraint, Coupling):
+        return any(term.coordinate.startswith("tendon:") for term in constraint.terms)
+    if isinstance(constraint, Contact):
+        return _crosses(below, constraint.body, constraint.ground)
+    return _crosses(below, constraint.body1, constraint.body2)
 
 
 def _pulls_across(mechanism: Mechanism, actuator: Actuator, below: set[str]) -> bool:

@@ -14,8 +14,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.pose import Pose, quaternion_of_rotation
 from sarrus.multibody.driven import DrivenFrame, driven_frame
+from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import AnyPose, Numbers, as_casadi, compose, is_driven, place
 
 GROUND = -1
@@ -130,7 +131,7 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
     for body in mechanism.bodies.values():
         motion = mechanism.driven_bodies.get(body.name)
         if motion is not None and motion.function is not None:
-            driven.append(driven_frame(motion, body.placement, t))
+            driven.append(driven_frame(motion, body.placement, mechanism.gravity, t))
             location[body.name] = (GROUND - len(driven), Pose())
             continue
         parent, parent_pose = location[body.parent]
@@ -158,3 +159,62 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
         if parent >= 0:
             nodes[parent].attach(RigidPart.of(body, placement))
     return Tree(tuple(nodes), location, iq, iv, mechanism.gravity, tuple(driven))
+
+
+def world_quaternion(tree: Tree, body: str, q: ca.SX) -> ca.SX:
+    """Return the rotation from world axes to those of a body, the product of those on the way: it makes no jumps."""
+    return _turn(tree, body, way(tree, body), q)
+
+
+def relative_quaternion(tree: Tree, reference: str, body: str, q: ca.SX) -> ca.SX:
+    """Return the rotation from the axes of one body to those of another; what carries both is left out."""
+    ways = [way(tree, name) for name in (reference, body)]
+    shared = _shared(*ways)
+    turns = [_turn(tree, name, on[shared:], q) for name, on in zip((reference, body), ways)]
+    return product(conjugate(turns[0]), turns[1])
+
+
+def last_shared(tree: Tree, one: str, two: str) -> int:
+    """Return the last node or ground that carries both bodies, the world if nothing does."""
+    on = way(tree, one)
+    shared = _shared(on, way(tree, two))
+    return on[shared - 1] if shared else GROUND
+
+
+def way(tree: Tree, body: str) -> list[int]:
+    """Return the nodes that carry a body, in order, after the ground that they stand on."""
+    out = [tree.location[body][0]]
+    while out[0] >= 0:
+        out.insert(0, tree.nodes[out[0]].parent)
+    return out
+
+
+def _shared(one: list[int], two: list[int]) -> int:
+    return next((k for k, (a, b) in enumerate(zip(one, two)) if a != b), min(len(one), len(two)))
+
+
+def _turn(tree: Tree, body: str, on: list[int], q: ca.SX) -> ca.SX:
+    """Return the rotation along a way to a body."""
+    total = ca.SX([1, 0, 0, 0])
+    for node in on:
+        if node >= 0:
+            total = product(
+                product(total, _quaternion(tree.nodes[node].placement.rotation)), _joint(tree, node, q)
+            )
+        elif node != GROUND:
+            total = tree.driven[GROUND - 1 - node].quaternion
+    return product(total, _quaternion(tree.location[body][1].rotation))
+
+
+def _quaternion(rotation: Array) -> ca.DM:
+    return ca.DM(quaternion_of_rotation(rotation))
+
+
+def _joint(tree: Tree, index: int, q: ca.SX) -> ca.SX:
+    node = tree.nodes[index]
+    if node.kind in ("spherical", "free"):
+        return q[node.iq + node.nq - 4 : node.iq + node.nq]
+    if node.kind == "prismatic":
+        return ca.SX([1, 0, 0, 0])
+    half = 0.5 * (q[node.iq] - node.reference)
+    return ca.vertcat(ca.cos(half), ca.sin(half) * ca.DM(node.axis))
