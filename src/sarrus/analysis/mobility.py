@@ -13,7 +13,7 @@ from sarrus.analysis.internal_motions import InternalMotion, internal_motions
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.assembly import nearby_rank
+from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import closed_start, open_by, typical_size
@@ -230,7 +230,7 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
         finite = max((branch.dof for branch in branches), default=0)
         generic = max([parts.rank, *(_rows(system, branch.q, t, cut).rank for branch in branches)])
     elif system.nc > system.nh:
-        generic = max(parts.rank, nearby_rank(system, q, t))
+        generic = max(parts.rank, survey(system, q, t).rank)
     sure = parts.determined.copy()
     for branch in branches:
         sure |= _rows(system, branch.q, t, cut).determined

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-_UNSEEN = (
-    "Cc",
-    "Cf",
-    "Cs",
-)  # Unicode's controls, formats (marks that turn the direction of text) and half signs
+# Unicode's controls, formats (marks that turn the direction of text) and half signs
+_UNSEEN = ("Cc", "Cf", "Cs")
 _JOINERS = "\u200c\u200d"  # formats that writing needs
 
 

@@ -318,11 +318,6 @@ def _in_metric(system: Evaluations, q: Array, jacobian: Array, t: float) -> Arra
     return in_metric(rows, metric_root(system, q, t)) / (np.sqrt(size.mass) * size.length)
 
 
-def nearby_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:
-    """Return the rank that A has at generic closed configurations near q; see `survey`."""
-    return survey(system, q, t, v).rank
-
-
 def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
     """Return closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)

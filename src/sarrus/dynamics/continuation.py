@@ -45,11 +45,10 @@ _BESIDE, _FARTHER = 0.02, 20.0
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Where locked coordinates were taken: q, whether they arrived, and how many crossings of branches were passed."""
+    """Where locked coordinates were taken, and whether they arrived."""
 
     q: Array
     arrived: bool
-    crossings: int
 
 
 def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list[Array]:
@@ -155,7 +154,7 @@ class _Way:
 
     def walk(self) -> Followed:
         """Go as far as it is possible."""
-        q, s, crossings = self.origin, 0.0, 0
+        q, s = self.origin, 0.0
         _, rows = self.rows(q)
         regular = self.unique = are_independent(rows[:, ~self.locked])
         tangent, h = self.tangent(q, s, rows), 1.0
@@ -172,24 +171,22 @@ class _Way:
                 ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
                 turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, 1e-300)
                 good = turn <= _TURN
-                crosses = _reversed(rows[:, ~self.locked], there[:, ~self.locked])
-                if good and crosses:
+                if good and _reversed(rows[:, ~self.locked], there[:, ~self.locked]):
                     good = h * speed <= _CROSSING
-                    crossings += good
             if not good:
                 h /= 2.0
                 if h * max(speed, 1.0) < _SHORTEST:
-                    return Followed(q, False, crossings)
+                    return Followed(q, False)
                 continue
             assert p is not None
             if last:
-                return Followed(p, True, crossings)
+                return Followed(p, True)
             q, s, tangent = p, s + h, ahead
             rows = there if self.unique or not regular else rows
             regular = regular or self.unique
             if aside < 0.25 * _ASIDE and turn < 0.25 * _TURN:
                 h *= 2.0
-        return Followed(q, False, crossings)
+        return Followed(q, False)
 
     def step(self, q: Array, s: float, h: float, tangent: Array) -> tuple[Array | None, float]:
         """Return the closed configuration at s + h next to where the tangent leads, None where that is not near it.

@@ -116,12 +116,11 @@ def _second_look(
     motions = work.motions_left
     if outcome >= 0 and motions is not None and is_blocked(work, q, v, t, out[: work.nv], motions):
         x[work.parts.tau] = tau
-        answer = held(work, x, motions)
+        a, multipliers, unbalanced, facts.residual = held(work, x, motions)
         force = out[work.nv + work.nc : 2 * work.nv + work.nc]
-        force += work.constraint_jacobian(q, v, t).T @ (answer.multipliers - out[work.nv : work.nv + work.nc])
-        out[: work.nv], out[work.nv : work.nv + work.nc] = answer.a, answer.multipliers
-        facts.residual = answer.residual
-        return ForwardDynamics(work, out, rank, Status.RIGID, t, answer.unbalanced)
+        force += work.constraint_jacobian(q, v, t).T @ (multipliers - out[work.nv : work.nv + work.nc])
+        out[: work.nv], out[work.nv : work.nv + work.nc] = a, multipliers
+        return ForwardDynamics(work, out, rank, Status.RIGID, t, unbalanced)
     if outcome < 0:
         status = work.diagnose(x)
         if throw:

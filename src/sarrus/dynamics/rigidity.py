@@ -121,22 +121,11 @@ def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Arr
     return np.asarray((turned[0] - turned[1]) / (2 * _STEP) * speed**2)
 
 
-@dataclass(frozen=True)
-class Held:
-    """What a mechanism does that can move along its motions alone.
+def held(system: Evaluations, x: Array, motions: Array) -> tuple[Array, Array, Array, float]:
+    """Return what a mechanism does at x = [q | v | u | t | p | τ] that can move along its motions alone.
 
-    ``a`` (nv,), ``multipliers`` (nc,) of least norm, as in `ForwardDynamics`, and ``unbalanced`` (nv,) with
-    M a + h = k + S u + τ + Aᵀλ + unbalanced; ``residual`` is the norm of A a + γ.
-    """
-
-    a: Array
-    multipliers: Array
-    unbalanced: Array
-    residual: float
-
-
-def held(system: Evaluations, x: Array, motions: Array) -> Held:
-    """Return the acceleration at x = [q | v | u | t | p | τ] that keeps to the motions, and the forces that hold it.
+    That is a (nv,), the multipliers (nc,) of least norm, as in `ForwardDynamics`, the force (nv,) that is unbalanced,
+    with M a + h = k + S u + τ + Aᵀλ + unbalanced, and the norm of A a + γ.
 
     Gauss's principle on what the motions leave: Tᵀ(M a − f) = 0 with A a + γ = 0. M a − f is then split into what
     multipliers give, Aᵀλ, and the rest, for which no finite ones are enough.
@@ -155,4 +144,4 @@ def held(system: Evaluations, x: Array, motions: Array) -> Held:
     wanted = mass @ a - force
     held_by_rows = parts.right @ (parts.right.T @ wanted)
     multipliers = s.characteristic.least_multipliers(jacobian, parts.rank, held_by_rows)
-    return Held(a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias)))
+    return a, multipliers, wanted - jacobian.T @ multipliers, float(np.linalg.norm(jacobian @ a + bias))

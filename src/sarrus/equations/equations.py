@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
-
-if TYPE_CHECKING:
-    pass
 
 
 def activity_parameter(constraint: str) -> str:
@@ -93,6 +90,16 @@ class Equations:
     contacts: tuple[ContactRows, ...] = ()
     tree: Any = None  # a `sarrus.multibody.tree.Tree`, which is built above this package
     rotors: bool = False
+    nq: int = field(init=False)  #: number of coordinates
+    nv: int = field(init=False)  #: number of velocities
+    nu: int = field(init=False)  #: number of controls
+    nc: int = field(init=False)  #: number of constraint rows
+    nh: int = field(init=False)  #: number of holonomic rows, which come first
+
+    def __post_init__(self) -> None:
+        columns = self.q, self.v, self.u, self.velocity_residual, self.position_residual
+        sizes = (int(column.shape[0]) for column in columns)
+        vars(self).update(zip(("nq", "nv", "nu", "nc", "nh"), sizes))
 
     @property
     def input_jacobian(self) -> ca.SX:
@@ -116,28 +123,3 @@ class Equations:
     def design_parameters(self) -> tuple[str, ...]:
         """Parameters that are numbers to choose, not the switches of constraints that come and go."""
         return tuple(name for name in self.parameter_values if name.isidentifier())
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return int(self.q.shape[0])
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
-        return int(self.v.shape[0])
-
-    @property
-    def nu(self) -> int:
-        """Number of controls."""
-        return int(self.u.shape[0])
-
-    @property
-    def nc(self) -> int:
-        """Number of constraint rows."""
-        return int(self.velocity_residual.shape[0])
-
-    @property
-    def nh(self) -> int:
-        """Number of holonomic rows, which come first."""
-        return int(self.position_residual.shape[0])

@@ -13,7 +13,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
-from sarrus.dynamics.assembly import nearby_rank
+from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
 from sarrus.equations.elimination import (
@@ -159,7 +159,7 @@ class _Place:
                 )
             self.q = np.array(closed.q)
         self.jacobian = system.constraint_jacobian(self.q, t=t)
-        self.rank = nearby_rank(system, self.q, t)
+        self.rank = survey(system, self.q, t).rank
 
     def rows(self, wanted: Sequence[str] | str | None) -> list[int]:
         """Return the indices of the rows to keep, which are independent at generic configurations."""

@@ -112,7 +112,5 @@ def constant(value: ca.SX) -> Jet:
 
 def vertcat(jets: list[Jet]) -> Jet:
     """Stack jets into one column."""
-    if not jets:
-        empty = ca.SX(0, 1)
-        return Jet(empty, empty, empty)
-    return Jet(*(ca.vertcat(*(getattr(j, part) for j in jets)) for part in ("value", "rate", "bias")))
+    parts = ("value", "rate", "bias")
+    return Jet(*(ca.vertcat(ca.SX(0, 1), *(getattr(jet, part) for jet in jets)) for part in parts))

@@ -14,11 +14,11 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.multibody.jet import Jet, constant
+from sarrus.multibody.jet import Jet
 from sarrus.multibody.motion import Motion
 from sarrus.multibody.rotations import quaternion_matrix
 from sarrus.multibody.scalars import Numbers, as_casadi, place
-from sarrus.multibody.tree import GROUND, Node, Tree
+from sarrus.multibody.tree import Node, Tree
 
 
 def cross(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
@@ -177,8 +177,6 @@ class Frames:
         """Return the jet of a point given in body axes [m]."""
         index, pose = self._tree.location[body]
         r = as_casadi(place(pose, point))
-        if index == GROUND:
-            return constant(ca.SX(r))
         m = self._motions[index]
         velocity = m.linear + cross(m.angular, r)
         bias = m.linear_bias + cross(m.angular_bias, r) + cross(m.angular, velocity)
@@ -190,8 +188,6 @@ class Frames:
         """Return the jet of a direction given in body axes."""
         index, pose = self._tree.location[body]
         d = ca.DM(pose.rotation @ direction)
-        if index == GROUND:
-            return constant(ca.SX(d))
         m = self._motions[index]
         rate = cross(m.angular, d)
         bias = cross(m.angular_bias, d) + cross(m.angular, rate)
@@ -203,21 +199,17 @@ class Frames:
 
     def spin(self, node: int) -> ca.SX:
         """Return the angular velocity of a node, or of the ground, in world axes."""
-        if node == GROUND:
-            return ca.SX.zeros(3)
         return self._motions[node].world_rotation @ self._motions[node].angular
 
     def angular_acceleration(self, body: str) -> ca.SX:
         """Return the angular acceleration of a body in world axes, without accelerations of joints or with them."""
         index, _ = self._tree.location[body]
         m = self._motions[index]
-        return ca.SX.zeros(3) if index == GROUND else m.world_rotation @ m.angular_bias
+        return m.world_rotation @ m.angular_bias
 
     def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
         """Return position and rotation of the body frame in the world."""
         index, pose = self._tree.location[body]
-        if index == GROUND:
-            return ca.SX(as_casadi(pose.position)), ca.SX(ca.DM(pose.rotation))
         m = self._motions[index]
         position = m.world_position + m.world_rotation @ as_casadi(pose.position)
         return position, m.world_rotation @ ca.DM(pose.rotation)

@@ -41,7 +41,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     residual = constraint_rows(mechanism, frames, jets, switches, (q, *start))
     values = dict(zip(coordinates, ca.vertsplit(q)))
     passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
-    rotors = _rotors(mechanism, lengths, v)
+    rotors, rates = _rotors(mechanism, lengths, v), actuators.activation_rate(mechanism, values, u)
     return Equations(
         name=mechanism.name,
         q=q,
@@ -49,8 +49,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         u=u,
         t=t,
         p=ca.vertcat(start[0], switches.symbols),
-        mass_matrix=_sum(mass_matrix(tree, motions), [m for m, _, _ in rotors]),
-        bias_force=_sum(bias_force(tree, motions), [h for _, h, _ in rotors]),
+        mass_matrix=sum((m for m, _, _ in rotors), mass_matrix(tree, motions)),
+        bias_force=sum((h for _, h, _ in rotors), bias_force(tree, motions)),
         passive_force=passive,
         actuation=actuators.actuation_matrix(mechanism, lengths),
         input_force=actuators.input_force(mechanism, lengths, values, v, u),
@@ -59,7 +59,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         velocity_residual=residual.rate,
         jacobian=ca.jacobian(residual.rate, v),
         constraint_bias=residual.bias,
-        kinetic_energy=_sum(kinetic_energy(tree, motions, v), [energy for _, _, energy in rotors]),
+        kinetic_energy=sum((energy for _, _, energy in rotors), kinetic_energy(tree, motions, v)),
         potential_energy=potential + gravity_potential(tree, motions),
         non_ideal=ca.SX.zeros(tree.nv),
         coordinate_names=coordinates,
@@ -67,7 +67,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         constraint_names=tuple(name for c in mechanism.constraints() for name in c.row_names),
         actuator_names=tuple(mechanism.actuators),
         conservative=_conservative(mechanism),
-        drift=_drift(mechanism, tree, values, u),
+        drift=ca.vertcat(ca.SX(tree.nq, 1), rates) if rates.numel() else None,
         activations=len(coordinates) - tree.nq,
         parameter_values={**parameters.values, **switches.values},
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
@@ -169,12 +169,6 @@ def _passive(
     return total, potential
 
 
-def _drift(mechanism: Mechanism, tree: Tree, values: dict[str, ca.SX], u: ca.SX) -> ca.SX | None:
-    """Return the rates of the coordinates that have no velocity, None where there are none."""
-    rates = actuators.activation_rate(mechanism, values, u)
-    return ca.vertcat(ca.SX(tree.nq, 1), rates) if rates.numel() else None
-
-
 def _rotors(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
     """Return what the armatures of tendons add to M, h and the kinetic energy."""
     return [
@@ -182,10 +176,6 @@ def _rotors(mechanism: Mechanism, lengths: Lengths, v: ca.SX) -> list[tuple[ca.S
         for tendon in mechanism.tendons.values()
         if varies(tendon.armature)
     ]
-
-
-def _sum(total: ca.SX, more: list[ca.SX]) -> ca.SX:
-    return sum(more, total)
 
 
 def _elastic(tendon: Tendon) -> bool:

@@ -249,8 +249,7 @@ class TimeLoop:
             n = 1 + s.nq + 2 * s.nv + s.nu
             x = self.x.copy()
             x[s.parts.u] = row[n - s.nu : n]
-            answer = held(s, x, s.motions_left)
-            a[:], row[n : n + s.nc] = answer.a, answer.multipliers
+            a[:], row[n : n + s.nc], _, _ = held(s, x, s.motions_left)
 
     @property
     def time(self) -> float:
