@@ -8,6 +8,7 @@ are too.
 from __future__ import annotations
 
 import math
+import re
 
 import casadi as ca
 
@@ -91,18 +92,18 @@ def emit_c(program: Program, name: str, chunk: int = CHUNK) -> str:
     starts = range(0, max(size, 1), step)
     slots, n_slots = assign_slots(program, step) if len(starts) > 1 else ({}, 0)
     bodies = [_body(program, start, min(start + step, size), slots) for start in starts]
-    unused = "" if any(op == ca.OP_INPUT for op, _, _ in program.instructions) else "    (void)in;\n"
-    unused += "" if any(op == ca.OP_OUTPUT for op, _, _ in program.instructions) else "    (void)out;\n"
-    arguments = "const double *restrict in, double *restrict out"
     if len(bodies) == 1:
-        return f"static void {name}({arguments})\n{{\n{unused}{bodies[0]}}}\n"
-    text = []
-    for k, body in enumerate(bodies):
-        unused = "".join(f"    (void){v};\n" for v in ("in", "out", "slots") if f"{v}[" not in body)
-        text.append(f"static void {name}_{k}({arguments}, double *restrict slots)\n{{\n{unused}{body}}}\n\n")
+        return _function(name, bodies[0])
+    pieces = [f"{_function(f'{name}_{k}', body, 'slots')}\n" for k, body in enumerate(bodies)]
     calls = "".join(f"    {name}_{k}(in, out, slots);\n" for k in range(len(bodies)))
-    slots_line = f"    double slots[{max(n_slots, 1)}];\n"
-    return "".join(text) + f"static void {name}({arguments})\n{{\n{slots_line}{calls}}}\n"
+    return "".join(pieces) + _function(name, f"    double slots[{max(n_slots, 1)}];\n{calls}")
+
+
+def _function(name: str, body: str, *more: str) -> str:
+    """Return a function of ``in``, ``out`` and ``more`` arrays to write to."""
+    arguments = ", ".join(["const double *restrict in", *(f"double *restrict {a}" for a in ("out", *more))])
+    unused = "".join(f"    (void){a};\n" for a in ("in", "out", *more) if not re.search(rf"\b{a}\b", body))
+    return f"static void {name}({arguments})\n{{\n{unused}{body}}}\n"
 
 
 def _body(program: Program, start: int, stop: int, slots: dict[int, int]) -> str:

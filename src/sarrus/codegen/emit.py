@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.codegen.lanes import prelude, templates
-from sarrus.codegen.operations import SINE_AND_COSINE, pair_of
+from sarrus.codegen.elementary import definitions
+from sarrus.codegen.operations import SINE_AND_COSINE, declarations, pair_of, templates
 from sarrus.codegen.program import Program
 from sarrus.codegen.straight_line import REAL, constant, kind
 
@@ -52,7 +52,7 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
         functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
     text = "".join(functions)
-    return prelude(text, lanes) + text, len(bodies)
+    return declarations(lanes) + definitions(text) + text, len(bodies)
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:

@@ -65,14 +65,10 @@ def _tail(x: Value) -> Value:
     t = (x - _BEND) / (x + _BEND)
     square = exact_product(x, x)
     low = square.high.is_("<", 1e3).where(-square.low, 0.0)
-    share = over(Pair(polynomial(t, _COMPLEMENT), lines.number(0.0)), _divisor(x))
-    return exponential_of(Pair(-square.high, low)) * share.total()
-
-
-def _divisor(x: Value) -> Pair:
-    """Return 1 + 2x for x ≥ 0.5 as a pair."""
     high = x * 2.0 + 1.0
-    return Pair(high, (x * 2.0 - high) + 1.0)
+    divisor = Pair(high, (x * 2.0 - high) + 1.0)  # 1 + 2x
+    share = over(Pair(polynomial(t, _COMPLEMENT), lines.number(0.0)), divisor)
+    return exponential_of(Pair(-square.high, low)) * share.total()
 
 
 def erf(x: Value) -> Value:

@@ -5,6 +5,9 @@ those of CasADi's own evaluation, NaN and infinity included, with two exceptions
 specified (nor is it in C), and ``erfinv`` is exact to a few units in the last place where CasADi's formula is off by
 up to 4e-7.
 
+The same formulas serve one number and W at once, with the state k in lane k of a vector. What one lane holds never
+depends on the others, and is what the code for one number would give, in every bit.
+
 Sums, differences and products are rounded one by one: no instruction carries a flag that would let the
 compiler fuse or reorder them, and elementary functions are our own (`sarrus.codegen.elementary`). So the same
 program gives the same bits on every processor. See docs/decisions/0014.
@@ -13,6 +16,7 @@ program gives the same bits on every processor. See docs/decisions/0014.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import casadi as ca
 
@@ -114,6 +118,24 @@ OPERATIONS: dict[int, Operation] = {
     **{getattr(ca, f"OP_{name.upper()}"): _own(name) for name in ELEMENTARY},
     **{op: _sine_or_cosine(place) for op, place in SINE_AND_COSINE.items()},
 }
+
+
+@lru_cache(maxsize=8)
+def templates(width: int) -> dict[int, str]:
+    """Return the text of all operations on ``width`` numbers at once.
+
+    ``{r}`` names the result, ``{a}`` and ``{b}`` the operands; intermediate results are called ``{r}.1``, ``{r}.2``.
+    """
+    return {op: _template(operation, width) for op, operation in OPERATIONS.items()}
+
+
+def _template(operation: Operation, width: int) -> str:
+    lines = Lines(width, "{r}.")
+    result = operation(Value(lines, "{a}", REAL), Value(lines, "{b}", REAL))
+    *before, last = lines.text
+    text = "".join([*before, last.replace(f"{result.name} =", "{r} =")])
+    return text.replace("{ ", "{{ ").replace(" }", " }}")  # structures, not names
+
 
 _PURE = "nounwind willreturn memory(none)"
 # Operations that LLVM has by name, and how many operands each has.

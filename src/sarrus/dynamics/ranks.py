@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SarrusError
-from sarrus.dynamics.assembly import Neighbourhood, survey
+from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.descent import DATA_TOLERANCE
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.judged_data import data_of
@@ -28,23 +28,17 @@ def generic_rank(
     ``work.near`` is then what the survey found.
     """
     if work.near is None or renew or work.switched != work.parameters.switched:
-        near = _survey(work, q, t, v)
+        # where the last survey was, with all as it was then, it is that one
+        place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
+        near = work.near
+        if near is None or work.place != place:
+            work.place, near = place, survey(work, q, t, v)
         work.table.holonomic_rank, work.table.generic_rank = near.holonomic_rank, near.rank
         work.near, work.switched = near, work.parameters.switched
         if not work.compiled.mass_is_singular and is_singular_at(work, q, t):
             work.expect_singular_mass()
         work.renew_settings()
     return int(work.table.generic_rank)
-
-
-def _survey(work: Workspace, q: Array, t: float, v: Array | None) -> Neighbourhood:
-    """Return the survey at a state; where the last one was, with all as it was then, it is that one."""
-    values = tuple(work.parameters.values())
-    place = q.tobytes(), t, None if v is None else v.tobytes(), values, work.options
-    if work.near is None or work.place != place:
-        work.place, found = place, survey(work, q, t, v)
-        return found
-    return work.near
 
 
 def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:

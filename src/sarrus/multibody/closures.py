@@ -33,10 +33,12 @@ cylindrical, screw, planar) mean parallel: `System.assemble` looks for such an a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import Closure, Contact, Coupling
+from sarrus.mechanism.elements import CLOSURE_ROWS, Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.jet import Jet, dot, vertcat
 from sarrus.multibody.kinematics import JetFrames
@@ -59,32 +61,19 @@ def closure_residual(closure: Closure, frames: JetFrames) -> Jet:
     normal2 = clean(np.cross(closure.axis1, normal1))
     n1, n2 = frames.direction(closure.body1, normal1), frames.direction(closure.body1, normal2)
     u2 = frames.direction(closure.body2, closure.axis2)
-    across = [dot(d, n1), dot(d, n2)]
-    tilt = [dot(n1, u2), dot(n2, u2)]
-    match closure.kind:
-        case "point":
-            rows = [d]
-        case "weld":
-            rows = [d, _relative_rotation(closure, frames)]
-        case "revolute":
-            rows = [d, *tilt]
-        case "prismatic":
-            rows = [*across, _relative_rotation(closure, frames)]
-        case "cylindrical":
-            rows = [*across, *tilt]
-        case "screw":
-            rows = [*across, *tilt, _lead(closure, frames, d, u, n1, n2)]
-        case "universal":
-            rows = [d, dot(u, u2)]
-        case "planar":
-            rows = [dot(d, u), *tilt]
-        case "distance":
-            rows = [dot(d, d).shifted(-(closure.length**2)).scaled(0.5 / closure.length)]
-        case "point_on_line":
-            rows = across
-        case "point_on_plane":
-            rows = [dot(d, u)]
-    return vertcat(rows)
+    rows: dict[str, Callable[[], Jet]] = {
+        "x": lambda: d,  # with y and z
+        "p1": lambda: dot(d, n1),
+        "p2": lambda: dot(d, n2),
+        "height": lambda: dot(d, u),
+        "length": lambda: dot(d, d).shifted(-(closure.length**2)).scaled(0.5 / closure.length),
+        "lead": lambda: _lead(closure, frames, d, u, n1, n2),
+        "n1": lambda: dot(n1, u2),
+        "n2": lambda: dot(n2, u2),
+        "perpendicular": lambda: dot(u, u2),
+        "rx": lambda: _relative_rotation(closure, frames),  # with ry and rz
+    }
+    return vertcat([rows[name]() for name in CLOSURE_ROWS[closure.kind] if name in rows])
 
 
 def coupling_residual(coupling: Coupling, coordinates: dict[str, Jet]) -> Jet:
@@ -122,18 +111,15 @@ def _relative_rotation(closure: Closure, frames: JetFrames) -> Jet:
 
 def _lead(closure: Closure, frames: JetFrames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:
     """Return the residual that ties the advance along the axis to the turn about it; smooth over turns."""
-    mark = frames.direction(closure.body2, closure.pose2.rotation @ _mark(closure))
+    # in frame 2 the direction that lies on n1 when the two frames coincide
+    along = closure.pose1.rotation.T @ perpendicular_to(closure.axis1)
+    mark = frames.direction(closure.body2, closure.pose2.rotation @ along)
     sine, cosine = dot(mark, n2), dot(mark, n1)
     lead = closure.pitch / (2 * np.pi)
     if not varies(lead):
         return dot(d, u)
     advance = dot(d, u).scaled(1 / lead)
     return (advance.sin() * cosine - advance.cos() * sine).scaled(lead)
-
-
-def _mark(closure: Closure) -> np.ndarray:
-    """Return in frame 2 the direction that lies on n1 when the two frames coincide."""
-    return closure.pose1.rotation.T @ perpendicular_to(closure.axis1)
 
 
 def coordinate_jets(

@@ -144,16 +144,10 @@ def _change(duplicate: Mechanism, kind: str, name: str, attributes: Mapping[str,
     if kind == "body":
         duplicate.replace_body(_replaced(duplicate.bodies[name], attributes))
         return
-    tables: dict[str, Any] = {
-        "closure": duplicate.closures,
-        "coupling": duplicate.couplings,
-        "contact": duplicate.contacts,
-        "spring": duplicate.springs if name in duplicate.springs else duplicate.coordinate_springs,
-        "tendon": duplicate.tendons,
-        "actuator": duplicate.actuators,
-        "force": duplicate.forces,
-    }
-    tables[kind][name] = _replaced(tables[kind][name], attributes)
+    table = getattr(duplicate, f"{kind}s")  # such as closures
+    if name not in table:
+        table = duplicate.coordinate_springs  # which are springs too
+    table[name] = _replaced(table[name], attributes)
 
 
 def _replaced(element: Any, attributes: Mapping[str, dict[Place, Any]]) -> Any:

@@ -75,13 +75,7 @@ class Inertia:
     coriolis: ca.SX
 
     def __add__(self, other: Inertia) -> Inertia:
-        return Inertia(
-            self.mass + other.mass,
-            self.moment + other.moment,
-            self.about + other.about,
-            self.momentum + other.momentum,
-            self.coriolis + other.coriolis,
-        )
+        return Inertia(*(a + b for a, b in zip(vars(self).values(), vars(other).values())))
 
     def times(self, motion: Spatial) -> Spatial:
         """Return I A."""
