@@ -210,17 +210,16 @@ def tan(x: Value) -> Value:
 
 def asin(x: Value) -> Value:
     """Return the arcsine; NaN beyond ±1."""
-    part = _Arc(abs(x))
-    low = fast_sum(part.main.high, part.main.low)
+    beyond, arc = _arc(abs(x))
+    low = fast_sum(arc.high, arc.low)
     rest = fast_sum(_HALF_PI[0], low.high * -2.0)
     far = rest.high + (rest.low + fma(low.low, -2.0, _HALF_PI[1]))
-    return part.far.where(far, low.total()).signed_as(x)
+    return beyond.where(far, low.total()).signed_as(x)
 
 
 def acos(x: Value) -> Value:
     """Return the arccosine; NaN beyond ±1."""
-    part = _Arc(abs(x))
-    arc = part.main
+    steep, arc = _arc(abs(x))
     negative = x.is_("<", 0.0)
     signed = Pair(negative.where(-arc.high, arc.high), negative.where(-arc.low, arc.low))
     middle = fast_sum(_HALF_PI[0], -signed.high)
@@ -228,22 +227,22 @@ def acos(x: Value) -> Value:
     opposite = fast_sum(math.pi, arc.high * -2.0)
     beyond = opposite.high + (opposite.low + fma(arc.low, -2.0, 2.0 * _HALF_PI[1] + arc.high * 0.0))
     far = negative.where(beyond, (arc.high + arc.low) * 2.0)
-    return part.far.where(far, near)
+    return steep.where(far, near)
 
 
-class _Arc:
-    """The arcsine of t as a pair: t = x for x ≤ 1/2, else t = √((1 − x)/2), the sine of half the angle to the
-    pole."""
+def _arc(size: Value) -> tuple[Value, Pair]:
+    """Return whether x is beyond 1/2, and the arcsine of t as a pair.
 
-    def __init__(self, size: Value) -> None:
-        self.far = size.is_(">", 0.5)
-        half = (1.0 - size) * 0.5
-        root = half.root()
-        lost = fma(-root, root, half) / (root * 2.0)
-        t = self.far.where(root, size)
-        low = self.far.where(root.is_("==", 0.0).where(0.0, lost), 0.0 * root)
-        z = t * t
-        self.main = fast_sum(t, fma(z * t, polynomial(z, _ARCSINE), low))
+    t = x for x ≤ 1/2, else t = √((1 − x)/2), the sine of half the angle to the pole.
+    """
+    far = size.is_(">", 0.5)
+    half = (1.0 - size) * 0.5
+    root = half.root()
+    lost = fma(-root, root, half) / (root * 2.0)
+    t = far.where(root, size)
+    low = far.where(root.is_("==", 0.0).where(0.0, lost), 0.0 * root)
+    z = t * t
+    return far, fast_sum(t, fma(z * t, polynomial(z, _ARCSINE), low))
 
 
 def atan(x: Value) -> Value:

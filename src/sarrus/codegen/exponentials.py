@@ -68,18 +68,16 @@ def power_of_two(k: Value) -> Value:
     return ((k + 1023) << 52).as_real()
 
 
-class Reduced:
-    """eˣ = 2ᵏ (1 + high + low) for a pair x, |high| ≤ 0.35."""
-
-    def __init__(self, x: Pair) -> None:
-        turns = fma(x.high, _LOG2_E, ROUND)
-        self.k = turns.bits() - _ROUND_BITS
-        whole = turns - ROUND
-        rest = fast_sum(fma(-whole, _LN2[0], x.high), -(whole * _LN2[1]))
-        near = exact_sum(rest.high, x.low)
-        self.high = near.high
-        low = near.low + rest.low
-        self.low = fma(self.high * self.high, polynomial(self.high, _EXPONENTIAL), fma(low, self.high, low))
+def _reduced(x: Pair) -> tuple[Value, Pair]:
+    """Return k and a pair with eˣ = 2ᵏ (1 + high + low) for a pair x, |high| ≤ 0.35."""
+    turns = fma(x.high, _LOG2_E, ROUND)
+    whole = turns - ROUND
+    rest = fast_sum(fma(-whole, _LN2[0], x.high), -(whole * _LN2[1]))
+    near = exact_sum(rest.high, x.low)
+    low, high = near.low + rest.low, near.high
+    return turns.bits() - _ROUND_BITS, Pair(
+        high, fma(high * high, polynomial(high, _EXPONENTIAL), fma(low, high, low))
+    )
 
 
 def exponential_of(x: Pair, halvings: int = 0) -> Value:
@@ -88,18 +86,18 @@ def exponential_of(x: Pair, halvings: int = 0) -> Value:
     above, below = x.high.is_(">", _HIGHEST), x.high.is_("<", _LOWEST)
     high = below.where(_LOWEST, above.where(_HIGHEST, x.high))
     low = above.where(0.0, below.where(lines.number(0.0), x.low))
-    part = Reduced(Pair(high, low))
+    k, part = _reduced(Pair(high, low))
     near = fast_sum(1.0, part.high)
     # in two steps, the first of which is exact, for results may be subnormal
-    first = part.k >> 1
-    second = part.k - first - halvings
+    first = k >> 1
+    second = k - first - halvings
     return (near.high + (near.low + part.low)) * power_of_two(first) * power_of_two(second)
 
 
 def exponential_less_one(x: Value) -> Pair:
     """Return eˣ − 1 as a pair for −45 ≤ x ≤ 45."""
-    part = Reduced(Pair(x, x.lines.number(0.0)))
-    scale = power_of_two(part.k)
+    k, part = _reduced(Pair(x, x.lines.number(0.0)))
+    scale = power_of_two(k)
     less = exact_sum(scale, -1.0)
     near = exact_sum(less.high, scale * part.high)
     return fast_sum(near.high, fma(scale, part.low, near.low + less.low))

@@ -11,6 +11,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
+from sarrus.dynamics.inertia import is_definite
 from sarrus.equations.elimination import (
     TRACED_ROWS,
     TRACED_VELOCITIES,
@@ -21,7 +22,6 @@ from sarrus.equations.elimination import (
 )
 from sarrus.equations.equations import Equations
 from sarrus.kernels import layout as la
-from sarrus.linalg import dense
 from sarrus.linalg.quaternions import normalize
 
 # Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
@@ -199,10 +199,7 @@ class CompiledEquations:
         for _ in range(3):
             q = random_coordinates(e, rng)
             mass = np.array(probe(q, 0.0, parameters))
-            if not np.all(np.isfinite(mass)):
-                continue
-            scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
-            if np.any(scale <= 0.0) or not dense.is_definite(mass / np.outer(scale, scale), 1e-12):
+            if not is_definite(mass, 1e-12):
                 return la.NULL_SPACE
         return la.TRACED if e.nv <= TRACED_VELOCITIES else la.CHOLESKY
 

@@ -206,7 +206,8 @@ class Evaluations(Described):
         Lengths and finiteness are checked, and quaternions scaled to length one.
         """
         x = np.zeros(self.parts.tau.stop)
-        x[self.parts.q] = self._with_unit_quaternions(self.checked(q, self.nq, "q"))
+        q = self.checked(q, self.nq, "q")
+        x[self.parts.q] = q if are_unit(q, self._quaternions) else self.normalized(q)
         if v is not None:
             x[self.parts.v] = self.checked(v, self.nv, "v")
         if u is not None:
@@ -224,7 +225,9 @@ class Evaluations(Described):
         except ArgumentError as error:
             array, given = np.empty((0, 0)), str(error)
         if array.shape != (size,):
-            names = self._entry_names(what)
+            of_controls = dict.fromkeys(("u", "weights"), self.actuator_names)
+            others = {"q": self.coordinate_names, "multipliers": self.constraint_names} | of_controls
+            names = others.get(what, self.velocity_names)
             given = given or f"got shape {array.shape}"
             raise ArgumentError(
                 f"{self.name}: {what} must have {size} entries ({', '.join(names)}), {given}",
@@ -234,17 +237,6 @@ class Evaluations(Described):
         if not np.isfinite(array).all():
             raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
         return array
-
-    def _entry_names(self, what: str) -> tuple[str, ...]:
-        """Return the names of the entries of an argument."""
-        controls = self.actuator_names
-        names = {
-            "q": self.coordinate_names,
-            "u": controls,
-            "weights": controls,
-            "multipliers": self.constraint_names,
-        }
-        return names.get(what, self.velocity_names)
 
     def _time(self, t: float) -> float:
         if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):
@@ -263,11 +255,6 @@ class Evaluations(Described):
                 f"{self.name}: the quaternion {name.rpartition('.')[0]!r} has zero length", element=name
             )
         return out
-
-    def _with_unit_quaternions(self, q: ArrayLike) -> ArrayLike:
-        """Return q itself where its quaternions have length one, else a copy where they do."""
-        unit = isinstance(q, np.ndarray) and are_unit(q, self._quaternions)
-        return q if unit else self.normalized(q)
 
     def move(self, q: ArrayLike, step: ArrayLike) -> Array:
         """Return q ⊕ step: along N(q) step, quaternions back to unit length."""
