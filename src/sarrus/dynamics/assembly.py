@@ -208,37 +208,27 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
 
 def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float) -> Neighbourhood:
     """Return the largest rank and scale of A at states, of which the first one is the one that is asked about."""
-    jacobians = [finite_jacobian(system, position, t, velocity) for position, velocity in samples]
-    anywhere = (
-        random_coordinates(system.equations, np.random.default_rng(4)) / system.characteristic.coordinates
-    )
+    size = system.characteristic
+    anywhere = random_coordinates(system.equations, np.random.default_rng(4)) / size.coordinates
     elsewhere = np.nan_to_num(system.constraint_jacobian(anywhere, samples[0][1], t))
-    weighted = [_weighted(system, x, jacobian) for (x, _), jacobian in zip(samples, jacobians)]
-    in_metric = [_in_metric(system, x, jacobian, t) for (x, _), jacobian in zip(samples, jacobians)]
-    even_scale = max(map(dense.largest, (*in_metric, _in_metric(system, anywhere, elsewhere, t))))
-    scale = max(map(dense.largest, (*jacobians, elsewhere)))
-    measured = [jacobian / system.characteristic.columns for jacobian in (*jacobians, elsewhere)]
-    factored = [system.characteristic.rows[:, None] * jacobian for jacobian in measured]
-    measured_scale = max(map(dense.largest, factored))
-    factored = factored[:-1] if system.compiled.mass_is_singular else in_metric
-    rows = _row_scales(system, measured)
-    *evened, _ = (rows * jacobian for jacobian in measured)
-    even = max(dense.largest(rows * jacobian) for jacobian in measured)
-    weighted_scale = max(map(dense.largest, (*weighted, _weighted(system, anywhere, elsewhere))))
-    cut = data_of(system).rank_cut(CUT)
-    holonomic = [rank_of(jacobian[: system.nh], cut, even) for jacobian in evened]
-    rank = max(rank_of(jacobian, cut, even) for jacobian in evened)
-    smallest = max(dense.singular_values(x)[rank - 1] for x in factored) if rank else 0.0
-    return Neighbourhood(
-        max(holonomic),
-        rank,
-        holonomic[0],
-        scale,
-        weighted_scale,
-        even_scale,
-        measured_scale,
-        float(smallest),
+    places = [*(place for place, _ in samples), anywhere]
+    jacobians = [*(finite_jacobian(system, place, t, speed) for place, speed in samples), elsewhere]
+    weighted = [_weighted(system, place, rows) for place, rows in zip(places, jacobians)]
+    projected = [_in_metric(system, place, rows, t) for place, rows in zip(places, jacobians)]
+    columns = [rows / size.columns for rows in jacobians]
+    measured = [size.rows[:, None] * rows for rows in columns]
+    factors = _row_scales(system, columns)
+    evened = [factors * rows for rows in columns]
+    scale, weighted_scale, even_scale, measured_scale, even = (
+        max(map(dense.largest, kind)) for kind in (jacobians, weighted, projected, measured, evened)
     )
+    cut = data_of(system).rank_cut(CUT)
+    holonomic = [rank_of(rows[: system.nh], cut, even) for rows in evened[:-1]]
+    rank = max(rank_of(rows, cut, even) for rows in evened[:-1])
+    factored = (measured if system.compiled.mass_is_singular else projected)[:-1]
+    smallest = float(max(dense.singular_values(rows)[rank - 1] for rows in factored)) if rank else 0.0
+    scales = scale, weighted_scale, even_scale, measured_scale
+    return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest)
 
 
 def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:

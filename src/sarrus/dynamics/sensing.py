@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
@@ -102,11 +102,8 @@ def sensor_expressions(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dic
 
 def native_readings(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | λ] that gives all entries, compiled when it is first needed."""
-
-    def trace(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
-        return sensor_expressions(system, a, multipliers)
-
-    return system.compiled.named("sensors", trace, {"a": system.nv, "multipliers": system.nc})
+    sizes = {"a": system.nv, "multipliers": system.nc}
+    return system.compiled.named("sensors", partial(sensor_expressions, system), sizes)
 
 
 def sensors(
