@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 
@@ -95,3 +95,21 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
     hint = f" Did you mean {near[0]!r}?" if near else ""
     known = ", ".join(repr(n) for n in names) if names else "none"
     return f"unknown {kind} {name!r}.{hint} Known: {known}"
+
+
+def check_known(
+    kind: str,
+    name: object,
+    valid: Collection[str],
+    label: str = "",
+    *,
+    error: type[SarrusError] = ArgumentError,
+    element: str | None = None,
+) -> None:
+    """Raise an ``error`` about ``element``, by default ``name``, unless this is one of the ``valid`` names.
+
+    It begins with the ``label`` and says the nearest and all valid names.
+    """
+    if name not in valid:
+        text = unknown_name(kind, str(name), valid)
+        raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)

@@ -19,17 +19,7 @@ from sarrus.codegen.program import Program
 CHUNK = 500  # instructions of one chunk, and of the longest function that is not split
 
 _FUNCTIONS = ("sqrt", "fabs", "floor", "ceil", "sin", "cos", *ELEMENTARY)
-_FUNCTIONS_OF_TWO = {
-    ca.OP_POW: "pow",
-    ca.OP_CONSTPOW: "pow",
-    ca.OP_COPYSIGN: "copysign",
-    ca.OP_ATAN2: "atan2",
-    ca.OP_FMOD: "fmod",
-    ca.OP_REMAINDER: "remainder",
-    ca.OP_HYPOT: "hypot",
-    ca.OP_FMIN: "fmin",
-    ca.OP_FMAX: "fmax",
-}
+_FUNCTIONS_OF_TWO = ("pow", "copysign", "atan2", "fmod", "remainder", "hypot", "fmin", "fmax")
 
 # ``{a}`` and ``{b}`` are names or numbers in parentheses.
 EXPRESSIONS: dict[int, str] = {
@@ -52,7 +42,8 @@ EXPRESSIONS: dict[int, str] = {
     ca.OP_SIGN: "{a} < 0.0 ? -1.0 : {a} > 0.0 ? 1.0 : {a}",
     ca.OP_ERFINV: "inverse_erf({a})",
     **{getattr(ca, f"OP_{name.upper()}"): f"{name}({{a}})" for name in _FUNCTIONS},
-    **{op: f"{name}({{a}}, {{b}})" for op, name in _FUNCTIONS_OF_TWO.items()},
+    **{getattr(ca, f"OP_{name.upper()}"): f"{name}({{a}}, {{b}})" for name in _FUNCTIONS_OF_TWO},
+    ca.OP_CONSTPOW: "pow({a}, {b})",
 }
 
 # As `sarrus.codegen.error_functions.erfinv`: Winitzki's closed form, then three Halley steps.

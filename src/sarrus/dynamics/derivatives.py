@@ -180,7 +180,8 @@ def row_gradient(system: Evaluations, q: Array, left: Array, right: Array, t: fl
         product = ca.dot(left, e.jacobian @ e.v)
         return {"gradient": ca.jacobian(product, e.q) @ ca.jacobian(e.rate, e.v)}
 
-    return _call(system, "row_gradient", outputs, system.pack(q, right, None, t), left)
+    native = system.compiled.named("row_gradient", outputs, {"left": system.nc})
+    return native(np.concatenate([system.pack(q, right, None, t), left]))
 
 
 def stiffness_times(
@@ -197,19 +198,8 @@ def stiffness_times(
         still = ca.substitute(force, e.v, ca.SX.zeros(e.nv))
         return {"force": -ca.jtimes(still, e.q, e.rate)}
 
-    return _call(system, "stiffness", outputs, system.pack(q, direction, u, t), multipliers)
-
-
-def _call(
-    system: Evaluations,
-    name: str,
-    outputs: Callable[[ca.SX], Mapping[str, ca.SX]],
-    x: Array,
-    multipliers: Array,
-) -> Array:
-    """Call the function of [x | multipliers] by its name, compiling it first where it is new."""
-    native = system.compiled.named(name, outputs, {"multipliers": system.nc})
-    return np.asarray(native(np.concatenate([x, multipliers])))
+    native = system.compiled.named("stiffness", outputs, {"multipliers": system.nc})
+    return native(np.concatenate([system.pack(q, direction, u, t), multipliers]))
 
 
 def residual_force(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> ca.SX:

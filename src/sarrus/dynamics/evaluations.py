@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.characteristic import Characteristic
 from sarrus.dynamics.compiled import CompiledEquations
@@ -50,8 +50,7 @@ class Evaluations(Described):
     def rows_of_closure(self, name: str, values: Array) -> dict[str, float]:
         """Return the entries of a constraint vector that belong to one closure, by row name."""
         rows = self.closure_rows
-        if name not in rows:
-            raise ArgumentError(unknown_name("closure", name, rows), element=name, valid=rows)
+        check_known("closure", name, rows)
         return {n: float(x) for n, x in zip(self.constraint_names[rows[name]], values[rows[name]])}
 
     def velocity_indices(self, name: str) -> list[int]:
@@ -81,8 +80,7 @@ class Evaluations(Described):
         after it.
         """
         known = self.mechanism.keyframes if self.mechanism else {}
-        if name not in known:
-            raise ArgumentError(unknown_name("keyframe", name, known), element=name, valid=known)
+        check_known("keyframe", name, known)
         key = known[name]
         v, u = (
             np.zeros(size) if values is None else self.checked(values, size, what).copy()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.forward_dynamics import forward_dynamics
@@ -57,9 +57,7 @@ class Readings(Mapping[str, Array]):
         return tuple(name for name, place in self._places.items() if loose[place].any())
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._places:
-            valid = tuple(self._places)
-            raise ArgumentError(unknown_name("sensor", name, valid), element=str(name), valid=valid)
+        check_known("sensor", name, self._places)
         return self.array[..., self._places[name]]
 
     def __contains__(self, name: object) -> bool:

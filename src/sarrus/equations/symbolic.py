@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, SarrusError, unknown_name
+from sarrus.base.errors import ArgumentError, SarrusError, check_known, unknown_name
 from sarrus.linalg.quaternions import normalize
 
 UserFunction = Callable[..., Any]
@@ -25,10 +25,7 @@ class Parameters:
         self._symbols = {name: ca.SX.sym(name) for name in names}
 
     def __getitem__(self, name: str) -> ca.SX:
-        if name not in self._symbols:
-            raise ArgumentError(
-                unknown_name("parameter", name, self._symbols), element=name, valid=self._symbols
-            )
+        check_known("parameter", name, self._symbols)
         return self._symbols[name]
 
     def __getattr__(self, name: str) -> ca.SX:
@@ -68,10 +65,7 @@ class ParameterValues(dict[str, float]):
         """Assign several at once: they are checked together."""
         new = {}
         for name, value in dict(values).items():
-            if name not in self:
-                raise ArgumentError(
-                    f"{self._system}: {unknown_name('parameter', name, self)}", element=name, valid=self
-                )
+            check_known("parameter", name, self, self._system)
             number = _finite(self._system, name, value)
             if number != self[name]:
                 new[name] = number

@@ -103,24 +103,22 @@ def constraint_residual(
     return coupling_residual(constraint, named)
 
 
+@dataclass(eq=False)
 class Lengths:
     """The lengths of one mechanism in world axes, each traced when it is asked for and then kept."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        tree: Tree,
-        frames: Frames,
-        coordinates: dict[str, Jet],
-        q: ca.SX,
-        v: ca.SX,
-    ) -> None:
-        self._mechanism, self._tree, self._frames, self._coordinates = mechanism, tree, frames, coordinates
-        self._q, self._v = q, v
-        self._places = {name: k for k, name in enumerate(mechanism.velocity_names)}
+    mechanism: Mechanism
+    tree: Tree
+    frames: Frames
+    coordinates: dict[str, Jet]
+    q: ca.SX
+    v: ca.SX
+
+    def __post_init__(self) -> None:
+        self._places = {name: k for k, name in enumerate(self.mechanism.velocity_names)}
         self._starts = dict[str, tuple[str, int, int]]()
         iq = iv = 0
-        for joint in mechanism.joints():
+        for joint in self.mechanism.joints():
             self._starts[joint.name] = joint.kind, iq, iv
             iq, iv = iq + joint.nq, iv + joint.nv
         self._tendons: dict[str, Jet] = {}
@@ -129,8 +127,8 @@ class Lengths:
     def tendon(self, name: str) -> Jet:
         """Return the jet of the length of a tendon."""
         if name not in self._tendons:
-            tendon = self._mechanism.tendons[name]
-            self._tendons[name] = tendon_length(tendon, self._frames, self._coordinates)
+            tendon = self.mechanism.tendons[name]
+            self._tendons[name] = tendon_length(tendon, self.frames, self.coordinates)
         return self._tendons[name]
 
     def of(self, actuator: Actuator) -> Length:
@@ -142,14 +140,14 @@ class Lengths:
     def _traced(self, actuator: Actuator) -> Length:
         along = actuator.transmission
         if isinstance(along, tuple):
-            moment = ca.SX(self._v.shape[0], 1)
+            moment = ca.SX(self.v.shape[0], 1)
             for name, gear in along:
                 moment[self._places[name]] += gear
             value = sum((gear * self._velocity_length(name) for name, gear in along), ca.SX(0))
-            rate = sum((gear * self._v[self._places[name]] for name, gear in along), ca.SX(0))
+            rate = sum((gear * self.v[self._places[name]] for name, gear in along), ca.SX(0))
             return Length(value, rate, moment)
         value, rate = self._measured(along)
-        return Length(value, rate, ca.jacobian(rate, self._v).T)
+        return Length(value, rate, ca.jacobian(rate, self.v).T)
 
     def _measured(
         self, along: TendonTransmission | ParentTransmission | SiteTransmission | SliderCrank
@@ -167,34 +165,34 @@ class Lengths:
 
     def _velocity_length(self, name: str) -> ca.SX:
         """Return the coordinate of a velocity: part of the rotation vector for a spherical joint, 0 for a free one."""
-        if name in self._coordinates:
-            return self._coordinates[name].value
+        if name in self.coordinates:
+            return self.coordinates[name].value
         joint, label = name.rpartition(".")[::2]
         kind, iq, _ = self._starts[joint]
         if kind == "free":
             return ca.SX(0)
-        return rotation_vector(self._q[iq : iq + 4])["xyz".index(label[1])]
+        return rotation_vector(self.q[iq : iq + 4])["xyz".index(label[1])]
 
     def _in_parent(self, along: ParentTransmission) -> tuple[ca.SX, ca.SX]:
         """Torque in parent axes: ω in them is R ω, and the rotation vector is the same in both."""
         kind, iq, iv = self._starts[along.joint]
         gear = ca.DM(along.gear)
         if kind == "spherical":
-            quaternion = self._q[iq : iq + 4]
+            quaternion = self.q[iq : iq + 4]
             turned = quaternion_matrix(quaternion).T @ gear
-            return ca.dot(turned, rotation_vector(quaternion)), ca.dot(turned, self._v[iv : iv + 3])
-        turned = quaternion_matrix(self._q[iq + 3 : iq + 7]).T @ gear[3:]
-        linear, angular = self._v[iv : iv + 3], self._v[iv + 3 : iv + 6]
+            return ca.dot(turned, rotation_vector(quaternion)), ca.dot(turned, self.v[iv : iv + 3])
+        turned = quaternion_matrix(self.q[iq + 3 : iq + 7]).T @ gear[3:]
+        linear, angular = self.v[iv : iv + 3], self.v[iv + 3 : iv + 6]
         return ca.SX(0), ca.dot(gear[:3], linear) + ca.dot(turned, angular)
 
     def _crank(self, along: SliderCrank) -> tuple[Jet, Jet]:
         """Return the jets of the pin from the slider, and of the slider's axis."""
-        pin = self._frames.point(along.body, along.pin)
-        slider = self._frames.point(along.slider, along.pose.position)
-        return pin - slider, self._frames.direction(along.slider, along.pose.rotation[:, 2])
+        pin = self.frames.point(along.body, along.pin)
+        slider = self.frames.point(along.slider, along.pose.position)
+        return pin - slider, self.frames.direction(along.slider, along.pose.rotation[:, 2])
 
     def _at_site(self, along: SiteTransmission) -> tuple[ca.SX, ca.SX]:
-        frames, tree = self._frames, self._tree
+        frames, tree = self.frames, self._tree
         site, gear = frames.point(along.body, along.pose.position), ca.DM(along.gear)
         spin = frames.angular_velocity(along.body)
         if along.reference is None:
@@ -209,7 +207,7 @@ class Lengths:
         else:
             carried = cross(frames.spin(last_shared(tree, along.body, body)), apart)
             approach, turning = site.rate - reference.rate - carried, spin - frames.angular_velocity(body)
-        relative = relative_quaternion(tree, body, along.body, self._q)
+        relative = relative_quaternion(tree, body, along.body, self.q)
         relative = product(conjugate(ca.DM(pose.quaternion)), product(relative, ca.DM(along.pose.quaternion)))
         value = ca.dot(gear[:3], turn.T @ apart) + ca.dot(gear[3:], rotation_vector(relative))
         return value, ca.dot(turn @ gear[:3], approach) + ca.dot(turn @ gear[3:], turning)
