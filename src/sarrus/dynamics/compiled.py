@@ -11,7 +11,6 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
-from sarrus.dynamics.inertia import is_definite
 from sarrus.equations.elimination import (
     TRACED_ROWS,
     TRACED_VELOCITIES,
@@ -22,10 +21,13 @@ from sarrus.equations.elimination import (
 )
 from sarrus.equations.equations import Equations
 from sarrus.kernels import layout as la
+from sarrus.linalg import dense
 from sarrus.linalg.quaternions import normalize
 
 # Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
 RIDGE = 2.0**-40
+# Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
+NO_INERTIA = 1.0 / la.NO_METRIC
 
 
 class CompiledEquations:
@@ -209,3 +211,11 @@ def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:
     q = rng.uniform(-1.0, 1.0, equations.nq)
     normalize(q, equations.quaternions)
     return q
+
+
+def is_definite(mass: Array, least: float = NO_INERTIA) -> bool:
+    """Tell whether M, with ones on its diagonal, has eigenvalues above ``least`` only; also where it is no number."""
+    scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
+    if not np.isfinite(mass).all():
+        return True
+    return bool((scale > 0.0).all()) and dense.is_definite(mass / np.outer(scale, scale), least)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.kernels import layout as la
+from sarrus.dynamics.compiled import NO_INERTIA, is_definite
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ranked
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
     from sarrus.mechanism.mechanism import Mechanism
 
-# Eigenvalues of M, each coordinate in units of its own 1/√M_kk, below which a direction has no inertia worth a digit.
-_NONE = 1.0 / la.NO_METRIC
 # Entries of such a direction that are named, as a part of the largest.
 _NAMED = 0.05
 
@@ -30,14 +28,6 @@ _NAMED = 0.05
 def is_singular_at(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether M is singular at q, but for rounding."""
     return system.compiled.mass_is_singular or not is_definite(system.mass_matrix(q, t))
-
-
-def is_definite(mass: Array, least: float = _NONE) -> bool:
-    """Tell whether M, with ones on its diagonal, has eigenvalues above ``least`` only; also where it is no number."""
-    scale = np.sqrt(np.maximum(np.diag(mass), 0.0))
-    if not np.isfinite(mass).all():
-        return True
-    return bool((scale > 0.0).all()) and dense.is_definite(mass / np.outer(scale, scale), least)
 
 
 def may_lose_inertia(mechanism: Mechanism | None) -> bool:
@@ -60,7 +50,7 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
     if not len(reduced):
         return ()
     found = dense.svd(reduced)
-    lost = found.right[found.values <= 1e3 * _NONE * max(float(np.abs(mass).max()), 1e-300)]
+    lost = found.right[found.values <= 1e3 * NO_INERTIA * max(float(np.abs(mass).max()), 1e-300)]
     along = np.abs(dense.product(lost, free)).max(axis=0, initial=0.0)
     named = along > _NAMED * along.max(initial=0.0)
     return tuple(name for name, moves in zip(system.velocity_names, named) if moves)

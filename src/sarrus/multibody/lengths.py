@@ -192,7 +192,7 @@ class Lengths:
         return pin - slider, self.frames.direction(along.slider, along.pose.rotation[:, 2])
 
     def _at_site(self, along: SiteTransmission) -> tuple[ca.SX, ca.SX]:
-        frames, tree = self.frames, self._tree
+        frames, tree = self.frames, self.tree
         site, gear = frames.point(along.body, along.pose.position), ca.DM(along.gear)
         spin = frames.angular_velocity(along.body)
         if along.reference is None:

@@ -11,8 +11,8 @@ from scipy.linalg import qr
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
+from sarrus.dynamics.compiled import is_definite
 from sarrus.dynamics.derivatives import RowTerms, Terms, row_terms, terms
-from sarrus.dynamics.inertia import is_definite
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
