@@ -196,11 +196,7 @@ def sinh(x: Value) -> Value:
     """Return (eˣ − e⁻ˣ)/2."""
     size = abs(x)
     e = exponential_less_one(size.is_("<", 40.0).where(size, 40.0))
-    shrunk = over(e, _one_more(e))
-    near = exact_sum(e.high, shrunk.high)
-    value = (near.high + (near.low + (e.low + shrunk.low))) * 0.5
-    far = exponential_of(Pair(size, x.lines.number(0.0)), halvings=1)
-    value = size.is_("<", 40.0).where(value, far)
+    value = _half_sum(e, over(e, _one_more(e)), size)
     return size.is_("<", 2.0**-28).where(x, value.signed_as(x))
 
 
@@ -208,10 +204,14 @@ def cosh(x: Value) -> Value:
     """Return (eˣ + e⁻ˣ)/2."""
     size = abs(x)
     e = _one_more(exponential_less_one(size.is_("<", 40.0).where(size, 40.0)))
-    inverse = over(Pair(x.lines.number(1.0), x.lines.number(0.0)), e)
-    near = exact_sum(e.high, inverse.high)
-    value = (near.high + (near.low + (e.low + inverse.low))) * 0.5
-    far = exponential_of(Pair(size, x.lines.number(0.0)), halvings=1)
+    return _half_sum(e, over(Pair(x.lines.number(1.0), x.lines.number(0.0)), e), size)
+
+
+def _half_sum(a: Pair, b: Pair, size: Value) -> Value:
+    """Return (a + b)/2 where |x| is below 40, else e^|x| / 2."""
+    near = exact_sum(a.high, b.high)
+    value = (near.high + (near.low + (a.low + b.low))) * 0.5
+    far = exponential_of(Pair(size, size.lines.number(0.0)), halvings=1)
     return size.is_("<", 40.0).where(value, far)
 
 

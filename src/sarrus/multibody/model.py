@@ -188,14 +188,15 @@ def _damped(tendon: Tendon) -> bool:
 
 def _conservative(mechanism: Mechanism) -> bool:
     """True where nothing but springs and gravity does work in free motion."""
-    damped = any(varies(d) for joint in mechanism.joints() for d in joint.damping)
-    springs: list[SpringDamper | CoordinateSpring] = [
-        *mechanism.springs.values(),
-        *mechanism.coordinate_springs.values(),
-    ]
-    activated = any(actuator.activation for actuator in mechanism.actuators.values())
-    servos = activated or any(varies(b) for actuator in mechanism.actuators.values() for b in actuator.bias)
-    tendons = any(map(_damped, mechanism.tendons.values()))
-    driven = any(body.function is not None for body in mechanism.driven_bodies.values())
-    dampers = damped or tendons or any(varies(s.damping) for s in springs)
-    return not (dampers or servos or driven or mechanism.forces)
+    servos = mechanism.actuators.values()
+    numbers = [d for joint in mechanism.joints() for d in joint.damping]
+    numbers += [spring.damping for spring in mechanism.springs.values()]
+    numbers += [spring.damping for spring in mechanism.coordinate_springs.values()]
+    numbers += [b for actuator in servos for b in actuator.bias]
+    return not (
+        mechanism.forces
+        or any(map(varies, numbers))
+        or any(map(_damped, mechanism.tendons.values()))
+        or any(actuator.activation for actuator in servos)
+        or any(body.function is not None for body in mechanism.driven_bodies.values())
+    )

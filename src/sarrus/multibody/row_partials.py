@@ -16,6 +16,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import cross
 from sarrus.multibody.model import constraint_rows
@@ -81,12 +82,9 @@ class RowPartials:
         marks, self._partials = Marks(tree, partials), partials
         coordinates = {}
         if mechanism.couplings:
-            places = {name: i for i, name in enumerate(e.coordinate_names)}
-            coordinates = {
-                name: marks.coordinate(i, Jet(e.q[places[name]], e.v[i], ca.SX(0)))
-                for i, name in enumerate(e.velocity_names)
-                if name in places
-            }
+            jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
+            places = {name: i for i, name in enumerate(e.velocity_names)}
+            coordinates = {name: marks.coordinate(places[name], jet) for name, jet in jets.items()}
         switches = Switches(dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {})
         self.rows = constraint_rows(mechanism, marks, coordinates, switches, None)
         self._marks = marks.all
