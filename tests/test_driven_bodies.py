@@ -11,6 +11,8 @@ import pytest
 
 import sarrus as sr
 from sarrus.base.errors import ModelError
+from sarrus.base.status import Status
+from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.mechanism.document import from_json, to_json
 
 RADIUS, RATE = 0.4, 3.0
@@ -233,3 +235,22 @@ def test_only_bodies_that_are_fixed_to_the_ground_are_driven() -> None:
         mechanism.drive("load", circle)
     with pytest.raises(ModelError, match="body 'hand' is driven and cannot have joints"):
         mechanism.add_joint("late", "revolute", "world", "hand")
+
+
+def test_axes_are_judged_where_a_driven_body_is_at_that_time() -> None:
+    """A load whose axis is that of a hand which has turned over is not assembled the wrong way round."""
+
+    def turns_over(t: ca.SX) -> tuple[ca.SX, ca.SX]:
+        half = 0.5 * np.pi * t
+        return circle(0 * t), ca.vertcat(ca.cos(half), 0, ca.sin(half), 0)
+
+    system = sr.System(with_free_body(turns_over, "revolute"))
+    parallel, reversed_ = np.array([0, 0, 0, 0.0, 0, 1, 0]), np.array([0, 0, 0, 1.0, 0, 0, 0])
+    for t, right, wrong in ((0.0, reversed_, parallel), (1.0, parallel, reversed_)):
+        assert antiparallel(system, right, t) == ()
+        assert antiparallel(system, wrong, t) == ("grip",)
+        for start in (right, wrong):
+            found = system.assemble(start, t)
+            assert found.status is Status.OK
+            assert found.residual < 1e-10
+            assert antiparallel(system, found.q, t) == ()

@@ -248,7 +248,7 @@ class _Search:
         if len(isolated) and gaps.min() < _NEAR:
             return np.array(isolated[np.argmin(gaps)])
         if not np.abs(self.rows.residual(q)).max(initial=0.0) <= DATA_TOLERANCE or antiparallel(
-            self.system, q
+            self.system, q, self.t
         ):
             return None
         neutral = self.system.neutral()

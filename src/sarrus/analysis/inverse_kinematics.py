@@ -178,7 +178,7 @@ class Problem:
     def merit(self, q: Array) -> float:
         """Return a number to compare answers by: zero where all is met, open loops first."""
         gap, error = open_by(self.system, q, self.t), float(np.linalg.norm(self.residual(q)))
-        turned = 1e6 * len(antiparallel(self.system, q))
+        turned = 1e6 * len(antiparallel(self.system, q, self.t))
         return (error if error > MET else 0.0) + (1e6 * gap if gap > CLOSED else 0.0) + turned
 
     def solve(self, q: Array) -> tuple[Array, int]:
@@ -271,7 +271,7 @@ class Problem:
         closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
         cut = CUT * max(dense.largest(rows), 1.0)
-        turned = antiparallel(system, q)
+        turned = antiparallel(system, q, self.t)
         met = float(np.abs(self.residual(q)).max(initial=0.0)) <= MET
         status = Status.OK if met else Status.NOT_ACHIEVABLE
         return InverseKinematics(

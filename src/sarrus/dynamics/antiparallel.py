@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sarrus.dynamics.evaluations import Evaluations
 
 
-def antiparallel(system: Evaluations, q: Array, t: float = 0.0) -> tuple[str, ...]:
-    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions."""
+def antiparallel(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
+    """Return the names of the closures with rows n1, n2 whose axes point in opposite directions at a time."""
     if system.mechanism is None:
         return ()
     closures = [c for c in system.mechanism.closures.values() if "n1" in CLOSURE_ROWS[c.kind]]

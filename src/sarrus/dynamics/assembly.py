@@ -311,7 +311,7 @@ def _in_metric(system: Evaluations, q: Array, jacobian: Array, t: float) -> Arra
 def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, tuple[str, ...], int]:
     """Return closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
-    names, iterations = antiparallel(system, q), 0
+    names, iterations = antiparallel(system, q, t), 0
     for _ in range(_TURNS):
         if not names:
             break
@@ -319,7 +319,7 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
         trial, more = descend(system, system.move(q, kick), t, free, data=data_of(system))
         iterations += more
         closed = gap(system, trial, t) <= data_of(system).closed(DATA_TOLERANCE)
-        left = antiparallel(system, trial) if closed else names
+        left = antiparallel(system, trial, t) if closed else names
         if len(left) < len(names):
             q, names = trial, left
     return q, names, iterations

@@ -68,7 +68,7 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
         if gap(system, back, t) > most:
             continue
         origin, _ = descend(system, back, t, np.ones(system.nv), data=data_of(system))
-        if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or antiparallel(system, origin):
+        if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or antiparallel(system, origin, t):
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
