@@ -161,6 +161,9 @@ def test_the_end_alone_and_folds(five_bar: System) -> None:
     for side_by_side in (True, False):
         steps = sr.rollout(five_bar, q, v, every=1, side_by_side=side_by_side, **options)
         end = sr.rollout(five_bar, q, v, reduce=folds, side_by_side=side_by_side, **options)
+        recording = sr.Recording(None, reduce=folds)
+        same = sr.rollout(five_bar, q, v, every=recording, side_by_side=side_by_side, **options)
+        np.testing.assert_array_equal(same.mean.q, end.mean.q)
         assert end.t.tolist() == [0.1003]
         assert len(steps.t) == 102
         np.testing.assert_array_equal(end.q[:, 0], steps.q[:, -1])
@@ -331,6 +334,7 @@ def test_xarray_has_labels(five_bar: System) -> None:
         ({"every": 2, "rtol": 1e-8}, "need dt, the interval of its samples"),
         ({"reduce": ["max"], "rtol": 1e-8}, "need dt, the interval of its samples"),
         ({"reduce": ("median",)}, "reduce must be a sequence of min, max, mean, rms"),
+        ({"every": sr.Recording(at=(0.1,))}, "every so many steps, not at times"),
         ({"threads": 0}, "threads must be a whole number"),
         ({"method": "euler"}, "unknown method"),
         ({"duration": -1.0}, "duration must be positive"),

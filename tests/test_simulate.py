@@ -8,7 +8,7 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mechanisms import random_state, random_tree
 from sarrus.base.arrays import Array
@@ -17,7 +17,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.inputs import Event
-from sarrus.simulation.run_options import Stabilization, Stepping
+from sarrus.simulation.run_options import Recording, Stabilization, Stepping
 from sarrus.simulation.simulate import simulate
 
 
@@ -233,6 +233,19 @@ def test_output_of_fixed_steps() -> None:
     assert_allclose(long.t, 1e-3 * np.arange(20001), atol=1e-11)
 
 
+@pytest.mark.parametrize("method", ["rk4", "dop853", "rodas5p"])
+def test_records_at_given_times_leave_the_steps_alone(method: str) -> None:
+    how = {"duration": 1.0, "method": method, "dt": 0.01 if method == "rk4" else None}
+    whole = simulate(pendulum(), [1, 0], [0, 3], **how)
+    times = (0.0, 0.1234, 0.5, 0.98765, 1.0)
+    some = simulate(pendulum(), [1, 0], [0, 3], **how, every=Recording(at=times))
+    assert_allclose(some.t, times, atol=1e-12)
+    assert some.steps == whole.steps
+    assert_allclose(some.q, whole.at(times), atol=1e-7)
+    ends = simulate(pendulum(), [1, 0], [0, 3], **how, every=Recording(None))
+    assert_array_equal(ends.q, whole.q[[0, -1]])
+
+
 @pytest.mark.parametrize("method", ["dopri5", "dop853"])
 def test_output_of_adaptive_steps(method: str) -> None:
     grid = simulate(pendulum(), [1, 0], [0, 3], duration=1.0, method=method, dt=0.3)
@@ -292,6 +305,10 @@ def test_bad_arguments_are_named(text: str) -> None:
 
 OPTION_ERRORS: dict[str, Callable[[], object]] = {
     "max_step must be positive": lambda: Stepping(max_step=0.0),
+    "at must be ascending times": lambda: Recording(at=(1.0, 1.0)),
+    "at must be a number, got nan": lambda: Recording(at=(np.nan,)),
+    "reduce must be a sequence of min, max, mean, rms, got 'max'": lambda: Recording.of(1, "max"),
+    "give reduce in the Recording, not beside it": lambda: Recording.of(Recording(), ("max",)),
     "max_steps must be a whole number of steps ≥ 1, got 0": lambda: Stepping(max_steps=0),
     "max_bytes must be positive": lambda: Stepping(max_bytes=-1.0),
     "every must be a whole number of steps ≥ 1, got 1.5": lambda: Stabilization(every=1.5),  # type: ignore[arg-type]

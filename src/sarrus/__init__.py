@@ -87,10 +87,11 @@ if TYPE_CHECKING:
     from sarrus.mechanism.pose import Pose
     from sarrus.plotting import plot
     from sarrus.simulation.inputs import Event
-    from sarrus.simulation.many.result import Quantities, Rollout
+    from sarrus.simulation.many.result import Rollout
     from sarrus.simulation.many.rollout import rollout
+    from sarrus.simulation.quantities import Quantities
     from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
-    from sarrus.simulation.run_options import Stabilization, Stepping
+    from sarrus.simulation.run_options import Recording, Stabilization, Stepping
     from sarrus.simulation.simulate import simulate
     from sarrus.simulation.switching import Switching
     from sarrus.simulation.trajectory import Trajectory
@@ -114,7 +115,7 @@ _NAMES = {
     "sarrus.dynamics.sensing": "Readings",
     # Motion
     "sarrus.simulation.simulate": "simulate",
-    "sarrus.simulation.run_options": "Stabilization Stepping",
+    "sarrus.simulation.run_options": "Recording Stabilization Stepping",
     "sarrus.simulation.inputs": "Event",
     "sarrus.simulation.switching": "Switching",
     "sarrus.simulation.trajectory": "Trajectory",
@@ -125,7 +126,8 @@ _NAMES = {
     "sarrus.coordinates.parametrization": "parametrize Parametrization",
     # Many runs
     "sarrus.simulation.many.rollout": "rollout",
-    "sarrus.simulation.many.result": "Quantities Rollout",
+    "sarrus.simulation.many.result": "Rollout",
+    "sarrus.simulation.quantities": "Quantities",
     "sarrus.studies.study": "study",
     "sarrus.studies": "studies",
     "sarrus.studies.comparison": "compare Comparison ComparisonRow",
@@ -203,6 +205,7 @@ __all__ = [
     "Pose",
     "Quantities",
     "Readings",
+    "Recording",
     "Rollout",
     "SarrusError",
     "Shape",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +14,13 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.system import System
 from sarrus.simulation.run_options import (
+    Recording,
     Stabilization,
     Stepping,
     check_contacts,
+    check_count,
     check_positive,
-    check_stabilization,
-    choose_scheme,
+    run_options,
 )
 
 if TYPE_CHECKING:
@@ -37,8 +39,8 @@ def make(
     v: ArrayLike | None = None,
     duration: float = 10.0,
     sample_time: float = 0.02,
-    dt: float = 1e-3,
-    method: str | None = None,
+    dt: float | None = None,
+    method: str | Stepping | None = None,
     stabilization: str | Stabilization = "projection",
     limits: tuple[ArrayLike, ArrayLike] | None = None,
     num_envs: int | None = None,
@@ -84,55 +86,32 @@ def make(
     from sarrus.gym.stepper import Stepper
     from sarrus.gym.task import Task
 
-    _check(system, duration, sample_time, dt, method, stabilization, num_envs, switching)
-    start = system.neutral() if q is None else system.normalized(q)
-    if q is None and system.nc:
-        start = system.assemble(start).q
-    stepper = Stepper(
-        system,
-        1 if num_envs is None else int(num_envs),
-        np.array(start),
-        np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
-        interval=float(sample_time),
-        dt=float(dt),
-        method=method,
-        stabilization=stabilization,
-        threads=threads,
-    )
-    task = Task(
-        system, stepper, float(duration), _limits(system, limits), reward, terminated, observation, reset
-    )
-    return Environment(task) if num_envs is None else VectorEnvironment(task)
-
-
-def _check(
-    system: System,
-    duration: float,
-    sample_time: float,
-    dt: float,
-    method: str | None,
-    stabilization: str | Stabilization,
-    num_envs: int | None,
-    switching: bool,
-) -> None:
-    for name, value in (("duration", duration), ("sample_time", sample_time), ("dt", dt)):
+    for name, value in (("duration", duration), ("sample_time", sample_time)):
         check_positive(name, value, " [s]")
-    check_stabilization(system, Stabilization.of(stabilization), True, None)
-    if (
-        not choose_scheme(system, Stepping(method, dt), explicit_only=True).adaptive
-        and abs(sample_time / dt - round(sample_time / dt)) > 1e-6
-    ):
+    stepping = Stepping.of(method, dt)
+    if stepping.dt is None:
+        stepping = replace(stepping, dt=1e-3)
+    options = run_options(
+        system, stepping, stabilization, Recording(None), t0=0.0, duration=sample_time, driven=True
+    )
+    if not options.scheme.adaptive and abs(sample_time / options.step - options.steps) > 1e-6:
         raise ArgumentError(
-            f"sample_time = {sample_time:g} s is not a whole number of steps of {dt:g} s",
+            f"sample_time = {sample_time:g} s is not a whole number of steps of {options.step:g} s",
             element="sample_time",
         )
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
     check_contacts(system, switching, "an environment")
-    if num_envs is not None and not (isinstance(num_envs, (int, np.integer)) and num_envs >= 1):
-        raise ArgumentError(
-            f"num_envs must be a whole number ≥ 1 or None, got {num_envs!r}", element="num_envs"
-        )
+    check_count("num_envs", 1 if num_envs is None else num_envs, "")
+    start = system.neutral() if q is None else system.normalized(q)
+    if q is None and system.nc:
+        start = system.assemble(start).q
+    speed = np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v"))
+    stepper = Stepper(system, int(num_envs or 1), np.array(start), speed, options, threads)
+    task = Task(
+        system, stepper, float(duration), _limits(system, limits), reward, terminated, observation, reset
+    )
+    return Environment(task) if num_envs is None else VectorEnvironment(task)
 
 
 def _limits(system: System, given: tuple[ArrayLike, ArrayLike] | None) -> Array:

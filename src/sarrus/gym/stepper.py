@@ -17,7 +17,7 @@ from sarrus.kernels.c_function import prepare
 from sarrus.simulation.many.plan import CLEAR_PIVOT, Plan, groups
 from sarrus.simulation.many.starts import pack_states
 from sarrus.simulation.many.workers import Worker, default_threads
-from sarrus.simulation.run_options import Stabilization, Stepping, choose_scheme
+from sarrus.simulation.run_options import RunOptions
 
 # Fewer copies than this for each thread are not worth a thread.
 _SHARE = 32
@@ -31,28 +31,14 @@ class Stepper:
     """
 
     def __init__(
-        self,
-        system: System,
-        count: int,
-        q: Array,
-        v: Array,
-        *,
-        interval: float,
-        dt: float,
-        method: str | None,
-        stabilization: str | Stabilization,
-        threads: int | None,
+        self, system: System, count: int, q: Array, v: Array, options: RunOptions, threads: int | None
     ) -> None:
         s = self.system = system.workspace().copy()
         e = system.equations
         expressions = [value for value in vars(e).values() if isinstance(value, ca.SX) and value is not e.t]
         self.driven_by_time = bool(ca.depends_on(ca.veccat(*expressions), e.t))
         most = 1 if self.driven_by_time else max(1, min(threads or default_threads(), count // _SHARE))
-        plan = Plan(
-            system=s, duration=interval, t0=0.0, control=None, every=None, reduce=(), threads=most,
-            scheme=choose_scheme(s, Stepping(method, dt), explicit_only=True),
-            stabilization=Stabilization.of(stabilization), side_by_side=not self.driven_by_time,
-        )  # fmt: skip
+        plan = Plan(s, options, control=None, threads=most, side_by_side=not self.driven_by_time)
         states = pack_states(s, count, q, v, 0.0, {})
         todo = plan.batch(states, np.zeros((count, 1, s.nu)))
         group = next(groups(plan, todo, True), None)
@@ -63,7 +49,7 @@ class Stepper:
         self._pool = ThreadPoolExecutor(len(self._workers)) if len(self._workers) > 1 else None
         for worker in self._workers:
             worker.kernel.address  # noqa: B018  compiled before the threads start
-        self.count, self.interval = count, interval
+        self.count, self.interval = count, options.duration
         self.bounds = control_bounds(system)
         self.t = np.zeros(count)
         x = self._batch.states

@@ -36,14 +36,9 @@ class Task:
         observation: StateFunction | None,
         reset: ResetFunction | None,
     ) -> None:
-        self.system, self.stepper, self.duration = system, stepper, duration
-        self._reward, self._terminated, self._observation, self._reset = (
-            reward,
-            terminated,
-            observation,
-            reset,
-        )
-        self.count = stepper.count
+        self.system, self.stepper, self.count = system, stepper, stepper.count
+        self._reward, self._terminated = reward, terminated
+        self._observation, self._reset = observation, reset
         self._everything = np.arange(self.count)
         self._lower, self._upper = limits
         # A hair's breadth below, so that rounding does not add a step.

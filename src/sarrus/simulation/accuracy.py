@@ -16,12 +16,12 @@ import numpy as np
 from sarrus.base.status import Status
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.repetition import LOST, compared, difference
+from sarrus.simulation.run_options import Scheme
+from sarrus.simulation.time_loop import tableau_of
 from sarrus.simulation.trajectory import Trajectory
 
 # With fewer records than so many a coarser run says too little.
 _FEW = 4
-# Orders of the methods with fixed steps.
-_ORDERS = {"rk4": 4, "dopri5": 5, "dop853": 8, "rodas4": 4, "rodas5p": 5}
 
 
 def is_repeatable(motion: Motion) -> bool:
@@ -33,12 +33,13 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     """Return the trajectory with ``error``, and INACCURATE where that leaves no digit."""
     if len(trajectory.t) < 2:
         return trajectory
-    coarser, excess, finer = _variants(motion)
+    scheme = motion.options.scheme
+    coarser, excess, finer = _variants(scheme)
     records, error = compared(motion, trajectory), np.full(1, np.inf)
     if len(records) >= _FEW:
-        error = difference(motion, trajectory, records, coarser) / excess
+        error = difference(motion, trajectory, records, scheme.scaled(coarser)) / excess
     if not error.max() * excess < LOST:
-        error = difference(motion, trajectory, records, finer)
+        error = difference(motion, trajectory, records, scheme.scaled(finer))
     times = trajectory.t[records]
     error = np.maximum.accumulate(error)
     at_all = np.interp(trajectory.t, times, error, left=0.0)
@@ -53,12 +54,12 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
     return replace(trajectory, error=at_all, status=status, message=message)
 
 
-def _variants(motion: Motion) -> tuple[float, float, float]:
+def _variants(scheme: Scheme) -> tuple[float, float, float]:
     """Return the factor of a coarser run, by how much its error exceeds that of the run, and the factor of a finer run.
 
     The error of an adaptive run is roughly proportional to its tolerance. Below the least tolerance that double
     precision allows a finer run is a coarser one.
     """
-    if motion.scheme.adaptive:
-        return 100.0, 50.0, 0.1 if motion.scheme.rtol >= 1e-12 else 10.0
-    return 4.0, 4.0 ** _ORDERS[motion.scheme.method] - 1.0, 0.5
+    if scheme.adaptive:
+        return 100.0, 50.0, 0.1 if scheme.rtol >= 1e-12 else 10.0
+    return 4.0, 4.0 ** tableau_of(scheme.method).order - 1.0, 0.5

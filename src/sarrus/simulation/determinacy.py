@@ -39,16 +39,10 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     if len(records) == 0:
         return trajectory
     q, v = _neighbour(motion)
-    scheme, times = motion.scheme, trajectory.t[records]
-    apart = difference(
-        motion,
-        trajectory,
-        records,
-        TOLERANCE if scheme.adaptive else STEP,
-        q=q,
-        v=v,
-        scheme=replace(scheme, place=PLACE, max_steps=4 * (trajectory.steps + trajectory.rejected) + 1000),
-    )
+    scheme, times = motion.options.scheme, trajectory.t[records]
+    limits = replace(scheme.limits, max_steps=4 * (trajectory.steps + trajectory.rejected) + 1000)
+    other = replace(scheme, place=PLACE, limits=limits).scaled(TOLERANCE if scheme.adaptive else STEP)
+    apart = difference(motion, trajectory, records, other, q=q, v=v)
     until = _agree_until(trajectory, times, apart, max(PARTED, scheme.rtol if scheme.adaptive else 0.0))
     lost = _agree_until(trajectory, times, apart, LOST)
     if lost == np.inf:

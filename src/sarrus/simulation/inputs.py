@@ -42,6 +42,15 @@ class Event:
             )
 
 
+def check_events(events: Sequence[Event]) -> None:
+    """Raise unless ``events`` are such, with different names."""
+    if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
+        raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
+    names = [event.name for event in events]
+    if len(set(names)) != len(names):
+        raise ArgumentError(f"events: names must be unique, got {names}", element="events")
+
+
 def compile_control(system: Evaluations, control: StateFunction) -> NativeFunction:
     """Compile a control law u(q, v, t) over CasADi symbols."""
     return system.compiled.compile("control", {"u": trace_function(system, control, system.nu, "control")})
@@ -49,9 +58,6 @@ def compile_control(system: Evaluations, control: StateFunction) -> NativeFuncti
 
 def compile_events(system: Evaluations, events: Sequence[Event]) -> tuple[NativeFunction, Array]:
     """Compile event functions; return them with their (direction, terminal) rows."""
-    names = [event.name for event in events]
-    if len(set(names)) != len(names):
-        raise ArgumentError(f"events: names must be unique, got {names}", element="events")
     rows = [trace_function(system, event.function, 1, f"event {event.name!r}") for event in events]
     modes = np.array([[float(np.sign(event.direction)), float(event.terminal)] for event in events])
     return system.compiled.compile("events", {"g": ca.vertcat(*rows)}), modes

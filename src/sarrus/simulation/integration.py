@@ -45,7 +45,7 @@ class Integration(TimeLoop):
         self.state.keep_last = float(keep)
         self.switched_by = None
         while self.status is None:
-            room = self.recorder.room(self.max_bytes)
+            room = self.recorder.room(self.scheme.limits.max_bytes)
             if room is None:
                 self.status = Status.STEP_LIMIT
                 break

@@ -23,7 +23,7 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.inputs import Event
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.outcome import trajectory_of
-from sarrus.simulation.run_options import Scheme, Stabilization
+from sarrus.simulation.run_options import Recording, RunOptions, Scheme
 from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.trajectory import Trajectory
 
@@ -42,27 +42,20 @@ class Motion:
     system: Workspace
     q: ArrayLike
     v: ArrayLike | None
-    t0: float
-    duration: float
-    scheme: Scheme
+    options: RunOptions
     control: StateFunction | None
     force: StateFunction | None
-    sample_time: float | None
     sampling: Sampling | None
     coordinates: Coordinates | None
     formulation: str | Method | None
-    stabilization: Stabilization
     events: Sequence[Event]
     switching: Switching | bool
-    every: int
 
     @property
     def called(self) -> list[tuple[StateFunction, str]]:
         """The functions that Python calls at samples, with what they give."""
         both = ((self.control, "control"), (self.force, "force"))
-        return [
-            (f, what) for f, what in both if f is not None and self.sample_time and not isinstance(f, Law)
-        ]
+        return [(f, what) for f, what in both if f is not None and self.sampling and not isinstance(f, Law)]
 
     def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
@@ -72,7 +65,7 @@ class Motion:
             loop.stop_where_rigid()
         began = perf_counter()
         failure: Exception | None = None
-        with progress_bar(self.duration, progress) as bar:
+        with progress_bar(self.options.duration, progress) as bar:
             try:
                 with interrupts.allowed():
                     failure = self._go(loop, switcher, bar)
@@ -86,7 +79,7 @@ class Motion:
     def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
         """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
         due = True
-        for end, resample, keep in _stops(self.t0, self.duration, self.sample_time if self.called else None):
+        for end, resample, keep in self._stops():
             try:
                 for function, name in self.called if due else ():
                     loop.sample(function, name)
@@ -103,21 +96,20 @@ class Motion:
             due = resample
         return None
 
-    def repeat(self, times: Array, factor: float, **others: Any) -> Array:
-        """Return the coordinates at ``times`` of the same motion with ``factor`` times the step, or the tolerances.
+    def repeat(self, times: Array, scheme: Scheme, **others: Any) -> Array:
+        """Return the coordinates at ``times`` of the same motion with another scheme.
 
         The times ascend; its steps do not depend on them. ``others`` are arguments in which it differs too. NaN from
         where that run fails.
         """
         control = self.control.copy() if isinstance(self.control, Law) else self.control
-        again = replace(self, control=control, events=(), **others)
-        again = replace(again, scheme=again.scheme.scaled(factor))
-        with progress_bar(self.duration, False) as bar:
+        options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
+        again = replace(self, options=options, control=control, events=(), **others)
+        with progress_bar(options.duration, False) as bar:
             loop, switcher = again.begin()
-            loop.record_only(times)
             with suppress(SarrusError):
                 _advance(loop, switcher, float(times[-1]), bar, keep=True)
-        close = 1e-9 * float(times[-1] - self.t0)
+        close = 1e-9 * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
     def begin(self) -> tuple[Integration, Switcher | None]:
@@ -127,22 +119,34 @@ class Motion:
             self.control.join(own)
         switcher = Switcher.of(own, self.switching)
         if switcher is not None:
-            switcher.prepare(self.t0)
+            switcher.prepare(self.options.t0)
         loop = Integration(
             own,
-            self.stabilization,
+            self.options,
             self.events,
-            self.every,
             self.coordinates,
             self.formulation,
             switches=switcher.events if switcher else (),
             watched=switcher.watched if switcher else (),
         )
-        loop.start(self.q, self.v, self.t0)
-        if self.control is not None and (self.sample_time is None or isinstance(self.control, Law)):
-            loop.compile_control(self.control, self.sampling, self.duration)
-        loop.set_method(self.scheme, self.duration)
+        loop.start(self.q, self.v)
+        if self.control is not None and (self.sampling is None or isinstance(self.control, Law)):
+            loop.compile_control(self.control, self.sampling)
+        loop.set_method()
         return loop, switcher
+
+    def _stops(self) -> list[tuple[float, bool, bool]]:
+        """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
+        t0, duration = self.options.t0, self.options.duration
+        end = t0 + duration
+        if self.sampling is None or not self.called:
+            return [(end, False, True)]
+        sample_time = self.sampling.sample_time
+        count = int(np.floor(duration / sample_time * (1 + 1e-12)))
+        stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
+        if end - stops[-1][0] > 1e-9 * duration if stops else True:
+            return [*stops, (end, False, True)]
+        return [*stops[:-1], (end, True, True)]
 
 
 def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any, *, keep: bool) -> None:
@@ -152,15 +156,3 @@ def _advance(loop: Integration, switcher: Switcher | None, end: float, bar: Any,
         loop.advance(end, bar, keep=keep)
     else:
         switcher.until(loop, end, bar, keep=keep)
-
-
-def _stops(t0: float, duration: float, sample_time: float | None) -> list[tuple[float, bool, bool]]:
-    """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
-    end = t0 + duration
-    if sample_time is None:
-        return [(end, False, True)]
-    count = int(np.floor(duration / sample_time * (1 + 1e-12)))
-    stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
-    if end - stops[-1][0] > 1e-9 * duration if stops else True:
-        return [*stops, (end, False, True)]
-    return [*stops[:-1], (end, True, True)]

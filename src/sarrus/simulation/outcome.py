@@ -15,6 +15,7 @@ from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.limits import find_limit_crossings
+from sarrus.simulation.quantities import QUANTITIES, Quantities
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
 
@@ -29,25 +30,17 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if loop.solver is not None:
         failure = loop.solver.failure or failure
     status, message = _verdict(loop, failure)
-    widths = [1, s.nq, s.nv, s.nv, s.nu, s.nc, run.N_FACTS]
-    parts = np.split(loop.recorder.all_rows(), np.cumsum(widths)[:-1], axis=1)
-    (t,), (q, v, a, u, multipliers, facts) = parts[0].T, parts[1:]
+    made = Quantities.of(s, loop.recorder.all_rows())
     return Trajectory(
         name=s.name,
-        t=t,
-        q=q,
-        v=v,
-        a=a,
-        u=u,
-        multipliers=multipliers,
-        energy=facts[:, run.ENERGY],
-        rank=facts[:, run.RANK].astype(np.int64),
-        condition=_condition(loop, t, facts),
-        residual=facts[:, run.RESIDUAL],
+        t=made.t,
+        **{name: getattr(made, name) for name in QUANTITIES},
+        rank=made.rank.astype(np.int64),
+        condition=_condition(loop, made),
         status=status,
         message=message,
         passages=loop.passages.passages(s, loop.stretches),
-        limit_crossings=find_limit_crossings(s, t, q, v, a),
+        limit_crossings=find_limit_crossings(s, made.t, made.q, made.v, made.a),
         events=tuple(loop.records),
         **labels(s),
         steps=int(loop.state.steps),
@@ -113,13 +106,14 @@ def _refusal(loop: Integration, status: Status) -> SarrusError | None:
     return None
 
 
-def _condition(loop: Integration, t: Array, facts: Array) -> Array:
+def _condition(loop: Integration, made: Quantities) -> Array:
     """Return the condition of the constraints at each record: the largest pivot of the run over that at the rank."""
     if loop.solver is not None:
-        return facts[:, run.CONDITION]
-    starts = [max(0, int(np.searchsorted(t, s[0], "right")) - 1) for s in loop.stretches] + [len(t)]
-    ranks = np.zeros(len(t))
+        return made.inverted_condition
+    t, count = made.t, len(made.t)
+    starts = [max(0, int(np.searchsorted(t, s[0], "right")) - 1) for s in loop.stretches] + [count]
+    ranks = np.zeros(count)
     for (_, rank, _), start, end in zip(loop.stretches, starts, starts[1:]):
         ranks[start:end] = rank
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(ranks > 0, facts[:, run.LARGEST].max(initial=0.0) / facts[:, run.SMALLEST], 1.0)
+        return np.where(ranks > 0, made.largest_pivot.max(initial=0.0) / made.smallest_pivot, 1.0)

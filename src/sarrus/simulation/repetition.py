@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.simulation.motion import Motion
+from sarrus.simulation.run_options import Scheme
 from sarrus.simulation.trajectory import Trajectory
 
 # From this relative difference on no digit that counts is left: of the size in lengths, of one radian in angles.
@@ -25,7 +26,7 @@ def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarra
     t, records = np.unique(trajectory.t, return_index=True)
     last = len(t) - 1
     count = min(last, _MOST)
-    if motion.scheme.adaptive:
+    if motion.options.scheme.adaptive:
         count = min(count, max(_FEW, trajectory.steps // 10))
     spread = np.linspace(last / count, last, count).astype(int) if count else np.zeros(0, int)
     in_time = np.searchsorted(t, np.linspace(t[0], t[-1], count + 1)[1:-1])
@@ -34,13 +35,13 @@ def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarra
 
 
 def difference(
-    motion: Motion, trajectory: Trajectory, records: np.ndarray, factor: float, **others: Any
+    motion: Motion, trajectory: Trajectory, records: np.ndarray, scheme: Scheme, **others: Any
 ) -> Array:
-    """Return how far, relative, the motion is from ``trajectory`` at some records if done with ``factor`` × its steps.
+    """Return how far, relative, the motion is from ``trajectory`` at some records if done with another scheme.
 
-    Infinite where it fails. Tolerances are multiplied where steps are not fixed; ``others`` are arguments that differ.
+    Infinite where it fails. ``others`` are arguments in which it differs too.
     """
-    again = motion.repeat(trajectory.t[records], factor, **others)
+    again = motion.repeat(trajectory.t[records], scheme, **others)
     apart = np.abs(again - trajectory.q[records]) / _scales(motion, trajectory)
     return np.where(np.isnan(apart).any(axis=1), np.inf, apart.max(axis=1, initial=0.0))
 

@@ -1,4 +1,4 @@
-"""What all runs are asked for, one or many: how they step and stay closed; checked, with one clear error each."""
+"""What all runs are asked for, one or many: how they step, stay closed and are recorded; one clear error for each."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.tableau import METHODS
-from sarrus.simulation.inputs import Event
 
 # The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
 AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
 # Tolerances of adaptive methods, and the absolute one as a part of the relative one.
 RTOL, ATOL_SHARE = 1e-8, 1e-2
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
+# Reductions over a run by the names that ``reduce=`` gives them, and the attributes of a `Rollout` that hold them.
+REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
 
 
 @dataclass(frozen=True)
@@ -105,13 +108,53 @@ class Stepping:
 
 
 @dataclass(frozen=True)
+class Recording:
+    """What is kept of a run, for ``every=``, whose short form is the first of these.
+
+    Parameters
+    ----------
+    every : a record every so many steps (of the interval ``dt``, with an adaptive method of many runs), and one at the
+        end; None: the end alone. A single run is recorded at its start, too.
+    at : ascending times [s] of a single run that are recorded instead, with its start and its end; the steps are as
+        they are without.
+    reduce : of many runs, any of "min", "max", "mean" and "rms", see `sarrus.rollout`.
+
+    Raises `ArgumentError` for what is none of these.
+    """
+
+    every: int | None = 1
+    at: tuple[float, ...] | None = None
+    reduce: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_count("every", 1 if self.every is None else self.every)
+        if self.at is not None and not (np.diff([_number("at", t) for t in self.at]) > 0.0).all():
+            raise ArgumentError(f"Recording: at must be ascending times [s], got {self.at!r}", element="at")
+        if isinstance(self.reduce, str) or not set(self.reduce) <= set(REDUCTIONS):
+            raise ArgumentError(
+                f"reduce must be a sequence of {', '.join(REDUCTIONS)}, got {self.reduce!r}",
+                element="reduce",
+                valid=tuple(REDUCTIONS),
+            )
+
+    @classmethod
+    def of(cls, given: int | Recording | None, reduce: Sequence[str] = ()) -> Recording:
+        """Return what was given, in the short forms or as the whole."""
+        if not isinstance(given, Recording):
+            return cls(given, reduce=reduce if isinstance(reduce, str) else tuple(reduce))
+        if reduce:
+            raise ArgumentError("give reduce in the Recording, not beside it", element="reduce")
+        return given
+
+
+@dataclass(frozen=True)
 class Scheme:
     """How a run steps: with a method, or one of two that take turns; by error estimates, or with a fixed step.
 
     ``stiff`` names the implicit method that takes over from ``method`` where stability holds the steps back, and hands
     back where it does not; None where nothing takes over. ``dt`` is the fixed step, or the interval of the records of
-    an adaptive run (None: every step). A singular configuration is laid at ``place``, from 0 to 1, in the widest gap
-    between the stages of a step. The last three are those of `Stepping`.
+    an adaptive run (None: every step). ``limits`` are those of steps and memory. A singular configuration is laid at
+    ``place``, from 0 to 1, in the widest gap between the stages of a step.
     """
 
     method: str
@@ -120,10 +163,8 @@ class Scheme:
     rtol: float
     atol: float
     dt: float | None
+    limits: Stepping
     place: float = 0.5
-    max_step: float = np.inf
-    max_steps: int | None = None
-    max_bytes: float = 2e9
 
     def scaled(self, factor: float) -> Scheme:
         """Return the same with ``factor`` times the step, or the tolerances; an adaptive one without an output grid."""
@@ -148,27 +189,85 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     if method == "rk4" and (rtol is not None or atol is not None):
         raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
     estimated = rtol is None or _number("rtol", rtol) != np.inf
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if estimated or name == "atol":
-            check_positive(name, value, "")
+    if estimated:
+        check_positive("rtol", rtol, "")
+    check_positive("atol", atol, "")
     check_positive("dt", dt, " [s]")
     relative = RTOL if rtol is None else float(rtol)
-    absolute = float(atol) if atol is not None else ATOL_SHARE * relative if estimated else ATOL_SHARE * RTOL
-    fixed = (
-        not estimated
-        or method == "rk4"
-        or (method is None and dt is not None and rtol is None and atol is None)
-    )
     free = method in (None, AUTO)
-    if fixed:
-        step = float(dt if dt is not None else own_step(system))
-        scheme = Scheme("rk4" if free else str(method), None, False, relative, absolute, step)
-    else:
-        stiff = STIFF if free and not explicit_only else None
-        scheme = Scheme(NOT_STIFF if free else str(method), stiff, True, relative, absolute, dt)
-    return replace(
-        scheme, max_step=stepping.max_step, max_steps=stepping.max_steps, max_bytes=stepping.max_bytes
+    short = method is None and dt is not None and rtol is None and atol is None
+    fixed = not estimated or method == "rk4" or short
+    return Scheme(
+        method=("rk4" if fixed else NOT_STIFF) if free else str(method),
+        stiff=STIFF if free and not fixed and not explicit_only else None,
+        adaptive=not fixed,
+        rtol=relative,
+        atol=ATOL_SHARE * (relative if estimated else RTOL) if atol is None else float(atol),
+        dt=float(own_step(system) if dt is None else dt) if fixed else dt,
+        limits=stepping,
     )
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What is asked of one run, and of each of many, checked; `run_options` makes it."""
+
+    t0: float
+    duration: float
+    scheme: Scheme
+    stabilization: Stabilization
+    recording: Recording
+
+    @property
+    def step(self) -> float:
+        """The fixed step, or the interval of samples of an adaptive method [s]."""
+        return 1e-3 if self.scheme.dt is None else self.scheme.dt
+
+    @property
+    def steps(self) -> int:
+        """Number of fixed steps, or of intervals."""
+        return max(1, int(np.ceil(self.duration / self.step - 1e-9)))
+
+    @property
+    def sample_times(self) -> Array:
+        """The times of the samples that each of many runs keeps [s]."""
+        every = self.recording.every
+        kept = np.arange(0, 0 if every is None else self.steps, every)
+        return np.append(self.t0 + self.step * kept, self.t0 + self.duration)
+
+
+def run_options(
+    system: Evaluations,
+    stepping: Stepping,
+    stabilization: str | Stabilization,
+    recording: Recording,
+    *,
+    t0: float,
+    duration: float,
+    driven: bool,
+    explicit_only: bool = True,
+) -> RunOptions:
+    """Return what runs of a system are asked for, and have the kernels for it compiled in the background.
+
+    ``driven`` says that there is a control law or an applied force.
+    """
+    kept = Stabilization.of(stabilization)
+    if not np.isfinite(_number("t0", t0)):
+        raise ArgumentError(f"t0 must be finite [s], got {t0}", element="t0")
+    if duration is None:
+        raise ArgumentError("duration must be a number, got None", element="duration")
+    check_positive("duration", duration, " [s]")
+    conservative = system.equations.conservative
+    if kept.kind == "energy" and (driven or not conservative):
+        cause = "a control law or an applied force" if conservative else "dampers, servos or user forces"
+        raise ArgumentError(
+            f"{system.name}: stabilization='energy' needs a conservative system; this one has {cause}",
+            element="stabilization",
+        )
+    free = kept.kind in ("projection", "energy")
+    scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
+    prefetch(implicit=scheme.method in IMPLICIT_METHODS)
+    return RunOptions(t0, float(duration), scheme, kept, recording)
 
 
 def own_step(system: Evaluations) -> float:
@@ -195,47 +294,11 @@ def check_positive(name: str, value: float | None, unit: str, *, bounded: bool =
         raise ArgumentError(f"{name} must be {wanted}{unit}, got {value}", element=name)
 
 
-def check_times(
-    t0: float, duration: float, dt: float | None, sample_time: float | None, *, driven: bool
-) -> None:
-    """Check the times of a run."""
-    if not np.isfinite(_number("t0", t0)):
-        raise ArgumentError(f"t0 must be finite [s], got {t0}", element="t0")
-    if duration is None:
-        raise ArgumentError("duration must be a number, got None", element="duration")
-    for name, value in (("duration", duration), ("dt", dt), ("sample_time", sample_time)):
-        check_positive(name, value, " [s]")
-    if sample_time is not None and not driven:
-        raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
-
-
-def check_count(name: str, count: Any) -> None:
-    """Raise unless ``count`` is a whole number of steps."""
+def check_count(name: str, count: Any, of: str = " of steps") -> None:
+    """Raise unless ``count`` is a whole number, of steps unless said otherwise."""
     if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ArgumentError(
-            f"{name} must be a whole number of steps ≥ 1, got {count!r}", element=name.rpartition(" ")[2]
-        )
-
-
-def check_events(events: Any) -> None:
-    """Raise unless ``events`` are such."""
-    if not (isinstance(events, Sequence) and all(isinstance(event, Event) for event in events)):
-        raise ArgumentError(f"events must be a sequence of Event, got {events!r}", element="events")
-
-
-def check_stabilization(system: Evaluations, stabilization: Stabilization, control: Any, force: Any) -> None:
-    """Check the stabilization for a system; keeping the energy needs one that does."""
-    if stabilization.kind == "energy" and not (
-        system.equations.conservative and control is None and force is None
-    ):
-        driven = (
-            "a control law or an applied force"
-            if system.equations.conservative
-            else "dampers, servos or user forces"
-        )
-        raise ArgumentError(
-            f"{system.name}: stabilization='energy' needs a conservative system; this one has {driven}",
-            element="stabilization",
+            f"{name} must be a whole number{of} ≥ 1, got {count!r}", element=name.rpartition(" ")[2]
         )
 
 

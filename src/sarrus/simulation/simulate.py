@@ -12,26 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
+from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
-from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.simulation.accuracy import estimate_error, is_repeatable
 from sarrus.simulation.determinacy import estimate_determinacy
-from sarrus.simulation.inputs import Event, with_force
+from sarrus.simulation.inputs import Event, check_events, with_force
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.run_options import (
+    Recording,
     Stabilization,
     Stepping,
-    check_count,
-    check_events,
-    check_stabilization,
-    check_times,
-    choose_scheme,
+    check_positive,
+    run_options,
 )
 from sarrus.simulation.switching import Switching
 from sarrus.simulation.trajectory import Trajectory
@@ -61,7 +59,7 @@ def simulate(
     stabilization: str | Stabilization = "projection",
     events: Sequence[Event] = (),
     switching: Switching | bool = True,
-    every: int = 1,
+    every: int | Recording = 1,
     error_estimate: bool = True,
     progress: bool | None = None,
     throw: bool = True,
@@ -108,7 +106,7 @@ def simulate(
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
         and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
         there the state is recorded twice, before and after. The system has its own parameters again at the end.
-    every : record every so many steps.
+    every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
         part in (sampled functions, formulations) are not repeated.
@@ -135,33 +133,21 @@ def simulate(
     if not isinstance(system, System):
         raise ArgumentError(f"simulate needs a System, got {type(system).__name__}", element="system")
     if coordinates is not None and not isinstance(coordinates, str | Sequence):
-        from sarrus.coordinates.relation import Relation, extend
-
-        if not isinstance(coordinates, Relation):
-            raise ArgumentError(
-                f"coordinates must be a choice, names or a Relation, got {type(coordinates).__name__}",
-                element="coordinates",
-            )
-        system, q, v = extend(system, q, v, t0, relation=coordinates)
-        coordinates = coordinates.names
+        system, q, v, coordinates = _extended(system, q, v, t0, coordinates)
     work = system.workspace().copy()
     if isinstance(control, Law):
         control = control.of_run(system)
-    sample_time, sampling = _sampling(sample_time, control)
-    stepping, keeping = Stepping.of(method, dt, rtol, atol), Stabilization.of(stabilization)
-    check_times(t0, duration, stepping.dt, sample_time, driven=control is not None or force is not None)
-    check_count("every", every)
-    check_events(events)
-    free_form = coordinates is not None or keeping.kind in ("baumgarte", "none") or formulation is not None
-    free_form = free_form or system.equations.activations > 0
-    scheme = choose_scheme(system, stepping, explicit_only=free_form)
+    free_form = coordinates is not None or formulation is not None or system.equations.activations > 0
+    options = run_options(
+        system, Stepping.of(method, dt, rtol, atol), stabilization, Recording.of(every),
+        t0=t0, duration=duration, driven=control is not None or force is not None, explicit_only=free_form,
+    )  # fmt: skip
     motion = Motion(
-        system=work, q=q, v=v, t0=t0, duration=duration, scheme=scheme, control=control, force=force,
-        sample_time=sample_time, sampling=sampling, coordinates=coordinates, formulation=formulation,
-        stabilization=keeping, events=events, switching=switching, every=every,
+        system=work, q=q, v=v, options=options, control=control, force=force, coordinates=coordinates,
+        sampling=_sampling(sample_time, control, force), formulation=formulation, events=events, switching=switching,
     )  # fmt: skip
     _check(motion)
-    if force is not None and not sample_time:
+    if force is not None and motion.sampling is None:
         motion = replace(motion, system=with_force(work, force))
     with interrupts.held():
         trajectory, reached, failure = motion.run(progress)
@@ -180,22 +166,38 @@ def simulate(
     return trajectory
 
 
+def _extended(
+    system: System, q: ArrayLike, v: ArrayLike | None, t0: float, relation: object
+) -> tuple[System, Array, Array, tuple[str, ...]]:
+    """Return the system with the coordinates of a relation, its state, and their names."""
+    from sarrus.coordinates.relation import Relation, extend
+
+    if not isinstance(relation, Relation):
+        raise ArgumentError(
+            f"coordinates must be a choice, names or a Relation, got {type(relation).__name__}",
+            element="coordinates",
+        )
+    return *extend(system, q, v, t0, relation=relation), relation.names
+
+
 def _check(motion: Motion) -> None:
-    """Raise `ArgumentError` where the parts of a motion do not go together; have its kernels compiled meanwhile."""
-    system, kept, scheme = motion.system, motion.stabilization, motion.scheme
-    check_stabilization(system, kept, motion.control, motion.force)
-    implicit, local = scheme.method in IMPLICIT_METHODS, motion.coordinates is not None
-    prefetch(implicit=implicit)
+    """Raise `ArgumentError` where the parts of a motion do not go together."""
+    system, options = motion.system, motion.options
+    kept, method, local = options.stabilization, options.scheme.method, motion.coordinates is not None
+    check_events(motion.events)
+    if options.recording.reduce:
+        raise ArgumentError("reduce is for many runs, see sarrus.rollout", element="reduce")
     if local and kept != Stabilization():
         raise ArgumentError(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
             element="coordinates",
         )
+    implicit = method in IMPLICIT_METHODS
     if implicit or local:
         system.without_activations("implicit methods and coordinates=")
     if implicit and (local or kept.kind in ("baumgarte", "none")):
         raise ArgumentError(
-            f"method={scheme.method!r} integrates local coordinates of its own, on the constraints: leave "
+            f"method={method!r} integrates local coordinates of its own, on the constraints: leave "
             "coordinates=None and stabilization='projection' (or 'energy')",
             element="method",
         )
@@ -206,15 +208,17 @@ def _check(motion: Motion) -> None:
 
 
 def _sampling(
-    sample_time: float | Sampling | None, control: StateFunction | None
-) -> tuple[float | None, Sampling | None]:
-    """Return the time between samples, and how a `Law` is sampled in the loop."""
-    if isinstance(sample_time, Sampling):
-        if not isinstance(control, Law):
-            raise ArgumentError(
-                "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
-            )
-        return sample_time.sample_time, sample_time
-    if sample_time is None or not isinstance(control, Law):
-        return sample_time, None
-    return sample_time, Sampling(sample_time)
+    given: float | Sampling | None, control: StateFunction | None, force: StateFunction | None
+) -> Sampling | None:
+    """Return how what drives the motion is sampled, None where it acts all the time."""
+    if given is None:
+        return None
+    sampling = given if isinstance(given, Sampling) else Sampling(given)
+    check_positive("sample_time", sampling.sample_time, " [s]")
+    if control is None and force is None:
+        raise ArgumentError("sample_time needs a control or a force to sample", element="sample_time")
+    if sampling is given and not isinstance(control, Law):
+        raise ArgumentError(
+            "Sampling is for a law of sarrus.control; give sample_time as a number", element="sample_time"
+        )
+    return sampling

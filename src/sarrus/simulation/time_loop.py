@@ -29,7 +29,7 @@ from sarrus.simulation.inputs import Event, compile_control, compile_events, sam
 from sarrus.simulation.passages import PassageLog
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
-from sarrus.simulation.run_options import Scheme, Stabilization
+from sarrus.simulation.run_options import RunOptions
 
 if TYPE_CHECKING:
     from sarrus.coordinates.chart import Chart
@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
+# Of the settings, what belongs to the constraints that hold.
+_SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]
+
+
+def tableau_of(method: str) -> Tableau | RosenbrockTableau:
+    """Return the coefficients of a method, explicit or implicit."""
+    return rosenbrock_tableau(method) if method in IMPLICIT_METHODS else tableau(method)
 
 
 class TimeLoop:
@@ -47,28 +54,25 @@ class TimeLoop:
     def __init__(
         self,
         system: Workspace,
-        stabilization: Stabilization,
-        events: Sequence[Event],
-        every: int,
+        options: RunOptions,
+        events: Sequence[Event] = (),
         coordinates: Coordinates | None = None,
         formulation: str | Method | None = None,
         switches: Sequence[Event] = (),
         watched: Sequence[int] = (),
     ) -> None:
-        self.system = system
+        self.system, self.options = system, options
+        self.scheme, self.adaptive = options.scheme, options.scheme.adaptive
         self.events = list(events)
         self.switched_by: int | None = None
-        self.every = float(every)
-        self.stabilization = stabilization
-        names, kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
+        names, self.kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
         self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
-            stabilization.kind, la.NOTHING
+            options.stabilization.kind, la.NOTHING
         )
         if self.project == la.CONSTRAINTS_AND_ENERGY:
             names.append("invariants")
-            kernel = projection_with_energy
+            self.kernel = projection_with_energy
         system.load_functions(*names)
-        self.kernel = kernel
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
@@ -97,7 +101,7 @@ class TimeLoop:
         self.state.unrecorded = -1.0
         self.state.factor = 10.0
         self.state.tried_error = np.inf
-        self.state.most_steps, self.max_bytes = MOST_STEPS, np.inf
+        self.state.most_steps = MOST_STEPS
         self.records: list[EventRecord] = []
         self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
@@ -105,9 +109,9 @@ class TimeLoop:
         self.law: Any = None
         self.jump: str | None = None  # what chatters
 
-    def start(self, q: ArrayLike, v: ArrayLike | None, t0: float) -> None:
+    def start(self, q: ArrayLike, v: ArrayLike | None) -> None:
         """Check the initial state and begin there."""
-        s = self.system
+        s, t0 = self.system, self.options.t0
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
         x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
@@ -132,11 +136,12 @@ class TimeLoop:
         self.table.values, self.table.log = self.values, self.log
         self.table.log_room = len(self.log)
         self.passages = PassageLog(self.table)
-        self.table.project, self.table.project_every = self.project, self.stabilization.every
+        stabilization = self.options.stabilization
+        self.table.project, self.table.project_every = self.project, stabilization.every
         self.settings = s.settings()
-        if self.stabilization.kind == "baumgarte":
+        if stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
-            self.settings.alpha, self.settings.beta = self.stabilization.gains
+            self.settings.alpha, self.settings.beta = stabilization.gains
         self.state.start = self.began = t0
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
@@ -147,7 +152,7 @@ class TimeLoop:
         if self.chart is not None or self.solver is not None:
             self.settings.near = np.inf  # every stage is brought back to the constraints
 
-    def compile_control(self, control: StateFunction, sampling: Sampling | None, duration: float) -> None:
+    def compile_control(self, control: StateFunction, sampling: Sampling | None = None) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
         self.control = control if sampling is None else None  # what is held has no derivative
         if isinstance(control, Law):
@@ -157,17 +162,17 @@ class TimeLoop:
             control.reset()
             self.table.law, self.table.law_kernel = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
-                self._sample_law(control, sampling, duration)
+                self._sample_law(control, sampling)
             self.law = control
         else:
             self.law = compile_control(self.system, control)
             self.table.control = self.law.address
 
-    def _sample_law(self, law: Law, sampling: Sampling, duration: float) -> None:
+    def _sample_law(self, law: Law, sampling: Sampling) -> None:
         law.period = sampling.sample_time
         state = self.state
         state.period, state.first_sample, state.delay = sampling.sample_time, self.time, sampling.delay
-        noise = sampling.noise(self.system, duration)
+        noise = sampling.noise(self.system, self.options.duration)
         self.sampled = [np.zeros((sampling.delay + 1) * self.system.nu), np.zeros_like(self.x)]  # kept alive
         self.table.held = 1
         self.table.ring, self.table.seen = self.sampled
@@ -175,40 +180,39 @@ class TimeLoop:
             self.sampled.append(noise)
             self.table.noise = noise.ctypes.data
 
-    def set_method(self, scheme: Scheme, duration: float) -> None:
-        """Choose the method, or the two that take turns, the first step, and the limits of steps and memory."""
-        max_step = scheme.max_step
-        self.scheme, self.adaptive, state = scheme, scheme.adaptive, self.state
+    def set_method(self) -> None:
+        """Take the method, or the first of two that take turns, the first step, and the times of the records."""
+        scheme, recording, state = self.scheme, self.options.recording, self.state
+        duration, longest = self.options.duration, scheme.limits.max_step
         state.relative, state.absolute = scheme.rtol, scheme.atol
-        state.longest, state.shortest = max_step, 1e-14 * max(1.0, abs(self.time) + duration)
+        state.longest, state.shortest = longest, 1e-14 * max(1.0, abs(self.time) + duration)
         state.unstable_since = np.inf
         if scheme.adaptive:
             self.settings.near = np.inf  # long steps have stages far off the constraints
-        state.grid = scheme.dt if scheme.adaptive and scheme.dt is not None else 0.0
-        state.every = np.inf if state.grid else self.every
-        state.grid_start, state.grid_next = self.time, 1.0
-        state.step = min(1e-4, duration, max_step) if scheme.adaptive else float(scheme.dt or 0.0)
+            state.step = min(1e-4, duration, longest)
+        else:
+            state.step = float(scheme.dt or 0.0)
+        self.times = np.array([] if recording.at is None else recording.at, dtype=float)  # kept alive
+        self.times = self.times[self.times > self.time]
+        state.grid_start = self.time
+        if recording.at is not None:
+            self.table.times, state.n_times, state.every = self.times, len(self.times), np.inf
+        elif scheme.adaptive and scheme.dt is not None:
+            state.grid, state.grid_next, state.every = scheme.dt, 1.0, np.inf
+        else:
+            state.every = recording.every or np.inf
         self.install(scheme.method)
         needed = 0.0 if self.adaptive else np.ceil(duration / state.step) + 1.0
-        state.most_steps = max(MOST_STEPS, needed) if scheme.max_steps is None else scheme.max_steps
-        self.max_bytes, self.times = scheme.max_bytes, np.zeros(0)
+        state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
             self.chart.attach(self.table)
             self.chart.renew(self.table, self.settings, self.x)
 
-    def record_only(self, times: Array) -> None:
-        """Record the start, the end and these ascending times, none before the start; the steps are as they are."""
-        self.times, state = np.ascontiguousarray(times, dtype=float), self.state  # kept alive
-        self.table.times = self.times.ctypes.data
-        state.n_times, state.every = len(times), np.inf
-        state.grid = state.grid_next = 0.0
-
     def install(self, method: str) -> None:
         """Have the kernel step with a method from now on."""
         table, state, self.method = self.table, self.state, method
-        scheme: Tableau | RosenbrockTableau
-        if method in IMPLICIT_METHODS:
-            scheme = rosenbrock_tableau(method)
+        scheme = tableau_of(method)
+        if isinstance(scheme, RosenbrockTableau):
             if self.model is None:
                 from sarrus.simulation.local_model import LocalModel
 
@@ -217,7 +221,6 @@ class TimeLoop:
             # one slope, and the error estimate behind it
             weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
         else:
-            scheme = tableau(method)
             weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
             table.implicit = 0
         errors = errors if self.adaptive else np.zeros((0, 0))
@@ -296,11 +299,7 @@ class TimeLoop:
             generic_rank(s, q, self.time, v, renew=True)
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
         self._begin_stretch()
-        fresh = s.settings()
-        self.settings.scale_of_rows = fresh.scale_of_rows
-        self.settings.scale_of_weighted_rows = fresh.scale_of_weighted_rows
-        self.settings.scale_of_even_rows = fresh.scale_of_even_rows
-        self.settings.scale_of_measured_rows = fresh.scale_of_measured_rows
+        self.settings[_SCALES] = s.settings()[_SCALES]
         self.settings.target_energy = s.evaluate("energy", q, v)["energy"][0, 0]
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED

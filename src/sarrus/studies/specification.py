@@ -5,24 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.netcdf import Variable
 from sarrus.kernels import batch_layout as bl
 from sarrus.simulation.many.rollout import rollout
+from sarrus.simulation.run_options import Recording, Stabilization, Stepping, check_positive
 from sarrus.studies.axes import Axis
 from sarrus.studies.initial_states import Closer
 from sarrus.studies.quantities import OutputFunction, collect, reductions
 
 # Size of a chunk: bytes of records, steps (of 1 ms, where they are adaptive), and number of chunks, at most.
 _BYTES, _STEPS, _CHUNKS = 16e6, 2e6, 2000
+
+
+# Options of `sarrus.rollout` that all runs of a study share, with their defaults; the others are the study's own.
+SHARED = {
+    name: option.default
+    for name, option in signature(rollout).parameters.items()
+    if name not in ("system", "q", "v", "u", "parameters", "reduce", "assemble", "threads", "progress")
+}
+
+
+def shared_options(duration: float, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that all runs share, short forms as the whole; an unknown one is an `ArgumentError`."""
+    for name in given:
+        if name not in SHARED:
+            raise ArgumentError(unknown_name("option", name, SHARED), element=name, valid=tuple(SHARED))
+    options = {**SHARED, **given, "duration": duration}
+    check_positive("duration", duration, " [s]")
+    stepping = Stepping.of(*(options.pop(name) for name in ("method", "dt", "rtol", "atol")))
+    check_positive("dt", stepping.dt, " [s]")
+    return options | {
+        "method": stepping,
+        "stabilization": Stabilization.of(options["stabilization"]),
+        "every": Recording.of(options["every"]).every,
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,16 +16,15 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.progress import ProgressBar, progress_bar
 from sarrus.base.version import __version__
-from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.files.netcdf import Variable
-from sarrus.simulation.run_options import Stabilization, Stepping, check_count, check_positive
+from sarrus.simulation.run_options import check_count
 from sarrus.studies.axes import Axes, read_axes
 from sarrus.studies.dataset import in_memory
 from sarrus.studies.identity import describe, digest
 from sarrus.studies.quantities import DEFAULT, OutputFunction, check_outputs
 from sarrus.studies.remote import remotely
-from sarrus.studies.specification import Study, controls
+from sarrus.studies.specification import Study, controls, shared_options
 from sarrus.studies.store import Store
 
 if TYPE_CHECKING:
@@ -44,21 +43,12 @@ def study(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     u: ArrayLike | None = None,
-    dt: float | None = None,
-    t0: float = 0.0,
-    control: StateFunction | None = None,
-    method: str | Stepping | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    stabilization: str | Stabilization = "projection",
-    every: int | None = None,
-    switching: bool = True,
-    side_by_side: bool = True,
     store: str | Path | None = None,
     chunk: int | None = None,
     client: Any = None,
     threads: int | None = None,
     progress: bool | None = None,
+    **options: Any,
 ) -> xr.Dataset:
     """Do a run for each point of a grid, or for each of many samples, and return the labelled results.
 
@@ -79,8 +69,7 @@ def study(
         are always kept.
     q, v : start that all runs share but for what is an axis. Default: the reference pose, at rest.
     u : (nu,) controls, or (intervals, nu) each held for its part of the duration.
-    duration, dt, t0, control, method, rtol, atol, stabilization, every, switching, side_by_side,
-    threads : as in `rollout`.
+    duration, threads : as in `rollout`.
     store : folder to keep finished chunks in as they come. The same call with the same folder does what is missing;
         with another study in it, it is an `ArgumentError` that says what differs. Several processes may make the same
         call at the same time: they share the chunks. A damaged file is a `StoreWarning`, and its runs are done again.
@@ -89,6 +78,8 @@ def study(
     client : a `dask.distributed.Client`; the chunks then run on its workers, each of which compiles the model once.
         Needs a system made from a `Mechanism`. A worker that dies loses its chunks, which others do again.
     progress : bar on stderr; default: for long calls in a terminal.
+    options : options of `rollout` for every run: dt, t0, control, method, rtol, atol, stabilization, every, switching,
+        side_by_side.
 
     Returns
     -------
@@ -103,24 +94,17 @@ def study(
     if not isinstance(system, System):
         raise ArgumentError(f"study needs a System, got {type(system).__name__}", element="system")
     axes = read_axes(system, grid, samples)
-    check_positive("duration", duration, " [s]")
-    stepping = Stepping.of(method, dt, rtol, atol)
-    check_positive("dt", stepping.dt, " [s]")
-    check_count("every", 1 if every is None else every)
-    if chunk is not None and not (isinstance(chunk, (int, np.integer)) and chunk >= 1):
-        raise ArgumentError(f"chunk must be a whole number of runs ≥ 1, got {chunk!r}", element="chunk")
+    if chunk is not None:
+        check_count("chunk", chunk, " of runs")
     study = Study(
         system=system,
         axes=axes.axes,
         q=np.array(system.normalized(system.neutral() if q is None else q)),
         v=np.zeros(system.nv) if v is None else np.array(system.checked(v, system.nv, "v")),
         u=controls(system, u, axes.axes),
-        options={
-            "duration": duration, "t0": t0, "control": control, "method": stepping, "every": every,
-            "stabilization": Stabilization.of(stabilization), "switching": switching, "side_by_side": side_by_side,
-        },
+        options=shared_options(duration, options),
         outputs=check_outputs(outputs),
-    )  # fmt: skip
+    )
     return _results(study, axes, store, chunk, client, threads, progress)
 
 

@@ -20,18 +20,18 @@ from sarrus.formats.load import load
 from sarrus.simulation.run_options import Stabilization, Stepping
 from sarrus.studies.axes import read_axes
 from sarrus.studies.samples import draw, normal, uniform
+from sarrus.studies.specification import SHARED
 
 # scipy.stats is imported where it is used: it takes half a second.
 
 # Keys that go to `sarrus.study` as they are.
-OPTIONS = (
-    "duration", "dt", "t0", "method", "rtol", "atol", "stabilization", "every", "switching",
-    "side_by_side", "outputs", "chunk",
-)  # fmt: skip
+OPTIONS = (*(name for name in SHARED if name != "control"), "outputs", "chunk")
 KEYS = (
     "model", "loops", "lenient", "floating_base", "keyframe", "store", "parameters", "start", "grid", "samples",
     "random", *OPTIONS,
 )  # fmt: skip
+# Options that may be tables, with all that there is to say.
+TABLES = {"method": Stepping, "stabilization": Stabilization}
 RANDOM = ("runs", "seed", "scheme", "of")
 _SPACED = {"from", "to", "count"}
 
@@ -63,11 +63,8 @@ def read_study(path: str | Path) -> StudyFile:
 
 def _options(key: str, kind: type[Stepping | Stabilization], table: dict[str, Any]) -> Any:
     """Return options from a table of a file."""
-    known = [entry.name for entry in fields(kind)]
-    for name in table:
-        if name not in known:
-            raise ArgumentError(f"{key}: {unknown_name('option', name, known)}", element=name, valid=known)
-    given: dict[str, Any] = {n: tuple(x) if isinstance(x, list) else x for n, x in table.items()}
+    _known(table, tuple(entry.name for entry in fields(kind)), f"key of {key}")
+    given: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in table.items()}
     return kind(**given)
 
 
@@ -84,8 +81,8 @@ def _study(given: dict[str, Any], folder: Path) -> StudyFile:
         )
     system = _system(given, folder)
     arguments: dict[str, Any] = {key: given[key] for key in OPTIONS if key in given}
-    for key, kind in (("method", Stepping), ("stabilization", Stabilization)):
-        if isinstance(given.get(key), dict):  # a table: all that there is to say
+    for key, kind in TABLES.items():
+        if isinstance(given.get(key), dict):
             arguments[key] = _options(key, kind, given[key])
     arguments |= _start(system, given)
     if "grid" in given:

@@ -27,7 +27,7 @@ from sarrus.kernels.layout import Table
 from sarrus.simulation.integration import Integration
 from sarrus.simulation.many.lane_functions import suits_lanes
 from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
-from sarrus.simulation.run_options import Scheme, Stabilization
+from sarrus.simulation.run_options import Recording, RunOptions
 
 # Most rows that a thread records before they are sorted in.
 _ROOM = 4096
@@ -45,87 +45,60 @@ class Plan:
     """What all runs of a batch share; see `sarrus.rollout` for the names."""
 
     system: Workspace
-    duration: float
-    t0: float
-    scheme: Scheme
-    stabilization: Stabilization
+    options: RunOptions
     control: StateFunction | None
-    every: int | None
-    reduce: tuple[str, ...]
     threads: int
     side_by_side: bool
 
     @property
-    def step(self) -> float:
-        """The fixed step, or the interval of samples of an adaptive method [s]."""
-        return 1e-3 if self.scheme.dt is None else self.scheme.dt
-
-    @cached_property
-    def steps(self) -> int:
-        """Number of fixed steps, or of intervals."""
-        return max(1, int(np.ceil(self.duration / self.step - 1e-9)))
-
-    @property
     def every_step(self) -> int | None:
         """After how many steps a record is made; None: at the end alone."""
-        return 1 if self.every is None and self.reduce and self.scheme.dt else self.every
-
-    @cached_property
-    def sample_times(self) -> Array:
-        """The times of the samples that are kept [s]."""
-        end = self.t0 + self.duration
-        if self.every is None:
-            return np.array([end])
-        steps = np.arange(0, self.steps, self.every)
-        return np.append(self.t0 + self.step * steps, end)
+        recording = self.options.recording
+        return (
+            1 if recording.every is None and recording.reduce and self.options.scheme.dt else recording.every
+        )
 
     def batch(self, states: Array, inputs: Array | None) -> Batch:
         """Return the arrays of the runs, with room for results."""
-        s, count = self.system, len(states)
+        s, o, count = self.system, self.options, len(states)
         intervals = 1 if inputs is None else inputs.shape[1]
-        held = self.steps / intervals
-        if (
-            not self.scheme.adaptive
-            and intervals > 1
-            and abs(intervals * round(held) * self.step - self.duration) > 1e-9
-        ):
+        held, uneven = o.steps / intervals, not o.scheme.adaptive and intervals > 1
+        if uneven and abs(intervals * round(held) * o.step - o.duration) > 1e-9:
             raise ArgumentError(
-                f"{s.name}: u has {intervals} intervals in {self.duration:g} s, which are not whole numbers of steps "
-                f"of {self.step:g} s",
+                f"{s.name}: u has {intervals} intervals in {o.duration:g} s, which are not whole numbers of steps "
+                f"of {o.step:g} s",
                 element="u",
             )
         width = int(bl.record_width(s.table))
         times = bl.Times.zeros()
-        times.begin, times.end = self.t0, self.t0 + self.duration
-        times.hold, times.step = self.duration / intervals, self.step
+        times.begin, times.end = o.t0, o.t0 + o.duration
+        times.hold, times.step = o.duration / intervals, o.step
         return Batch(
             states=states,
             inputs=inputs,
-            samples=np.full((count, len(self.sample_times), width), np.nan),
-            folds={name: np.full((count, width), np.nan) for name in self.reduce},
+            samples=np.full((count, len(o.sample_times), width), np.nan),
+            folds={name: np.full((count, width), np.nan) for name in o.recording.reduce},
             times=times,
-            steps=self.steps,
+            steps=o.steps,
             steps_held=max(1, round(held)),
-            every=self.steps + 1 if self.every_step is None else self.every_step,
+            every=self.every_step or o.steps + 1,
         )
 
     def loop(self) -> Integration:
         """Return a time loop with arrays of its own, at the reference."""
-        s = self.system
-        every = self.every_step
-        loop = Integration(s, self.stabilization, (), 1 if every is None else every)
+        o, every = self.options, self.every_step
+        scheme = o.scheme
+        if scheme.adaptive:
+            interval = None if every is None else o.step * every
+            longest = np.inf if interval is None else 0.9 * _ROOM * interval
+            limits = replace(scheme.limits, max_step=min(scheme.limits.max_step, longest))
+            scheme = replace(scheme, dt=interval, limits=limits)
+        loop = Integration(self.system, replace(o, scheme=scheme, recording=Recording(every)))
         loop.begin(self.reference)
         if self.control is not None:
-            own = self.control.copy() if isinstance(self.control, Law) else self.control
-            loop.compile_control(own, None, self.duration)
-        scheme = self.scheme
-        if scheme.adaptive:
-            scheme = replace(scheme, dt=None if every is None else self.step * every)
-            longest = np.inf if scheme.dt is None else 0.9 * _ROOM * scheme.dt
-            scheme = replace(scheme, max_step=min(scheme.max_step, longest))
-        loop.set_method(scheme, self.duration)
+            loop.compile_control(self.control.copy() if isinstance(self.control, Law) else self.control)
+        loop.set_method()
         if every is None:
-            loop.state.every = np.inf
             loop.state.unrecorded = 0.0
         return loop
 
@@ -136,15 +109,15 @@ class Plan:
         It is the neutral configuration, assembled, with the parameters that the system has, or else the first keyframe
         that can be closed: no matter of the runs, so that none depends on another.
         """
-        s = self.system
-        key = (self.t0, *s.parameters.values())
+        s, t0 = self.system, self.options.t0
+        key = (t0, *s.parameters.values())
         known = _REFERENCES.get(s.compiled)
         if known is None or known[0] != key:
             frames = s.mechanism.keyframes.values() if s.mechanism is not None else ()
-            neutral = assemble(s, s.neutral(), t=self.t0, throw=False)
-            others = (assemble(s, key.q, t=self.t0, throw=False) for key in frames if not neutral.status.ok)
+            neutral = assemble(s, s.neutral(), t=t0, throw=False)
+            others = (assemble(s, key.q, t=t0, throw=False) for key in frames if not neutral.status.ok)
             closed = next((other for other in others if other.status.ok), neutral)
-            known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, self.t0)
+            known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, t0)
         return known[1]
 
     def worker(
@@ -154,15 +127,16 @@ class Plan:
         loop = self.loop()
         if ranks is not None:
             loop.table.holonomic_rank, loop.table.generic_rank = ranks
-        rows = len(self.sample_times) if self.every is not None else self.steps
+        o = self.options
+        rows = o.steps if o.recording.every is None else len(o.sample_times)
         return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
 
     def workers(self, group: Group) -> list[Worker]:
         """Return a worker per thread for a group of runs."""
         shared = (
             self.side_by_side
-            and self.scheme.method == "rk4"
-            and self.stabilization.kind == "projection"
+            and self.options.scheme.method == "rk4"
+            and self.options.stabilization.kind == "projection"
             and not isinstance(self.control, Law)
             and suits_lanes(self.system, group.ranks[1])
         )
@@ -227,7 +201,7 @@ def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
     """Note that runs have ended before they began."""
     chosen = np.asarray(runs, dtype=np.int64)
     todo.outcomes[chosen] = 0.0
-    todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.t0
+    todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.options.t0
 
 
 def _ranks(table: Table) -> tuple[int, int]:
@@ -239,16 +213,16 @@ def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, i
 
     ``otherwise`` where it cannot be closed.
     """
-    s = plan.system.copy()
+    s, t0 = plan.system.copy(), plan.options.t0
     s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
-    closed = assemble(s, x[s.parts.q], t=plan.t0, throw=False)
+    closed = assemble(s, x[s.parts.q], t=t0, throw=False)
     if closed.status is Status.RIGID:
         return _RIGID
     if not closed.status.ok:
         return otherwise
-    generic_rank(s, closed.q, plan.t0, x[s.parts.v], renew=True)
+    generic_rank(s, closed.q, t0, x[s.parts.v], renew=True)
     if s.motions_left is not None:
-        found = forward_dynamics(s, closed.q, x[s.parts.v], t=plan.t0, throw=False)
+        found = forward_dynamics(s, closed.q, x[s.parts.v], t=t0, throw=False)
         return _RIGID if found.status is Status.RIGID else _ranks(s.table)
     return _ranks(s.table)
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.units import labels
-from sarrus.kernels import run_state as rs
+from sarrus.simulation.quantities import QUANTITIES, Quantities
 from sarrus.simulation.recorded_motion import RECORDED
+from sarrus.simulation.run_options import REDUCTIONS
 from sarrus.simulation.storage import ARRAY_ATTRIBUTES, LABELS
 from sarrus.simulation.trajectory import Trajectory
 
@@ -21,66 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from sarrus.dynamics.system import System
-
-# What a record has of a state, by name.
-QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")
-
-
-class Quantities:
-    """Columns of ``records`` (…, width), by name: q, v, a, u, multipliers, energy, residual; read-only views."""
-
-    def __init__(self, system: System, records: Array) -> None:
-        s = system
-        self.records = records
-        records.flags.writeable = False
-        edges = np.cumsum([1, s.nq, s.nv, s.nv, s.nu, s.nc])
-        self._parts = {
-            name: slice(start, stop)
-            for name, start, stop in zip(("q", "v", "a", "u", "multipliers"), edges, edges[1:])
-        }
-        self._facts = int(edges[-1])
-
-    def _part(self, name: str) -> Array:
-        return self.records[..., self._parts[name]]
-
-    def fact(self, index: int) -> Array:
-        """Return one of the numbers that end a record, see `sarrus.kernels.run_state`."""
-        return self.records[..., self._facts + index]
-
-    @property
-    def q(self) -> Array:
-        """Coordinates (…, nq) [m, rad]."""
-        return self._part("q")
-
-    @property
-    def v(self) -> Array:
-        """Velocities (…, nv) [m/s, rad/s]."""
-        return self._part("v")
-
-    @property
-    def a(self) -> Array:
-        """Accelerations (…, nv) [m/s², rad/s²]."""
-        return self._part("a")
-
-    @property
-    def u(self) -> Array:
-        """Controls (…, nu)."""
-        return self._part("u")
-
-    @property
-    def multipliers(self) -> Array:
-        """λ (…, nc), the force that each constraint row exerts on the mechanism (minimum norm)."""
-        return self._part("multipliers")
-
-    @property
-    def energy(self) -> Array:
-        """Kinetic plus potential energy (…) [J]."""
-        return self.fact(rs.ENERGY)
-
-    @property
-    def residual(self) -> Array:
-        """Largest entry of the position closure φ in absolute value (…) [m, rad]."""
-        return self.fact(rs.RESIDUAL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,14 +70,14 @@ class Rollout:
     @property
     def rank(self) -> NDArray[np.int64]:
         """Rank of the constraint Jacobian A (runs, samples); −1 after the end of a run that failed."""
-        return np.nan_to_num(self.samples.fact(rs.RANK), nan=-1.0).astype(np.int64)
+        return np.nan_to_num(self.samples.rank, nan=-1.0).astype(np.int64)
 
     @property
     def condition(self) -> Array:
         """Condition number of A (runs, samples), as in `Trajectory`: largest pivot of a run over the smallest."""
-        largest = np.nanmax(self.samples.fact(rs.LARGEST), axis=1, keepdims=True, initial=0.0)
+        largest = np.nanmax(self.samples.largest_pivot, axis=1, keepdims=True, initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.rank > 0, largest / self.samples.fact(rs.SMALLEST), 1.0)
+            return np.where(self.rank > 0, largest / self.samples.smallest_pivot, 1.0)
 
     @property
     def failed(self) -> NDArray[np.int64]:
@@ -161,11 +102,11 @@ class Rollout:
         if not -len(self) <= run < len(self):
             raise ArgumentError(f"there are {len(self)} runs, no run {run}", element="run")
         s = self.system
-        made = ~np.isnan(self.samples.records[run, :, 0])
+        made = ~np.isnan(self.samples.t[run])
         arrays = {name: getattr(self, name)[run][made] for name in RECORDED}
         return Trajectory(
             name=s.name,
-            t=self.samples.records[run, made, 0],
+            t=self.samples.t[run, made],
             **arrays,
             status=self.status[run],
             message=self.message[run],
@@ -183,7 +124,7 @@ class Rollout:
             name: (("run", "time", *dimensions), getattr(self, name), ARRAY_ATTRIBUTES[name])
             for name, dimensions in RECORDED.items()
         }
-        for fold in ("minimum", "maximum", "mean", "rms"):
+        for fold in REDUCTIONS.values():
             folded = getattr(self, fold)
             for name in () if folded is None else QUANTITIES:
                 attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}

@@ -17,20 +17,20 @@ from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import run_state as rs
-from sarrus.kernels.c_function import lanes, prefetch
-from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.kernels.c_function import lanes
 from sarrus.simulation.many.plan import Plan, groups
 from sarrus.simulation.many.result import Quantities, Rollout
 from sarrus.simulation.many.starts import count_runs, pack_inputs, pack_states
-from sarrus.simulation.many.workers import FOLDS, Batch, default_threads, do_runs
+from sarrus.simulation.many.workers import Batch, default_threads, do_runs
 from sarrus.simulation.run_options import (
+    REDUCTIONS,
+    Recording,
+    RunOptions,
     Stabilization,
     Stepping,
     check_contacts,
     check_count,
-    check_stabilization,
-    check_times,
-    choose_scheme,
+    run_options,
 )
 
 
@@ -49,7 +49,7 @@ def rollout(
     rtol: float | None = None,
     atol: float | None = None,
     stabilization: str | Stabilization = "projection",
-    every: int | None = None,
+    every: int | Recording | None = None,
     reduce: Sequence[str] = (),
     assemble: bool = False,
     switching: bool = True,
@@ -94,28 +94,26 @@ def rollout(
     if not isinstance(system, System):
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
     given = dict(parameters or {})
-    stepping, keeping = Stepping.of(method, dt, rtol, atol), Stabilization.of(stabilization)
-    dt = stepping.dt
+    stepping, recording = Stepping.of(method, dt, rtol, atol), Recording.of(every, reduce)
     if stepping.method is stepping.rtol is stepping.atol is None:
         stepping = replace(stepping, method="rk4")
-    scheme = choose_scheme(system, stepping, explicit_only=True)
-    check_times(t0, duration, dt, None, driven=False)
-    check_count("every", 1 if every is None else every)
-    check_stabilization(system, keeping, u if control is None else control, None)
-    _check(system, u, control, scheme.adaptive, dt, every, reduce, switching, threads)
-    inputs = None if u is None else np.asarray(u)
-    runs = count_runs(
-        system, {"q": (q, 1), "v": (v, 1), "u": (u, 1 if inputs is None or inputs.ndim < 3 else 2)}, given
-    )
-    prefetch(implicit=scheme.method in IMPLICIT_METHODS)
+    driven = u is not None or control is not None
+    options = run_options(system, stepping, stabilization, recording, t0=t0, duration=duration, driven=driven)
+    if u is not None and control is not None:
+        raise ArgumentError("give either u or control, not both", element="u")
+    if driven and system.nu == 0:
+        raise ArgumentError(f"{system.name} has no actuators to control", element="u")
+    _check_recording(options)
+    check_contacts(system, switching, "a rollout")
+    check_count("threads", 1 if threads is None else threads, "")
+    per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and np.ndim(u) > 2 else 1)}
+    runs = count_runs(system, per_run, given)
     plan = Plan(
-        system=system.workspace().copy(), duration=float(duration), t0=t0, scheme=scheme, stabilization=keeping,
-        control=control, every=every, reduce=tuple(reduce), side_by_side=side_by_side,
+        system=system.workspace().copy(), options=options, control=control, side_by_side=side_by_side,
         threads=default_threads() if threads is None else threads,
     )  # fmt: skip
     todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
-    began = perf_counter()
-    beside = False
+    began, beside = perf_counter(), False
     with progress_bar(runs, progress, "runs") as bar:
         for group in groups(plan, todo, assemble):
             workers = plan.workers(group)
@@ -123,60 +121,39 @@ def rollout(
             do_runs(workers, len(group.todo.states), bar.update)
             if group.runs is not None:
                 todo.put_back(group.runs, group.todo)
-    return _result(system, plan, todo, given, beside, perf_counter() - began)
+    return _result(system, options, todo, given, beside, perf_counter() - began)
 
 
-def _check(
-    system: System,
-    u: Any,
-    control: Any,
-    adaptive: bool,
-    dt: Any,
-    every: Any,
-    reduce: Any,
-    switching: bool,
-    threads: Any,
-) -> None:
-    """Check what a single run has not."""
-    if u is not None and control is not None:
-        raise ArgumentError("give either u or control, not both", element="u")
-    if (u is not None or control is not None) and system.nu == 0:
-        raise ArgumentError(f"{system.name} has no actuators to control", element="u")
-    if adaptive and dt is None and (every is not None or reduce):
+def _check_recording(options: RunOptions) -> None:
+    """Raise where the samples of many runs cannot be kept so."""
+    recording, scheme = options.recording, options.scheme
+    if recording.at is not None:
+        raise ArgumentError("many runs are recorded every so many steps, not at times", element="at")
+    if scheme.adaptive and scheme.dt is None and (recording.every is not None or recording.reduce):
         raise ArgumentError(
             "every= and reduce= with an adaptive method need dt, the interval of its samples [s]",
             element="dt",
         )
-    wrong = [name for name in reduce if name not in FOLDS]
-    if isinstance(reduce, str) or wrong:
-        raise ArgumentError(
-            f"reduce must be a sequence of {', '.join(FOLDS)}, got {reduce!r}",
-            element="reduce",
-            valid=tuple(FOLDS),
-        )
-    check_contacts(system, switching, "a rollout")
-    if threads is not None and not (isinstance(threads, (int, np.integer)) and threads >= 1):
-        raise ArgumentError(f"threads must be a whole number ≥ 1, got {threads!r}", element="threads")
 
 
 def _result(
-    system: System, plan: Plan, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float
+    system: System, options: RunOptions, todo: Batch, given: Mapping[str, Any], beside: bool, seconds: float
 ) -> Rollout:
     """Return the rollout that the arrays of a batch tell of."""
     s, outcomes = system, todo.outcomes
     status = outcomes[:, bl.CODE].astype(np.int64)
-    if len(plan.sample_times) == 1:
+    if options.recording.every is None:
         todo.samples[status != rs.DONE] = np.nan
     counts = outcomes[:, bl.SAMPLED, None]
     folds = {}
     for name, fold in todo.folds.items():
         mean = fold / np.maximum(counts, 1.0) if name in ("mean", "rms") else fold
-        folds[name] = Quantities(s, np.sqrt(mean) if name == "rms" else mean)
+        folds[REDUCTIONS[name]] = Quantities.of(s, np.sqrt(mean) if name == "rms" else mean)
     own = todo.states[:, s.parts.p]
     return Rollout(
         system=s,
-        t=plan.sample_times,
-        samples=Quantities(s, todo.samples),
+        t=options.sample_times,
+        samples=Quantities.of(s, todo.samples),
         status=statuses(status),
         reached=outcomes[:, bl.REACHED],
         final_q=todo.states[:, s.parts.q],
@@ -186,8 +163,5 @@ def _result(
         parameters={name: own[:, list(s.parameters).index(name)] for name in given},
         side_by_side=beside,
         wall_seconds=seconds,
-        minimum=folds.get("min"),
-        maximum=folds.get("max"),
-        mean=folds.get("mean"),
-        rms=folds.get("rms"),
+        **folds,
     )
