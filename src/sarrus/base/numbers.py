@@ -26,3 +26,12 @@ def real_array(value: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"real numbers are needed, got {value!r}") from error
     return np.ascontiguousarray(floats) if floats.ndim else floats
+
+
+def finite_array(value: ArrayLike) -> NDArray[np.float64] | None:
+    """Return an array of finite numbers; None where it is none."""
+    try:
+        array = real_array(value)
+    except ArgumentError:
+        return None
+    return array if np.isfinite(array).all() else None

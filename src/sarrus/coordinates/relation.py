@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import finite_array
 from sarrus.coordinates.choices import WORST, condition_number
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.ranks import generic_rank
@@ -47,12 +47,13 @@ class Relation:
     def __init__(self, function: UserFunction, names: Sequence[str], guess: ArrayLike | None = None) -> None:
         self.function = function
         self.names = names_of("relation", "names", names, len(names), "")
-        self.guess = np.zeros(len(self.names)) if guess is None else np.array(real_array(guess))
-        if self.guess.shape != (len(self.names),) or not np.isfinite(self.guess).all():
+        near = finite_array(np.zeros(len(self.names)) if guess is None else guess)
+        if near is None or near.shape != (len(self.names),):
             raise ArgumentError(
                 f"relation: guess must be {len(self.names)} finite numbers ({', '.join(self.names)}), got {guess!r}",
                 element="guess",
             )
+        self.guess = near.copy()
 
     def expression(self, system: System, y: ca.SX) -> ca.SX:
         """Return R over the symbols of the equations of a system and y."""

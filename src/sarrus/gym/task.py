@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import finite_array, real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.gym.stepper import Stepper
@@ -127,9 +127,11 @@ def message(status: int) -> str:
 
 
 def _finite(value: ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    array = real_array(value)
-    if array.shape not in (shape, shape[1:]) or not np.isfinite(array).all():
-        raise ArgumentError(f"{what} must be finite numbers {shape}, got shape {array.shape}", element=what)
+    array = finite_array(value)
+    if array is None or array.shape not in (shape, shape[1:]):
+        raise ArgumentError(
+            f"{what} must be finite numbers {shape}, got shape {np.shape(value)}", element=what
+        )
     return array
 
 

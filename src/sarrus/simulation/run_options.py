@@ -124,7 +124,7 @@ class Recording:
 
     every: int | None = 1
     at: tuple[float, ...] | None = None
-    reduce: tuple[str, ...] = ()
+    reduce: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         check_count("every", 1 if self.every is None else self.every)
@@ -141,7 +141,7 @@ class Recording:
     def of(cls, given: int | Recording | None, reduce: Sequence[str] = ()) -> Recording:
         """Return what was given, in the short forms or as the whole."""
         if not isinstance(given, Recording):
-            return cls(given, reduce=reduce if isinstance(reduce, str) else tuple(reduce))
+            return cls(given, reduce=reduce)
         if reduce:
             raise ArgumentError("give reduce in the Recording, not beside it", element="reduce")
         return given

@@ -9,7 +9,7 @@ in JSON. The mechanism that moved, where there is one, is the text variable ``me
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -23,7 +23,6 @@ from sarrus.files import netcdf
 from sarrus.files.atomic import checked_path, write_table
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.mechanism.document import from_json, to_json
-from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.recorded_motion import DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
@@ -90,26 +89,24 @@ def contents(trajectory: RecordedMotion) -> Dataset:
         key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
         for key, dimensions in DIMENSIONS.items()
     }
-    known = {dimension: trajectory.names(dimension) for dimension in LABELS}
-    units = {dimension: getattr(trajectory, f"{dimension}_units") for dimension in UNITS}
-    labels = {"time": Variable(("time",), trajectory.t, {"units": "s"}), **axis_labels(known, units)}
+    known = dict(vars(trajectory))
     if readings := _readings(trajectory):
         found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
-        labels |= axis_labels({"sensor": readings.labels}, {"sensor": readings.units})
+        known |= {"sensor_names": readings.labels, "sensor_units": readings.units}
+    labels = {"time": Variable(("time",), trajectory.t, {"units": "s"}), **axis_labels(known)}
     if (text := mechanism_text(trajectory)) is not None:
         found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
     return Dataset(found, labels, attributes(trajectory))
 
 
-def axis_labels(
-    names: Mapping[str, Sequence[str]], units: Mapping[str, Sequence[str]]
-) -> dict[str, Variable]:
-    """Return the labels along dimensions: names by dimension, and units of those that have some."""
+def axis_labels(known: Mapping[str, Any]) -> dict[str, Variable]:
+    """Return the labels along dimensions, names and units as `sarrus.dynamics.units.labels` has them."""
     found = {}
-    for dimension, own in names.items():
-        found[dimension] = Variable((dimension,), np.array(own, dtype=str))
-        if units.get(dimension):
-            found[f"{dimension}_unit"] = Variable((dimension,), np.array(units[dimension], dtype=str))
+    for dimension in (*LABELS, "sensor"):
+        for label, kind in ((dimension, "names"), (f"{dimension}_unit", "units")):
+            own = known.get(f"{dimension}_{kind}")
+            if own or (own is not None and kind == "names"):
+                found[label] = Variable((dimension,), np.array(own, dtype=str))
     return found
 
 
@@ -164,18 +161,12 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
     fields |= {key: kind(facts[key]) for key, kind in known.items()}
     for key, kind in RECORDS.items():
         items = json.loads(facts.get(key, "[]"))
-        fields[key] = tuple(kind(**{k: _tuple(x) for k, x in item.items()}) for item in items)
-    return {"status": Status[facts["status"]], "mechanism": _mechanism(variables), **fields}
-
-
-def _mechanism(variables: dict[str, Variable]) -> Mechanism | None:
-    if "mechanism" not in variables:
-        return None
-    return from_json(variables["mechanism"].values.item())
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+        fields[key] = tuple(
+            kind(**{k: tuple(x) if isinstance(x, list) else x for k, x in item.items()}) for item in items
+        )
+    if "mechanism" in variables:
+        fields["mechanism"] = from_json(variables["mechanism"].values.item())
+    return {"status": Status[facts["status"]], **fields}
 
 
 def save_csv(trajectory: RecordedMotion, path: str | Path) -> Path:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import finite_array
 from sarrus.dynamics.units import coordinate_units, velocity_units
 
 if TYPE_CHECKING:
@@ -125,14 +125,11 @@ def _values(name: str, given: Any, what: str) -> Array:
             f"{what}[{name!r}] is a distribution: draw from it with samples=sr.studies.draw({{...}}, runs=...)",
             element=name,
         )
-    try:
-        values = np.array(real_array(given))
-    except (TypeError, ValueError):
-        values = np.empty((0, 0))
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+    values = finite_array(given)
+    if values is None or values.ndim != 1 or not len(values):
         raise ArgumentError(
             f"{what}[{name!r}] must be a sequence of finite numbers, got {given!r}", element=name
         )
     if what == "grid" and len(np.unique(values)) != len(values):
         raise ArgumentError(f"grid[{name!r}] has a value twice", element=name)
-    return values
+    return values.copy()

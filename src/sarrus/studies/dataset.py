@@ -13,7 +13,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.units import labels as names_and_units
 from sarrus.files import netcdf
 from sarrus.files.netcdf import Dataset, Variable
-from sarrus.simulation.storage import LABELS, UNITS, axis_labels
+from sarrus.simulation.storage import axis_labels
 from sarrus.studies.axes import Axes
 from sarrus.studies.specification import Study
 
@@ -35,10 +35,10 @@ def labels(study: Study, axes: Axes, used: Iterable[str]) -> dict[str, Variable]
         found[axis.name] = Variable((axis.name if axes.is_grid else "run",), values, attributes)
     if "time" in used:
         found["time"] = Variable(("time",), study.sample_times, {"units": "s"})
-    own = names_and_units(s)
-    names = {name: own[f"{name}_names"] for name in LABELS if name in used}
-    units = {name: own[f"{name}_units"] for name in UNITS} if s.mechanism is not None else {}
-    return found | axis_labels(names, units)
+    known = {name: own for name, own in names_and_units(s).items() if name.partition("_")[0] in used}
+    if s.mechanism is None:
+        known = {name: own for name, own in known.items() if name.endswith("_names")}
+    return found | axis_labels(known)
 
 
 def in_memory(

@@ -12,7 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import finite_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.netcdf import Variable
@@ -149,14 +149,11 @@ def controls(system: System, u: Any, axes: tuple[Axis, ...]) -> Array | None:
     """Return the controls (nu,) or (intervals, nu) that all runs share; None where there are none."""
     if u is None:
         return np.zeros(system.nu) if any(axis.kind == "u" for axis in axes) else None
-    try:
-        given = np.array(real_array(u))
-    except (TypeError, ValueError):
-        given = np.empty(0)
-    if given.ndim not in (1, 2) or given.shape[-1] != system.nu or not np.isfinite(given).all():
+    given = finite_array(u)
+    if given is None or given.ndim not in (1, 2) or given.shape[-1] != system.nu:
         raise ArgumentError(
             f"{system.name}: u must be ({system.nu},) or (intervals, {system.nu}) finite numbers, the same for all "
             "runs; what differs is an axis 'u.NAME'",
             element="u",
         )
-    return given
+    return given.copy()

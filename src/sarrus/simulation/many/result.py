@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.units import labels
+from sarrus.files.netcdf import Dataset, Variable
 from sarrus.simulation.quantities import QUANTITIES, Quantities
 from sarrus.simulation.recorded_motion import RECORDED
 from sarrus.simulation.run_options import REDUCTIONS
-from sarrus.simulation.storage import ARRAY_ATTRIBUTES, LABELS
+from sarrus.simulation.storage import ARRAY_ATTRIBUTES, axis_labels
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -118,24 +119,21 @@ class Rollout:
 
     def to_xarray(self) -> xr.Dataset:
         """Return an `xarray.Dataset` with the dimensions run and time and those of `Trajectory.to_xarray`."""
-        import xarray as xr
-
-        data: dict[str, Any] = {
-            name: (("run", "time", *dimensions), getattr(self, name), ARRAY_ATTRIBUTES[name])
+        data = {
+            name: Variable(("run", "time", *dimensions), getattr(self, name), ARRAY_ATTRIBUTES[name])
             for name, dimensions in RECORDED.items()
         }
         for fold in REDUCTIONS.values():
             folded = getattr(self, fold)
             for name in () if folded is None else QUANTITIES:
                 attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}
-                data[f"{name}_{fold}"] = (("run", *RECORDED[name]), getattr(folded, name), attributes)
-        data["status"] = ("run", np.array([status.name for status in self.status], dtype=str))
-        data["reached"] = ("run", self.reached, {"units": "s", "long_name": "time reached"})
-        labels: dict[str, Any] = {"time": ("time", self.t, {"units": "s"}), "run": np.arange(len(self))}
-        for dimension in LABELS:
-            labels[dimension] = (dimension, np.array(getattr(self.system, f"{dimension}_names"), dtype=str))
-        labels |= {name: ("run", values) for name, values in self.parameters.items()}
-        return xr.Dataset(data, coords=labels, attrs={"name": self.system.name})
+                data[f"{name}_{fold}"] = Variable(("run", *RECORDED[name]), getattr(folded, name), attributes)
+        data["status"] = Variable(("run",), np.array([status.name for status in self.status], dtype=str))
+        data["reached"] = Variable(("run",), self.reached, {"units": "s", "long_name": "time reached"})
+        along = {"time": Variable(("time",), self.t, {"units": "s"}), **axis_labels(labels(self.system))}
+        along |= {name: Variable(("run",), values) for name, values in self.parameters.items()}
+        along["run"] = Variable(("run",), np.arange(len(self)))
+        return Dataset(data, along, {"name": self.system.name}).to_xarray()
 
     def __repr__(self) -> str:
         parts = [f"{len(self)} runs", f"{len(self.t)} samples"]
