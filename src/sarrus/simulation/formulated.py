@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -39,16 +38,6 @@ def find_method(formulation: str | Method) -> Method:
     return METHODS[formulation]
 
 
-@dataclass
-class Doubt:
-    """Accepted states whose solve had one status that is not OK: the first time [s], how many, the worst figures."""
-
-    first: float
-    count: int = 0
-    residual: float = 0.0
-    error: float = 0.0
-
-
 class FormulatedAcceleration:
     """A C function that has Python solve for the acceleration; what it raises is kept in ``failure``.
 
@@ -63,7 +52,7 @@ class FormulatedAcceleration:
         self.failure: Exception | None = None
         self.interrupted = False
         self.states, self.time = 0, float("nan")
-        self.doubts: dict[Status, Doubt] = {}
+        self.doubts: dict[Status, list[tuple[float, float, float]]] = {}
         self.sizes = la.workspace_sizes(system.table)
         self.terms = system.compiled.named("terms", self._terms)
         self._entry = PROTOTYPE(self._call)
@@ -129,10 +118,8 @@ class FormulatedAcceleration:
         self.time = time
         self.states += 1
         if not result.status.ok:
-            doubt = self.doubts.setdefault(result.status, Doubt(first=time))
-            doubt.count += 1
-            doubt.residual = max(doubt.residual, result.residuals.largest)
-            doubt.error = max(doubt.error, result.residuals.error)
+            doubt = (time, result.residuals.largest, result.residuals.error)
+            self.doubts.setdefault(result.status, []).append(doubt)
 
     def verdict(self, on_constraints: bool) -> tuple[Status, str] | None:
         """Return the worst status of an accepted state and a message, None where all were OK.
@@ -141,11 +128,12 @@ class FormulatedAcceleration:
         the drift, which the run records as its closure residual.
         """
         for status in (Status.ILL_CONDITIONED, Status.INCONSISTENT, Status.ALMOST):
-            doubt = self.doubts.get(status)
-            if doubt is not None and (on_constraints or status is not Status.INCONSISTENT):
+            doubts = self.doubts.get(status)
+            if doubts and (on_constraints or status is not Status.INCONSISTENT):
+                times, residuals, errors = zip(*doubts)
                 return status, (
-                    f"{status.diagnosis}: {doubt.count} of {self.states} states, the first at t = {doubt.first:.6g} s; "
-                    f"largest residual {doubt.residual:.1g}, estimated error of an acceleration {doubt.error:.1g}. "
+                    f"{status.diagnosis}: {len(doubts)} of {self.states} states, the first at t = {times[0]:.6g} s; "
+                    f"largest residual {max(residuals):.1g}, estimated error of an acceleration {max(errors):.1g}. "
                     f"{status.remedy}"
                 )
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,50 +35,30 @@ def find_limit_crossings(
             if limit is None or name not in place:
                 continue
             i, j = place[name], rate[name]
-            motion = _Motion(t, q[:, i], v[:, j], a[:, j])
             for bound, sign in ((limit[0], -1.0), (limit[1], 1.0)):
-                times = motion.exceeds(sign * bound, sign)
-                crossings += [LimitCrossing(name, time, motion.at(time), float(bound)) for time in times]
+                found = _exceeds(sign * bound, t, *(sign * array for array in (q[:, i], v[:, j], a[:, j])))
+                crossings += [LimitCrossing(name, time, sign * x, float(bound)) for time, x in found]
     return tuple(sorted(crossings, key=lambda c: c.time))
 
 
-class _Motion:
-    """One coordinate over time."""
+def _exceeds(bound: float, t: Array, q: Array, v: Array, a: Array) -> list[tuple[float, float]]:
+    """Return the times when a coordinate becomes larger than ``bound``, the start if it is so there, and its values."""
+    found = [(float(t[0]), float(q[0]))] if q[0] > bound else []
+    steps, inside = np.diff(t), np.linspace(0.0, 1.0, _BETWEEN + 2)
+    reach = np.abs(steps) * (np.abs(v[:-1]) + np.abs(v[1:])) + np.abs(np.diff(q))
+    for k in np.flatnonzero(np.maximum(q[:-1], q[1:]) + reach > bound).tolist():
+        value = partial(_between, t[k], steps[k], [array[m] for m in (k, k + 1) for array in (q, v, a)])
+        times = t[k] + inside * steps[k]
+        beyond = value(times) > bound
+        for c in np.flatnonzero(~beyond[:-1] & beyond[1:]):
+            low, high = times[c], times[c + 1]
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if value(middle) > bound else (middle, high)
+            found.append((float(high), float(value(high))))
+    return found
 
-    def __init__(self, t: Array, q: Array, v: Array, a: Array) -> None:
-        self.t, self.q, self.v, self.a = t, q, v, a
 
-    def at(self, time: float) -> float:
-        """Return its value."""
-        return float(
-            self._within(max(int(np.searchsorted(self.t, time, "left")) - 1, 0), np.array([time]))[0]
-        )
-
-    def _within(self, k: int, times: Array) -> Array:
-        """Return its values in the interval after record k."""
-        if k + 1 >= len(self.t):
-            return np.full(len(times), self.q[-1])
-        h = self.t[k + 1] - self.t[k]
-        s = (times - self.t[k]) / h if h > 0.0 else np.zeros(len(times))
-        ends = [array[m] for m in (k, k + 1) for array in (self.q, self.v, self.a)]
-        return hermite(s, np.asarray(h), *ends)
-
-    def exceeds(self, bound: float, sign: float) -> list[float]:
-        """Return the times when sign × value becomes larger than ``bound``, the start if it is so there."""
-        found = [float(self.t[0])] if sign * self.q[0] > bound else []
-        inside = np.linspace(0.0, 1.0, _BETWEEN + 2)
-        reach = np.abs(np.diff(self.t)) * (np.abs(self.v[:-1]) + np.abs(self.v[1:])) + np.abs(np.diff(self.q))
-        near = sign * np.maximum(sign * self.q[:-1], sign * self.q[1:])
-        for k in np.flatnonzero(sign * near + reach > bound).tolist():
-            times = self.t[k] + inside * (self.t[k + 1] - self.t[k])
-            beyond = sign * self._within(k, times) > bound
-            for c in np.flatnonzero(~beyond[:-1] & beyond[1:]):
-                low, high = times[c], times[c + 1]
-                for _ in range(_HALVINGS):
-                    middle = 0.5 * (low + high)
-                    if sign * self._within(k, np.array([middle]))[0] > bound:
-                        high = middle
-                    else:
-                        low = middle
-                found.append(float(high))
-        return found
+def _between(start: Array, step: Array, ends: list[Array], time: Array) -> Array:
+    """Return the values at times in a step from ``start`` on, with value, rate and acceleration at both ``ends``."""
+    return hermite((time - start) / step if step > 0.0 else 0.0 * time, step, *ends)

@@ -19,7 +19,11 @@ from sarrus.equations.elimination import (
     solve_lower,
     solve_symmetric,
 )
+from sarrus.kernels.batch_layout import LANES
 from sarrus.linalg.quaternions import normalized_expression
+
+# Straight-line functions by their names in the table of the lanes; kept alive as long as they are used.
+Lanes = dict[str, NativeFunction]
 
 
 def suits_lanes(system: Evaluations, rank: int) -> bool:
@@ -28,23 +32,22 @@ def suits_lanes(system: Evaluations, rank: int) -> bool:
     return live is not None and len(live) == rank and system.nc == system.equations.nh
 
 
-def lane_slope(compiled: CompiledEquations, lanes: int) -> NativeFunction:
-    """Return x → (q̇, a, gauge) for ``lanes`` states, with the gauge of `direct_solution`."""
-    live = compiled.direct
-    assert live is not None
+def lane_functions(system: Evaluations, control: StateFunction | None) -> Lanes:
+    """Return what the lanes call, by its name in their table: functions of the states x of all of them.
 
-    def outputs() -> dict[str, ca.SX]:
-        answer = direct_solution(compiled.equations, compiled.weighted, live)
+    slope : (q̇, a, gauge), with the gauge of `direct_solution`.
+    newton : q ⊕ δ, a Newton step in the kinetic metric, with unit quaternions before and after.
+    velocity : (φ, v projected on ψ = 0 in the kinetic metric).
+    control : u, where there is a control law.
+    """
+    compiled, e = system.compiled, system.compiled.equations
+
+    def slope() -> dict[str, ca.SX]:
+        assert compiled.direct is not None
+        answer = direct_solution(e, compiled.weighted, compiled.direct)
         return {name: answer[name] for name in ("rate", "a", "gauge")}
 
-    return compiled.named(f"slope in {lanes} lanes", outputs, lanes=lanes)
-
-
-def lane_newton(compiled: CompiledEquations, lanes: int) -> NativeFunction:
-    """Return x → q ⊕ δ, a Newton step in the kinetic metric, with unit quaternions before and after."""
-    e = compiled.equations
-
-    def outputs() -> dict[str, ca.SX]:
+    def newton() -> dict[str, ca.SX]:
         q = normalized_expression(e.q, e.quaternions)
         if e.nh and compiled.direct:
             step = -_least_norm(compiled, e.position_residual)
@@ -52,26 +55,24 @@ def lane_newton(compiled: CompiledEquations, lanes: int) -> NativeFunction:
             q = ca.substitute(normalized_expression(moved, e.quaternions), e.q, q)
         return {"q": q}
 
-    return compiled.named(f"Newton step in {lanes} lanes", outputs, lanes=lanes)
-
-
-def lane_velocity(compiled: CompiledEquations, lanes: int) -> NativeFunction:
-    """Return x → (φ, v projected on ψ = 0 in the kinetic metric)."""
-    e = compiled.equations
-
-    def outputs() -> dict[str, ca.SX]:
+    def velocity() -> dict[str, ca.SX]:
         v = e.v
         if e.nc and compiled.direct:
             v = v - _least_norm(compiled, e.velocity_residual)
         return {"residual": e.position_residual, "v": v}
 
-    return compiled.named(f"velocity in {lanes} lanes", outputs, lanes=lanes)
-
-
-def lane_control(system: Evaluations, control: StateFunction, lanes: int) -> NativeFunction:
-    """Return x → u for ``lanes`` states."""
-    u = trace_function(system, control, system.nu, "control")
-    return system.compiled.compile("lane_control", {"u": u}, lanes=lanes)
+    found = {
+        name: compiled.named(f"{called} in {LANES} lanes", outputs, lanes=LANES)
+        for name, called, outputs in (
+            ("slope", "slope", slope),
+            ("newton", "Newton step", newton),
+            ("velocity", "velocity", velocity),
+        )
+    }
+    if control is not None:
+        u = trace_function(system, control, system.nu, "control")
+        found["control"] = compiled.compile("lane_control", {"u": u}, lanes=LANES)
+    return found
 
 
 def _least_norm(compiled: CompiledEquations, residual: ca.SX) -> ca.SX:

@@ -25,8 +25,8 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels.layout import Table
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.many.lane_functions import suits_lanes
-from sarrus.simulation.many.workers import Batch, LaneFunctions, Worker, prepare_starts
+from sarrus.simulation.many.lane_functions import Lanes, lane_functions, suits_lanes
+from sarrus.simulation.many.workers import Batch, Worker, prepare_starts
 from sarrus.simulation.run_options import Recording, RunOptions
 
 # Most rows that a thread records before they are sorted in.
@@ -120,9 +120,7 @@ class Plan:
             known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, t0)
         return known[1]
 
-    def worker(
-        self, todo: Batch, ranks: tuple[int, int] | None, functions: LaneFunctions | None = None
-    ) -> Worker:
+    def worker(self, todo: Batch, ranks: tuple[int, int] | None, functions: Lanes | None = None) -> Worker:
         """Return a worker for some runs, whose rows of A have these ranks (default: those at the reference)."""
         loop = self.loop()
         if ranks is not None:
@@ -140,7 +138,7 @@ class Plan:
             and not isinstance(self.control, Law)
             and suits_lanes(self.system, group.ranks[1])
         )
-        functions = LaneFunctions(self.system, self.control) if shared else None
+        functions = lane_functions(self.system, self.control) if shared else None
         count = min(self.threads, -(-len(group.todo.states) // bl.LANES))
         return [self.worker(group.todo, group.ranks, functions) for _ in range(count)]
 

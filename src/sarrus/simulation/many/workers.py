@@ -5,26 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.control.law import Law
-from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.state_functions import StateFunction
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
 from sarrus.kernels.lane_layout import lane_sizes
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.many.lane_functions import (
-    lane_control,
-    lane_newton,
-    lane_slope,
-    lane_velocity,
-)
+from sarrus.simulation.many.lane_functions import Lanes
 
 FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 
@@ -53,16 +46,9 @@ class Batch:
 
     def select(self, runs: np.ndarray) -> Batch:
         """Return a batch of some of the runs, with arrays of its own; `put_back` returns its results."""
-        return Batch(
-            self.states[runs],
-            None if self.inputs is None else self.inputs[runs],
-            self.samples[runs],
-            {name: fold[runs] for name, fold in self.folds.items()},
-            self.times,
-            self.steps,
-            self.steps_held,
-            self.every,
-        )
+        inputs = None if self.inputs is None else self.inputs[runs]
+        folds = {name: fold[runs] for name, fold in self.folds.items()}
+        return replace(self, states=self.states[runs], inputs=inputs, samples=self.samples[runs], folds=folds)
 
     def put_back(self, runs: np.ndarray, part: Batch) -> None:
         """Write the results of `select` to where they belong."""
@@ -71,21 +57,10 @@ class Batch:
             fold[runs] = part.folds[name]
 
 
-class LaneFunctions:
-    """The straight-line functions of runs side by side; kept alive as long as they are used."""
-
-    def __init__(self, system: Evaluations, control: StateFunction | None) -> None:
-        compiled = system.compiled
-        self.slope = lane_slope(compiled, bl.LANES)
-        self.newton = lane_newton(compiled, bl.LANES)
-        self.velocity = lane_velocity(compiled, bl.LANES)
-        self.control = None if control is None else lane_control(system, control, bl.LANES)
-
-
 class Worker:
     """One thread's table, workspace and room to record in, over the shared arrays of a batch."""
 
-    def __init__(self, loop: Integration, todo: Batch, functions: LaneFunctions | None, room: int) -> None:
+    def __init__(self, loop: Integration, todo: Batch, functions: Lanes | None, room: int) -> None:
         self.loop, self.shared, self.functions = loop, todo, functions  # kept alive
         table = loop.table
         self.x = np.zeros(la.input_size(table))
@@ -95,23 +70,18 @@ class Worker:
         self.block = np.zeros((room, bl.record_width(table)))
         table.batch = own
         own.template, own.block, own.room, own.advance = self.template, self.block, room, advance.address
-        own.times, own.states, own.outcomes, own.samples = (
-            todo.times,
-            todo.states,
-            todo.outcomes,
-            todo.samples,
-        )
+        for name in ("times", "states", "outcomes", "samples", "steps", "steps_held", "every"):
+            setattr(own, name, getattr(todo, name))
         if todo.inputs is not None:
             own.inputs, own.n_intervals = todo.inputs, todo.inputs.shape[1]
         for name, fold in todo.folds.items():
             setattr(own, FOLDS[name], fold)
         if functions is not None:
             self.lanes = np.zeros(sum(lane_sizes(table)))
-            own.work, own.slope, own.newton = self.lanes, functions.slope.address, functions.newton.address
-            own.velocity = functions.velocity.address
-            own.control = 0 if functions.control is None else functions.control.address
+            own.work = self.lanes
+            for name, function in functions.items():
+                setattr(own, name, function.address)
         own.n_samples = todo.samples.shape[1]
-        own.steps, own.steps_held, own.every = todo.steps, todo.steps_held, todo.every
         own.keep_energy = int(loop.project == la.CONSTRAINTS_AND_ENERGY)
         self.kernel = batch if functions is None else lanes
 
