@@ -14,7 +14,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
-from sarrus.dynamics.closed_state import require_admissible, require_closed
+from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
@@ -254,8 +254,7 @@ class Parametrization:
         s = self.system
         q = s.normalized(q)
         v = np.zeros(s.nv) if v is None else s.checked(v, s.nv, "v").copy()
-        require_closed(s, q, t)
-        require_admissible(s, q, v, t)
+        require_on_constraints(s, q, v, t)
         return q, v
 
     def _rows(self, q: Array, y: Array) -> tuple[Array, Array]:

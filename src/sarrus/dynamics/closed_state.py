@@ -33,14 +33,20 @@ def require_closed(
         )
 
 
-def require_admissible(system: Evaluations, q: Array, v: Array, t: float, what: str = "v") -> None:
-    """Raise `ArgumentError`, which names the worst row, where v violates the constraints at q."""
+def require_on_constraints(
+    system: Evaluations, q: Array, v: Array, t: float, which: str = "", also: str = ""
+) -> None:
+    """Raise `ArgumentError`, which names the worst row, where the loops are open at q or v violates the constraints.
+
+    ``which`` says of q and v which they are, ``also`` what else helps.
+    """
+    require_closed(system, q, t, f"{which}q", f"close them with system.assemble(q){also}")
     size, rows = system.characteristic, np.abs(system.velocity_residual(q, v, t))
     allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())
         raise ArgumentError(
-            f"{system.name}: {what} violates the constraints by {rows[worst]:.3g} (row "
-            f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v)",
+            f"{system.name}: {which}v violates the constraints by {rows[worst]:.3g} (row "
+            f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v){also}",
             element="v",
         )

@@ -15,7 +15,7 @@ from sarrus.base.status import Status
 from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
-from sarrus.dynamics.closed_state import require_admissible, require_closed
+from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.derivatives import Derivatives, derivatives
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
@@ -146,9 +146,7 @@ def extended(
 def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float) -> Array:
     """Return x = [q | v | u | t | p | τ] of a state, verified to lie on the constraints."""
     x = system.pack(q, v, u, t)
-    q, v = x[system.parts.q], x[system.parts.v]
-    require_closed(system, q, t)
-    require_admissible(system, q, v, t)
+    require_on_constraints(system, x[system.parts.q], x[system.parts.v], t)
     return x
 
 

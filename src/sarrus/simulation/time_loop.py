@@ -13,7 +13,7 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import active
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
-from sarrus.dynamics.closed_state import require_admissible, require_closed
+from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import held, is_blocked
@@ -115,8 +115,7 @@ class TimeLoop:
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
         x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
-        require_closed(s, q0, t0, "the initial q")
-        require_admissible(s, q0, x[s.parts.v], t0, "the initial v")
+        require_on_constraints(s, q0, x[s.parts.v], t0, "the initial ")
         self.begin(x)
         self.passages.attach(self.table)
 

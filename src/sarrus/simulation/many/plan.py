@@ -15,7 +15,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.dynamics.assembly import assemble
-from sarrus.dynamics.closed_state import OPEN
+from sarrus.dynamics.closed_state import OPEN, require_on_constraints
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.forward_dynamics import forward_dynamics
 from sarrus.dynamics.judged_data import data_of
@@ -227,21 +227,10 @@ def _own_ranks(plan: Plan, x: Array, otherwise: tuple[int, int]) -> tuple[int, i
 
 def _check_starts(plan: Plan, states: Array, facts: Array) -> None:
     """Raise where a start is off its constraints, naming the run."""
-    s = plan.system
-    gap = facts[:, bl.GAP]
-    open_ = np.flatnonzero(~(gap <= data_of(s).closed(OPEN)))
-    if open_.size:
-        raise ArgumentError(
-            f"{s.name}: run {open_[0]}: the initial q leaves the loops open by {gap[open_[0]]:.3g}; close them with "
-            "system.assemble(q), or let assemble=True do it",
-            element="q",
-        )
-    slip = facts[:, bl.SLIP]
+    s, t0 = plan.system, plan.options.t0
     fast = np.abs(states[:, s.parts.v]).max(axis=1, initial=0.0)
-    moving = np.flatnonzero(~(slip <= OPEN * (1.0 + fast)))
-    if moving.size:
-        raise ArgumentError(
-            f"{s.name}: run {moving[0]}: the initial v violates the constraints by {slip[moving[0]]:.3g}; make it "
-            "admissible with system.project_velocity(q, v), or let assemble=True do it",
-            element="v",
-        )
+    on = (facts[:, bl.GAP] <= data_of(s).closed(OPEN)) & (facts[:, bl.SLIP] <= OPEN * (1.0 + fast))
+    for run in np.flatnonzero(~on):
+        x, own = states[run], s.varied(dict(zip(s.parameters, states[run, s.parts.p].tolist())))
+        which, also = f"run {run}: the initial ", ", or let assemble=True do it"
+        require_on_constraints(own, x[s.parts.q], x[s.parts.v], t0, which, also)
