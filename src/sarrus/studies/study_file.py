@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from sarrus.base.errors import ArgumentError, SarrusError, unknown_name
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
 from sarrus.simulation.run_options import Stabilization, Stepping
-from sarrus.studies.axes import read_axes
+from sarrus.studies.axes import STATES, axis_names, read_axes
 from sarrus.studies.samples import draw, normal, uniform
 from sarrus.studies.specification import SHARED
 
@@ -63,16 +63,13 @@ def read_study(path: str | Path) -> StudyFile:
 
 def _options(key: str, kind: type[Stepping | Stabilization], table: dict[str, Any]) -> Any:
     """Return options from a table of a file."""
-    _known(table, tuple(entry.name for entry in fields(kind)), f"key of {key}")
+    _check_keys(table, tuple(entry.name for entry in fields(kind)), key)
     given: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in table.items()}
     return kind(**given)
 
 
 def _study(given: dict[str, Any], folder: Path) -> StudyFile:
-    _known(given, KEYS, "key")
-    for key in ("model", "duration"):
-        if key not in given:
-            raise ArgumentError(f"the key {key!r} is missing", element=key)
+    _check_keys(given, KEYS, needed=("model", "duration"))
     named = [key for key in ("grid", "samples", "random") if key in given]
     if len(named) != 1:
         raise ArgumentError(
@@ -86,22 +83,21 @@ def _study(given: dict[str, Any], folder: Path) -> StudyFile:
             arguments[key] = _options(key, kind, given[key])
     arguments |= _start(system, given)
     if "grid" in given:
-        arguments["grid"] = {name: _values(name, value) for name, value in _flat(given, "grid").items()}
+        arguments["grid"] = {
+            name: _values(name, value) for name, value in _flat(given, "grid", system).items()
+        }
     elif "samples" in given:
-        arguments["samples"] = _flat(given, "samples")
+        arguments["samples"] = _flat(given, "samples", system)
     else:
-        arguments["samples"] = _random(_table(given, "random"))
+        arguments["samples"] = _random(_table(given, "random"), system)
     read_axes(system, arguments.get("grid"), arguments.get("samples"))
-    store = given.get("store")
-    place = None if store is None else Path(os.path.normpath(folder / _text("store", store)))
-    return StudyFile(system, arguments, place)
+    return StudyFile(system, arguments, _path(given, "store", folder))
 
 
 def _system(given: dict[str, Any], folder: Path) -> System:
-    loops = given.get("loops")
     mechanism = load(
-        folder / _text("model", given["model"]),
-        loops=None if loops is None else folder / _text("loops", loops),
+        _path(given, "model", folder),
+        loops=_path(given, "loops", folder),
         strict=False if given.get("lenient", False) else None,
         floating_base=bool(given.get("floating_base", False)),
     )
@@ -121,7 +117,7 @@ def _start(system: System, given: dict[str, Any]) -> dict[str, Any]:
     if keyframe is not None:
         key = system.keyframe(keyframe)
         q, v, u = np.array(key.q), np.array(key.v), np.array(key.u)
-    values = _flat(given, "start")
+    values = _flat(given, "start", system)
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ArgumentError(f"start: {name!r} must be a number, got {value!r}", element=name)
@@ -154,13 +150,10 @@ def _values(name: str, value: Any) -> Any:
     return np.linspace(value["from"], value["to"], count)
 
 
-def _random(table: Mapping[str, Any]) -> dict[str, Any]:
+def _random(table: Mapping[str, Any], system: System) -> dict[str, Any]:
     """Return the samples that a table asks for."""
-    _known(table, RANDOM, "key of random")
-    for key in ("runs", "of"):
-        if key not in table:
-            raise ArgumentError(f"random: the key {key!r} is missing", element=key)
-    distributions = {name: _distribution(name, value) for name, value in _flat(table, "of").items()}
+    _check_keys(table, RANDOM, "random", needed=("runs", "of"))
+    distributions = {name: _distribution(name, value) for name, value in _flat(table, "of", system).items()}
     return draw(distributions, table["runs"], seed=table.get("seed", 0), scheme=table.get("scheme", "random"))
 
 
@@ -185,12 +178,14 @@ def _distribution(name: str, given: Any) -> Any:
     )
 
 
-def _flat(given: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _flat(given: Mapping[str, Any], key: str, system: System) -> dict[str, Any]:
     """Return a table with q.left = … as "q.left" = …, which TOML reads as tables within tables."""
     flat: dict[str, Any] = {}
+    known = axis_names(system)
 
     def enter(name: str, value: Any) -> None:
-        if isinstance(value, dict) and name.partition(".")[0] in ("q", "v", "u") and not _is_value(value):
+        within = tuple(f"{name}.{inner}" for inner in value) if isinstance(value, dict) else ()
+        if within and (name in STATES or any(axis.startswith(within) for axis in known)):
             for inner, item in value.items():
                 enter(f"{name}.{inner}", item)
         else:
@@ -201,16 +196,6 @@ def _flat(given: Mapping[str, Any], key: str) -> dict[str, Any]:
     return flat
 
 
-def _is_value(table: dict[str, Any]) -> bool:
-    """Tell whether a table is the value of an axis and no part of a name."""
-    from scipy import stats
-
-    return not _SPACED.isdisjoint(table) or any(
-        key in ("normal", "uniform") or isinstance(getattr(stats, key, None), stats.rv_continuous)
-        for key in table
-    )
-
-
 def _table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
     table = given.get(key, {})
     if not isinstance(table, dict):
@@ -218,13 +203,22 @@ def _table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
     return table
 
 
-def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str):
+def _path(given: Mapping[str, Any], key: str, folder: Path) -> Any:
+    """Return the path that a key gives, relative to the file's folder; None where it gives none."""
+    value = given.get(key)
+    if not isinstance(value, str | None):
         raise ArgumentError(f"{key!r} must be text, got {value!r}", element=key)
-    return value
+    return None if value is None else Path(os.path.normpath(folder / value))
 
 
-def _known(table: Mapping[str, Any], valid: tuple[str, ...], kind: str) -> None:
+def _check_keys(
+    table: Mapping[str, Any], valid: Sequence[str], of: str = "", needed: Sequence[str] = ()
+) -> None:
     for key in table:
         if key not in valid:
-            raise ArgumentError(unknown_name(kind, key, valid), element=key, valid=valid)
+            kind = f"key of {of}" if of else "key"
+            raise ArgumentError(unknown_name(kind, key, valid), element=key, valid=tuple(valid))
+    for key in needed:
+        if key not in table:
+            place = f"{of}: " if of else ""
+            raise ArgumentError(f"{place}the key {key!r} is missing", element=key)
