@@ -109,13 +109,9 @@ class Comparison:
         records = self._records()
         columns = {name: ("formulation", [record[name] for record in records]) for name in _COLUMNS}
         dataset = xr.Dataset(columns, attrs={"name": self.name}).set_coords("formulation")
-        for name, unit in (
-            ("energy_error", "J"),
-            ("closure_residual", "m, rad"),
-            ("velocity_residual", "m/s, rad/s"),
-            ("steps_per_second", "1/s"),
-        ):
-            dataset[name].attrs["units"] = unit
+        for field in fields(ComparisonRow):
+            if unit := field.metadata.get("unit"):
+                dataset[field.name].attrs["units"] = unit
         return dataset
 
     def to_csv(self, path: str | Path) -> Path:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from sarrus.base.status import Answer, Status
+
+
+def _column(*header: str, form: str = ".2g", unit: str = "") -> Any:
+    """Return a field of numbers with the two lines of its header in a terminal, its format there, and its unit."""
+    return field(default=np.nan, metadata={"header": header, "form": form, "unit": unit})
 
 
 @dataclass(frozen=True)
@@ -24,11 +32,11 @@ class ComparisonRow(Answer):
     """
 
     formulation: str
-    energy_error: float
-    closure_residual: float
-    velocity_residual: float
-    condition_median: float
-    condition_largest: float
-    steps_per_second: float
-    status: Status
+    energy_error: float = _column("energy error", "largest [J]", unit="J")
+    closure_residual: float = _column("closure", "residual", unit="m, rad")
+    velocity_residual: float = _column("velocity", "residual", unit="m/s, rad/s")
+    condition_median: float = _column("condition", "median", form=".3g")
+    condition_largest: float = _column("condition", "largest", form=".3g")
+    steps_per_second: float = _column("steps", "per second", form=",.0f", unit="1/s")
+    status: Status = Status.OK
     message: str = ""

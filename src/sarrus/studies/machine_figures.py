@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import timeit
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from unittest import mock
 
 import casadi as ca
 import numpy as np
@@ -87,24 +87,11 @@ def measure(mechanism: Mechanism, progress: Callable[[str], None] = lambda what:
     return figures
 
 
-@contextmanager
-def _other_cache(directory: str) -> Iterator[None]:
-    """Have compiled code kept elsewhere for a while."""
-    before = os.environ.get("SARRUS_CACHE_DIR")
-    os.environ["SARRUS_CACHE_DIR"] = directory
-    try:
-        yield
-    finally:
-        del os.environ["SARRUS_CACHE_DIR"]
-        if before is not None:
-            os.environ["SARRUS_CACHE_DIR"] = before
-
-
 def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
     """Return the system with its configuration, and what it took to compile it without and with a disk cache."""
     System(five_bar()).compiled.function("dynamics")  # loads the libraries
     figures = []
-    with TemporaryDirectory() as directory, _other_cache(directory):
+    with TemporaryDirectory() as directory, mock.patch.dict(os.environ, SARRUS_CACHE_DIR=directory):
         for cache in ("cold", "warm"):
             began = perf_counter()
             system = System(mechanism)
