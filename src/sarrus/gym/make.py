@@ -13,6 +13,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.system import System
+from sarrus.simulation.many.rollout import many_options
 from sarrus.simulation.run_options import (
     Recording,
     Stabilization,
@@ -20,7 +21,6 @@ from sarrus.simulation.run_options import (
     check_contacts,
     check_count,
     check_positive,
-    run_options,
 )
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def make(
     stepping = Stepping.of(method, dt)
     if stepping.dt is None:
         stepping = replace(stepping, dt=1e-3)
-    options = run_options(
+    options = many_options(
         system, stepping, stabilization, Recording(None), t0=0.0, duration=sample_time, driven=True
     )
     if not options.scheme.adaptive and abs(sample_time / options.step - options.steps) > 1e-6:

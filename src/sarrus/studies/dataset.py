@@ -34,7 +34,7 @@ def labels(study: Study, axes: Axes, used: Iterable[str]) -> dict[str, Variable]
         attributes = {"units": axis.unit} if axis.unit else {}
         found[axis.name] = Variable((axis.name if axes.is_grid else "run",), values, attributes)
     if "time" in used:
-        found["time"] = Variable(("time",), study.sample_times, {"units": "s"})
+        found["time"] = Variable(("time",), study.course.sample_times, {"units": "s"})
     known = {name: own for name, own in names_and_units(s).items() if name.partition("_")[0] in used}
     if s.mechanism is None:
         known = {name: own for name, own in known.items() if name.endswith("_names")}

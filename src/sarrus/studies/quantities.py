@@ -14,14 +14,14 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.status import Status
 from sarrus.files.netcdf import Variable
-from sarrus.simulation.many.result import QUANTITIES, Rollout
+from sarrus.simulation.many.result import Rollout
+from sarrus.simulation.quantities import QUANTITIES
 from sarrus.simulation.recorded_motion import RECORDED
+from sarrus.simulation.run_options import REDUCTIONS, RunOptions
 from sarrus.simulation.storage import ARRAY_ATTRIBUTES
 
 OutputFunction = Callable[[Rollout], Mapping[str, Any]]
 
-# Reductions by the names that `sarrus.rollout` gives them, and the attributes of a `Rollout` that hold them.
-REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
 # Facts of a run that need no samples.
 FACTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "final_q": (("coordinate",), {"long_name": "coordinates where the run ended"}),
@@ -60,16 +60,17 @@ def reductions(outputs: Iterable[str | OutputFunction]) -> tuple[str, ...]:
 
 
 def collect(
-    rollout: Rollout, outputs: Iterable[str | OutputFunction], status: Array, t0: float, sampled: bool
+    rollout: Rollout, outputs: Iterable[str | OutputFunction], status: Array, options: RunOptions
 ) -> dict[str, Variable]:
-    """Return the columns of a batch of runs; ``status`` (runs,) are those of their starts at ``t0``.
+    """Return the columns of a batch of runs; ``status`` (runs,) are those of their starts.
 
-    A run that could not start has NaN in every array of floats and −1 in every one of integers. Without ``sampled``
-    there is one sample, the end, and no dimension time.
+    A run that could not start has NaN in every array of floats and −1 in every one of integers. Where the end alone
+    was recorded there is no dimension time.
     """
+    sampled = options.recording.every is not None
     started = np.isin(status, [s for s in Status if s.ok])
     codes = np.where(started, rollout.status, status).astype(np.int8)
-    reached = np.where(started, rollout.reached, t0)
+    reached = np.where(started, rollout.reached, options.t0)
     facts = {
         "status": Variable((), codes),
         "reached": Variable((), reached, {"units": "s", "long_name": "time reached"}),

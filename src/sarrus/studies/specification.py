@@ -17,8 +17,8 @@ from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.netcdf import Variable
 from sarrus.kernels import batch_layout as bl
-from sarrus.simulation.many.rollout import rollout
-from sarrus.simulation.run_options import Recording, Stabilization, Stepping, check_positive
+from sarrus.simulation.many.rollout import many_options, rollout
+from sarrus.simulation.run_options import Recording, RunOptions, Stabilization, Stepping
 from sarrus.studies.axes import Axis
 from sarrus.studies.initial_states import Closer
 from sarrus.studies.quantities import OutputFunction, collect, reductions
@@ -41,11 +41,8 @@ def shared_options(duration: float, given: Mapping[str, Any]) -> dict[str, Any]:
         if name not in SHARED:
             raise ArgumentError(unknown_name("option", name, SHARED), element=name, valid=tuple(SHARED))
     options = {**SHARED, **given, "duration": duration}
-    check_positive("duration", duration, " [s]")
-    stepping = Stepping.of(*(options.pop(name) for name in ("method", "dt", "rtol", "atol")))
-    check_positive("dt", stepping.dt, " [s]")
     return options | {
-        "method": stepping,
+        "method": Stepping.of(*(options.pop(name) for name in ("method", "dt", "rtol", "atol"))),
         "stabilization": Stabilization.of(options["stabilization"]),
         "every": Recording.of(options["every"]).every,
     }
@@ -63,15 +60,15 @@ class Study:
     options: dict[str, Any]
     outputs: tuple[str | OutputFunction, ...]
 
-    @property
-    def step(self) -> float:
-        """The fixed step, or the interval of samples of an adaptive method [s]."""
-        return float(self.options["method"].dt or 1e-3)
-
-    @property
-    def sampled(self) -> bool:
-        """Whether samples in between are kept."""
-        return self.options["every"] is not None
+    @cached_property
+    def course(self) -> RunOptions:
+        """What each run is asked for; `ArgumentError` for what does not fit the system."""
+        o, recording = self.options, Recording(self.options["every"], reduce=reductions(self.outputs))
+        driven = self.u is not None or o["control"] is not None
+        return many_options(
+            self.system, o["method"], o["stabilization"], recording,
+            t0=o["t0"], duration=o["duration"], driven=driven,
+        )  # fmt: skip
 
     @cached_property
     def _closer(self) -> Closer | None:
@@ -83,16 +80,16 @@ class Study:
 
     def chunk(self, runs: int) -> int:
         """Return how many runs a chunk should have: some megabytes, about a second, not too many files."""
-        s = self.system
-        steps = max(1.0, self.options["duration"] / self.step)
+        s, recording = self.system, self.course.recording
+        steps = max(1.0, self.course.duration / self.course.step)
         width = 8 * (1 + s.nq + 2 * s.nv + s.nu + s.nc + 6)
-        records = (steps / self.options["every"] + 2 if self.sampled else 1) + len(reductions(self.outputs))
+        records = (steps / recording.every + 2 if recording.every else 1) + len(recording.reduce)
         most = max(bl.LANES, min(_STEPS / steps, _BYTES / (width * records), runs))
         return int(bl.LANES * np.ceil(max(most, runs / _CHUNKS) / bl.LANES))
 
     def run(self, values: Mapping[str, Array], threads: int | None = None) -> dict[str, Variable]:
         """Do the runs with these values of the axes, arrays of one length by name."""
-        s, t0 = self.system, self.options["t0"]
+        s, course = self.system, self.course
         runs = len(next(iter(values.values())))
         q, v = np.tile(self.q, (runs, 1)), np.tile(self.v, (runs, 1))
         u = None if self.u is None else np.tile(self.u, (runs, *[1] * self.u.ndim))
@@ -112,20 +109,20 @@ class Study:
             for axis in self.axes:
                 if axis.kind == "p":
                     p[:, axis.index] = values[axis.name]
-            q, v, status = self._closer.close(q, v, t0, p)
+            q, v, status = self._closer.close(q, v, course.t0, p)
         done = rollout(
             s,
             q,
             v,
             u=u,
             parameters=parameters,
-            reduce=reductions(self.outputs),
+            reduce=course.recording.reduce,
             assemble=True,
             threads=threads,
             progress=False,
             **self.options,
         )
-        columns = collect(done, self.outputs, status, t0, self.sampled)
+        columns = collect(done, self.outputs, status, course)
         taken = {"run", *columns, *(name for column in columns.values() for name in column.dimensions)}
         for axis in self.axes:
             if axis.name in taken:
@@ -134,15 +131,6 @@ class Study:
                     element=axis.name,
                 )
         return columns
-
-    @property
-    def sample_times(self) -> Array:
-        """Times of the samples that are kept [s]."""
-        o = self.options
-        step = self.step
-        steps = max(1, int(np.ceil(o["duration"] / step - 1e-9)))
-        kept = np.arange(0, steps, o["every"]) if self.sampled else np.array([])
-        return np.append(o["t0"] + step * kept, o["t0"] + o["duration"])
 
 
 def controls(system: System, u: Any, axes: tuple[Axis, ...]) -> Array | None:

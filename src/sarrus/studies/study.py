@@ -118,9 +118,9 @@ def _results(
     progress: bool | None,
 ) -> xr.Dataset:
     """Do the runs, in memory or in a store, and return the dataset."""
-    identity = describe(study, axes)
+    identity, usual = describe(study, axes), study.chunk(axes.runs)
     attributes = {"name": study.system.name, "sarrus_version": __version__, "study": json.dumps(identity)}
-    size = int(study.chunk(axes.runs) if chunk is None else chunk)
+    size = usual if chunk is None else int(chunk)
     do = partial(_parts, study, axes, identity, client, threads)
     with progress_bar(axes.runs, progress, "runs") as bar:
         if store is None:

@@ -94,16 +94,15 @@ def rollout(
     if not isinstance(system, System):
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
     given = dict(parameters or {})
-    stepping, recording = Stepping.of(method, dt, rtol, atol), Recording.of(every, reduce)
-    if stepping.method is stepping.rtol is stepping.atol is None:
-        stepping = replace(stepping, method="rk4")
     driven = u is not None or control is not None
-    options = run_options(system, stepping, stabilization, recording, t0=t0, duration=duration, driven=driven)
+    options = many_options(
+        system, Stepping.of(method, dt, rtol, atol), stabilization, Recording.of(every, reduce),
+        t0=t0, duration=duration, driven=driven,
+    )  # fmt: skip
     if u is not None and control is not None:
         raise ArgumentError("give either u or control, not both", element="u")
     if driven and system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
-    _check_recording(options)
     check_contacts(system, switching, "a rollout")
     check_count("threads", 1 if threads is None else threads, "")
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and np.ndim(u) > 2 else 1)}
@@ -124,16 +123,29 @@ def rollout(
     return _result(system, options, todo, given, beside, perf_counter() - began)
 
 
-def _check_recording(options: RunOptions) -> None:
-    """Raise where the samples of many runs cannot be kept so."""
-    recording, scheme = options.recording, options.scheme
+def many_options(
+    system: System,
+    stepping: Stepping,
+    stabilization: str | Stabilization,
+    recording: Recording,
+    *,
+    t0: float,
+    duration: float,
+    driven: bool,
+) -> RunOptions:
+    """Return what each of many runs is asked for; steps are fixed ones of RK4 where nothing else is said."""
+    if stepping.method is stepping.rtol is stepping.atol is None:
+        stepping = replace(stepping, method="rk4")
+    options = run_options(system, stepping, stabilization, recording, t0=t0, duration=duration, driven=driven)
     if recording.at is not None:
         raise ArgumentError("many runs are recorded every so many steps, not at times", element="at")
-    if scheme.adaptive and scheme.dt is None and (recording.every is not None or recording.reduce):
+    without_grid = options.scheme.adaptive and options.scheme.dt is None
+    if without_grid and (recording.every is not None or recording.reduce):
         raise ArgumentError(
             "every= and reduce= with an adaptive method need dt, the interval of its samples [s]",
             element="dt",
         )
+    return options
 
 
 def _result(
