@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
-from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose
+from sarrus.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose_both
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import chart_projection
@@ -46,19 +45,8 @@ class Chart:
         self.renewed = t
         jacobian = s.constraint_jacobian(q, v, t)
         holonomic, rank = int(table.holonomic_rank), int(table.generic_rank)
-        velocities = choose(s, self.coordinates, jacobian, rank)
-        rows = [velocities.rows]
-        if holonomic == rank and s.nh == s.nc:
-            rows.insert(0, velocities.rows)
-        elif self.named:
-            raise ArgumentError(
-                f"{s.name}: with nonholonomic constraints positions have more freedom than velocities; "
-                "coordinates must be 'partition', 'tangent-space' or 'null-space'",
-                element="coordinates",
-            )
-        else:
-            rows.insert(0, choose(s, self.coordinates, jacobian[: s.nh], holonomic).rows)
-        flat = np.concatenate([matrix.ravel() for matrix in rows])
+        positions, velocities = choose_both(s, self.coordinates, jacobian, holonomic, rank)
+        flat = np.concatenate([positions.rows.ravel(), velocities.rows.ravel()])
         self.array[la.CHART_ROWS : la.CHART_ROWS + len(flat)] = flat
         if not self.choices or not velocities.indices or velocities.names != self.choices[-1][1]:
             self.choices.append((t, velocities.names))

@@ -96,6 +96,26 @@ def choose(
     return chosen
 
 
+def choose_both(
+    system: Evaluations, coordinates: Coordinates, jacobian: Array, holonomic_rank: int, rank: int
+) -> tuple[IndependentVelocities, IndependentVelocities]:
+    """Choose independent rates of positions, which the holonomic rows of A bind, and independent velocities.
+
+    Without nonholonomic constraints they are the same; with these, names are an `ArgumentError`.
+    """
+    velocities = choose(system, coordinates, jacobian, rank)
+    if system.nc == system.nh:
+        return velocities, velocities
+    if not (isinstance(coordinates, str) and coordinates in AUTOMATIC):
+        raise ArgumentError(
+            f"{system.name}: with nonholonomic constraints positions have more freedom than velocities; "
+            f"coordinates must be one of {', '.join(AUTOMATIC)}",
+            element="coordinates",
+            valid=AUTOMATIC,
+        )
+    return choose(system, coordinates, jacobian[: system.nh], holonomic_rank), velocities
+
+
 def _indices(system: Evaluations, name: str) -> list[int]:
     indices = system.velocity_indices(name)
     if not indices:

@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.coordinates.choices import AUTOMATIC, WORST, Coordinates, choose, condition_number
+from sarrus.coordinates.choices import WORST, Coordinates, choose_both, condition_number
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
 from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.ranks import generic_rank
@@ -315,17 +315,9 @@ class Parametrization:
         """Take rows W at q0, and the relation y = W N(q0)⁺ (q − q0) + y0."""
         s, q0 = self.system, self.q0
         jacobian = s.constraint_jacobian(q0, self.v0, self.time)
-        chosen = velocities = choose(s, coordinates, jacobian, self.rank)
-        if s.nc > s.nh:
-            if not (isinstance(coordinates, str) and coordinates in AUTOMATIC):
-                raise ArgumentError(
-                    f"{s.name}: with nonholonomic constraints positions have more freedom than velocities; "
-                    f"coordinates must be one of {', '.join(AUTOMATIC)}",
-                    element="coordinates",
-                    valid=AUTOMATIC,
-                )
+        chosen, velocities = choose_both(s, coordinates, jacobian, self.holonomic_rank, self.rank)
+        if chosen is not velocities:
             self._velocity_rows = velocities.rows
-            chosen = choose(s, coordinates, jacobian[: s.nh], self.holonomic_rank)
         self.velocity_names = velocities.names
         rate = np.column_stack([s.coordinate_rate(q0, e) for e in np.eye(s.nv)])
         turns = ranked(rate)

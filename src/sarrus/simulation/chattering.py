@@ -25,7 +25,7 @@ _SAME = 3.0
 def jump(loop: TimeLoop) -> str | None:
     """Say what jumps at the state of a run, and pushes back from both sides; None where nothing does."""
     s = loop.system
-    v = loop.x[s.nq : s.nq + s.nv].copy()
+    v = loop.v.copy()
     here = loop.acceleration(v)
     weights = s.characteristic.columns
     size = float(np.abs(weights * here).max(initial=0.0))

@@ -82,7 +82,7 @@ class Integration(TimeLoop):
             elif not (code in _LOST_BY_METHOD and self._take_turns()):
                 self.status = Status(code)
                 weak = self.status is Status.NOT_FINITE and np.isfinite(self.x).all()
-                if weak and is_singular_at(self.system, self.x[: self.system.nq], self.time):
+                if weak and is_singular_at(self.system, self.q, self.time):
                     self.status = Status.ILL_POSED
                 if self.status is Status.ILL_POSED:
                     finite = np.isfinite(self.x).all()
@@ -112,7 +112,7 @@ class Integration(TimeLoop):
         s, x = self.system, self.x
         if (
             not np.isfinite(x).all()
-            or not is_singular_at(s, x[: s.nq], self.time)
+            or not is_singular_at(s, self.q, self.time)
             or not s.expect_singular_mass()
         ):
             return False

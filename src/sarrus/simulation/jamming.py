@@ -33,8 +33,7 @@ def jam(loop: TimeLoop) -> bool:
     s, x = loop.system, loop.x
     if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
         return False
-    q, v = x[: s.nq], x[s.nq : s.nq + s.nv]
-    rows = s.characteristic.even(s.constraint_jacobian(q, v, loop.time))
+    rows = s.characteristic.even(s.constraint_jacobian(loop.q, loop.v, loop.time))
     rank, known = rank_of(rows, data_of(s).rank_cut(0.0)), int(loop.table.generic_rank)
     if rank <= known:
         return False

@@ -82,8 +82,7 @@ def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]
         )
     diagnosis = status.diagnosis
     if status is Status.ILL_POSED:
-        s = loop.system
-        diagnosis = ill_posed(s, loop.x[: s.nq], loop.x[s.nq : s.nq + s.nv], loop.time)
+        diagnosis = ill_posed(loop.system, loop.q, loop.v, loop.time)
     return status, f"{diagnosis} at t = {loop.time:.6g} s{cause}. {status.remedy}"
 
 
@@ -95,12 +94,11 @@ def _undefined(loop: Integration) -> str:
 
 def _refusal(loop: Integration, status: Status) -> SarrusError | None:
     """Return what a `Law` says at the last state, if it has no answer there and that ended the run."""
-    q, v = np.split(loop.x[: loop.system.nq + loop.system.nv], [loop.system.nq])
     law, ended = loop.law, status in (Status.CONTROL_FAILED, Status.NOT_FINITE)
-    if not (ended and isinstance(law, Law) and np.isfinite(q).all() and np.isfinite(v).all()):
+    if not (ended and isinstance(law, Law) and np.isfinite(loop.q).all() and np.isfinite(loop.v).all()):
         return None
     try:
-        law(q, v, loop.time)
+        law(loop.q, loop.v, loop.time)
     except SarrusError as error:
         return error
     return None

@@ -170,7 +170,7 @@ class Switcher:
     def resolve(self, loop: Integration) -> None:
         """Switch what is due at the state of the loop, note it, and have the loop go on from there."""
         s, t, before = self.system, loop.time, self._state()
-        q, v = loop.x[: s.nq].copy(), loop.x[s.nq : s.nq + s.nv].copy()
+        q, v = loop.q.copy(), loop.v.copy()
         closing = [name for name in self._due(t) if not before[name][0]]
         switch_off(s, [name for name in self._due(t) if before[name][0]])
         touching = self._touching(q, v, t)
@@ -185,7 +185,7 @@ class Switcher:
             v, loss = self._after_impact(q, v, t, closing, touching)
             rates = gap_rates(s, q, v, t)
         switch_off(s, [name for name in touching if rates[name] > slow])
-        loop.x[: s.nq], loop.x[s.nq : s.nq + s.nv] = q, v
+        loop.q[:], loop.v[:] = q, v
         resting = [name for name in touching if rates[name] <= slow]
         self._hold_what_pushes(loop, resting)
         loop.renew()
@@ -254,7 +254,7 @@ class Switcher:
         if not resting:
             return
         s, t = self.system, loop.time
-        q, v = loop.x[: s.nq].copy(), loop.x[s.nq : s.nq + s.nv].copy()
+        q, v = loop.q.copy(), loop.v.copy()
         switch_on(s, resting, q, t)
         slip = np.abs(s.velocity_residual(q, v, t))
         problem = OneSided(s, q, v, t, able=lambda c: bool((slip[list(c.tangential)] < _STANDING).all()))

@@ -121,11 +121,10 @@ class TimeLoop:
 
     def begin(self, x: Array) -> None:
         """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""
-        s, t0 = self.system, float(x[self.system.parts.t])
-        generic_rank(s, x[: s.nq], t0, x[s.nq : s.nq + s.nv], renew=True)
+        s, self.x = self.system, x
+        generic_rank(s, self.q, self.time, self.v, renew=True)
         if s.nc:
             s.project(x)
-        self.x = x
         self.table = s.table.copy()
         self.table.projection = self.kernel.address
         if self.n_functions:
@@ -141,11 +140,10 @@ class TimeLoop:
         if stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
             self.settings.alpha, self.settings.beta = stabilization.gains
-        self.state.start = self.began = t0
+        self.state.start = self.began = self.time
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
-        energy = s.evaluate("energy", x[: s.nq], x[s.nq : s.nq + s.nv])["energy"]
-        self.settings.target_energy = energy[0, 0]
+        self.settings.target_energy = s.evaluate("energy", self.q, self.v)["energy"][0, 0]
         if self.solver is not None:
             self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
@@ -156,8 +154,7 @@ class TimeLoop:
         self.control = control if sampling is None else None  # what is held has no derivative
         if isinstance(control, Law):
             control.fit(self.system, sampled=sampling is not None)
-            s = self.system
-            control.prepare(self.x[: s.nq], self.x[s.nq : s.nq + s.nv], self.time)
+            control.prepare(self.q, self.v, self.time)
             control.reset()
             self.table.law, self.table.law_kernel = control.table.ctypes.data, control.kernel.address
             if sampling is not None:
@@ -246,7 +243,7 @@ class TimeLoop:
         self.recorder.filled += rows
         row = room[0]
         v, a = row[1 + s.nq : 1 + s.nq + 2 * s.nv].reshape(2, s.nv)
-        if is_blocked(s, self.x[: s.nq], v, self.time, a, s.motions_left):
+        if is_blocked(s, self.q, v, self.time, a, s.motions_left):
             self.status = Status.RIGID
             n = 1 + s.nq + 2 * s.nv + s.nu
             x = self.x.copy()
@@ -254,19 +251,27 @@ class TimeLoop:
             a[:], row[n : n + s.nc], _, _ = held(s, x, s.motions_left)
 
     @property
+    def q(self) -> Array:
+        """The coordinates reached, a view."""
+        return self.x[self.system.parts.q]
+
+    @property
+    def v(self) -> Array:
+        """The velocities reached, a view."""
+        return self.x[self.system.parts.v]
+
+    @property
     def time(self) -> float:
         """Time reached."""
-        s = self.system
-        return float(self.x[s.nq + s.nv + s.nu])
+        return float(self.x[self.system.parts.t])
 
     def sample(self, function: StateFunction, name: str) -> None:
         """Call a Python function at the present state and hold its value."""
         s = self.system
-        n = s.nq + s.nv
         size = s.nu if name == "control" else s.nv
-        value = sampled(function, self.x[: s.nq].copy(), self.x[s.nq : n].copy(), self.time, size, name)
+        value = sampled(function, self.q.copy(), self.v.copy(), self.time, size, name)
         if name == "control":
-            self.x[n : n + s.nu] = np.clip(value, self.bounds[0], self.bounds[1])
+            self.x[s.parts.u] = np.clip(value, self.bounds[0], self.bounds[1])
         else:
             self.x[s.parts.tau] = value
 
@@ -278,7 +283,7 @@ class TimeLoop:
     def acceleration(self, v: Array) -> Array:
         """Return the acceleration that the loop finds at its present state but with another velocity."""
         s, state, x, values = self.system, self.state.copy(), self.x.copy(), self.values.copy()
-        self.x[s.nq : s.nq + s.nv] = v
+        self.x[s.parts.v] = v
         self.state.unrecorded = -1.0
         room = np.full((1, self.recorder.nothing.shape[1]), np.nan)
         self.run_kernel(self.time, room)
@@ -292,14 +297,13 @@ class TimeLoop:
         stay on the grid of the run.
         """
         s = self.system
-        q, v = self.x[: s.nq], self.x[s.nq : s.nq + s.nv]
         self.x[s.parts.p] = list(s.parameters.values())
         if survey:
-            generic_rank(s, q, self.time, v, renew=True)
+            generic_rank(s, self.q, self.time, self.v, renew=True)
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
         self._begin_stretch()
         self.settings[_SCALES] = s.settings()[_SCALES]
-        self.settings.target_energy = s.evaluate("energy", q, v)["energy"][0, 0]
+        self.settings.target_energy = s.evaluate("energy", self.q, self.v)["energy"][0, 0]
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
