@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
 if TYPE_CHECKING:
@@ -129,10 +129,5 @@ def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:
                 element=name,
                 valid=valid,
             )
-        if name not in valid:
-            raise ArgumentError(
-                f"{system.name}: " + unknown_name("constraint that comes and goes", name, valid),
-                element=name,
-                valid=valid,
-            )
+        place_of(name, "constraint that comes and goes", valid, system.name)
     return checked

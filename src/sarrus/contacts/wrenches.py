@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import place_of
 from sarrus.mechanism.pose import Pose
 
 if TYPE_CHECKING:
@@ -54,11 +54,7 @@ def contact_wrench(
     Raises `ArgumentError` for an unknown patch and for a system without mechanism.
     """
     mechanism = system.current_mechanism()
-    valid = tuple(mechanism.patches)
-    if patch not in valid:
-        raise ArgumentError(
-            f"{system.name}: {unknown_name('contact patch', patch, valid)}", element=patch, valid=valid
-        )
+    place_of(patch, "contact patch", mechanism.patches, system.name)
     given = system.checked(multipliers, system.nc, "multipliers")
     placed = (Pose(p, r) for p, r in zip(*system.body_placements(q, t)))
     poses = dict(zip(mechanism.bodies, placed))

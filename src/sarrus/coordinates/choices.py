@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import at_rank
@@ -55,19 +55,14 @@ def choose(
         nv − rank, or the named coordinates do not determine the others here (the condition number is given).
     """
     dof = system.nv - rank
-    if isinstance(coordinates, str) and coordinates in AUTOMATIC:
+    if isinstance(coordinates, str):
+        place_of(coordinates, "choice of coordinates", AUTOMATIC)
         if coordinates == PARTITION:
             dependent = dense.leading_columns(jacobian, rank)
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
         rows = at_rank(jacobian, rank).null.T
         names = tuple(f"y{k}" for k in range(dof))
         return IndependentVelocities(rows, names, condition_number(jacobian, rows, rank))
-    if isinstance(coordinates, str):
-        raise ArgumentError(
-            unknown_name("choice of coordinates", coordinates, AUTOMATIC),
-            element="coordinates",
-            valid=AUTOMATIC,
-        )
     if not all(
         isinstance(name, str) for name in (coordinates if isinstance(coordinates, Iterable) else [None])
     ):
@@ -119,11 +114,7 @@ def choose_both(
 def _indices(system: Evaluations, name: str) -> list[int]:
     indices = system.velocity_indices(name)
     if not indices:
-        raise ArgumentError(
-            unknown_name("coordinate", name, system.velocity_names),
-            element=name,
-            valid=system.velocity_names,
-        )
+        place_of(name, "coordinate", system.velocity_names)
     return indices
 
 

@@ -84,12 +84,12 @@ class TracedRelation:
     def __init__(self, system: System, names: Sequence[str], expression: ca.SX, y: ca.SX) -> None:
         e, rate = system.equations, ca.SX.sym("ydot", y.numel())
         self.system, self.names = system, tuple(names)
-        motion = _Motion(e.q, e.rate, y, rate, expression)
-        by_velocity = ca.jacobian(motion.velocity, e.v)
+        velocity, bias = _motion(e.q, e.rate, y, rate, expression)
+        by_velocity = ca.jacobian(velocity, e.v)
         by_y = ca.jacobian(expression, y)
         self._residual = ca.Function("residual", [e.q, y], [expression])
         self._derivatives = ca.Function("derivatives", [e.q, e.p, y], [by_velocity, by_y])
-        self._bias = ca.Function("bias", [e.q, e.v, e.p, y, rate], [motion.bias])
+        self._bias = ca.Function("bias", [e.q, e.v, e.p, y, rate], [bias])
 
     @property
     def _parameters(self) -> list[float]:
@@ -175,15 +175,14 @@ class TracedRelation:
             )
 
 
-class _Motion:
-    """dR/dt along q̇ = ``rate`` and ẏ, and d²R/dt² at constant v and ẏ."""
+def _motion(q: ca.SX, rate: ca.SX, y: ca.SX, ydot: ca.SX, expression: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return dR/dt along q̇ = ``rate`` and ẏ, and d²R/dt² at constant v and ẏ."""
 
-    def __init__(self, q: ca.SX, rate: ca.SX, y: ca.SX, ydot: ca.SX, expression: ca.SX) -> None:
-        def derivative(x: ca.SX) -> ca.SX:
-            return ca.densify(ca.jtimes(x, q, rate) + ca.jtimes(x, y, ydot))
+    def derivative(x: ca.SX) -> ca.SX:
+        return ca.densify(ca.jtimes(x, q, rate) + ca.jtimes(x, y, ydot))
 
-        self.velocity = derivative(expression)
-        self.bias = derivative(self.velocity)
+    velocity = derivative(expression)
+    return velocity, derivative(velocity)
 
 
 def trace_relation(
@@ -242,7 +241,7 @@ def _extended(system: System, relation: Relation) -> Equations:
     e, n = system.equations, len(relation.names)
     y, ydot = ca.SX.sym("y", n), ca.SX.sym("ydot", n)
     residual = relation.expression(system, y)
-    motion = _Motion(e.q, e.rate, y, ydot, residual)
+    velocity, bias = _motion(e.q, e.rate, y, ydot, residual)
     v, zero = ca.vertcat(e.v, ydot), ca.SX.zeros(n)
 
     def insert(rows: ca.SX, new: ca.SX) -> ca.SX:
@@ -260,9 +259,9 @@ def _extended(system: System, relation: Relation) -> Equations:
         input_force=ca.vertcat(e.input_force, zero),
         rate=ca.vertcat(e.rate, ydot),
         position_residual=ca.vertcat(e.position_residual, residual),
-        velocity_residual=insert(e.velocity_residual, motion.velocity),
-        jacobian=insert(ca.horzcat(e.jacobian, ca.SX.zeros(e.nc, n)), ca.jacobian(motion.velocity, v)),
-        constraint_bias=insert(e.constraint_bias, motion.bias),
+        velocity_residual=insert(e.velocity_residual, velocity),
+        jacobian=insert(ca.horzcat(e.jacobian, ca.SX.zeros(e.nc, n)), ca.jacobian(velocity, v)),
+        constraint_bias=insert(e.constraint_bias, bias),
         coordinate_names=(*e.coordinate_names, *relation.names),
         velocity_names=(*e.velocity_names, *relation.names),
         constraint_names=(*e.constraint_names[: e.nh], *relation.names, *e.constraint_names[e.nh :]),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import finite_array, real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
@@ -78,15 +78,8 @@ class Task:
     def _set_parameters(self, rows: np.ndarray, given: Mapping[str, ArrayLike]) -> None:
         names = list(self.system.parameters)
         for name, value in given.items():
-            if name not in names:
-                raise ArgumentError(
-                    f"{self.system.name}: reset: {unknown_name('parameter', name, names)}",
-                    element=name,
-                    valid=names,
-                )
-            self.stepper.parameters[rows, names.index(name)] = _finite(
-                value, (len(rows),), f"reset: parameter {name!r}"
-            )
+            place = place_of(name, "parameter", names, f"{self.system.name}: reset")
+            self.stepper.parameters[rows, place] = _finite(value, (len(rows),), f"reset: parameter {name!r}")
 
     def advance(self, actions: Array) -> tuple[np.ndarray, np.ndarray]:
         """Hold the actions (n, nu), within their limits, for an interval; return what failed: rows and statuses."""

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import place_of
 from sarrus.base.status import Status
 from sarrus.formulations import METHODS
 from sarrus.formulations.problem import Formulation
@@ -31,10 +31,7 @@ def find_method(formulation: str | Method) -> Method:
     """Return a formulation by its name in `sarrus.formulations.METHODS`; a function stays what it is."""
     if callable(formulation):
         return formulation
-    if formulation not in METHODS:
-        raise ArgumentError(
-            unknown_name("formulation", formulation, METHODS), element="formulation", valid=METHODS
-        )
+    place_of(formulation, "formulation", METHODS)
     return METHODS[formulation]
 
 

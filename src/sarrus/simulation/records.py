@@ -77,16 +77,8 @@ class SwitchRecord:
     energy_loss: float = 0.0
 
     def __str__(self) -> str:
-        said = [
-            f"{', '.join(names)} {what}"
-            for what, names in (
-                ("closed", self.closed),
-                ("opened", self.opened),
-                ("bounced", self.bounced),
-                ("slipping", self.slipping),
-            )
-            if names
-        ]
+        kinds = ("closed", "opened", "bounced", "slipping")
+        said = [f"{', '.join(names)} {kind}" for kind in kinds if (names := getattr(self, kind))]
         return f"{self.time:.6g} s: {'; '.join(said)} ({self.energy_loss:.4g} J lost)"
 
 

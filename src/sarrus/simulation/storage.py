@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,19 +51,15 @@ SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint")
 UNITS = ("coordinate", "velocity", "constraint")
-RECORDS: dict[str, type] = {
-    "passages": Passage,
-    "limit_crossings": LimitCrossing,
-    "events": EventRecord,
-    "switches": SwitchRecord,
+# What else a trajectory has: numbers and texts, and tuples of records.
+SCALARS = {
+    f.name: kind for f in fields(RecordedMotion) for kind in (str, int, float) if f.type == kind.__name__
 }
-SCALARS: dict[str, type] = {
-    "name": str,
-    "message": str,
-    "steps": int,
-    "rejected": int,
-    "wall_seconds": float,
-    "determined_until": float,
+RECORDS: dict[str, type] = {
+    f.name: kind
+    for f in fields(RecordedMotion)
+    for kind in (Passage, LimitCrossing, EventRecord, SwitchRecord)
+    if f.type == f"tuple[{kind.__name__}, ...]"
 }
 
 
@@ -145,28 +141,29 @@ def load(path: str | Path, verify: bool = True) -> dict[str, Any]:
 
 
 def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+    found: dict[str, Any] = {
         "t": variables["time"].values,
         **{key: variables[key].values for key in DIMENSIONS if key in variables},
     }
     for dimension in LABELS:
-        fields[f"{dimension}_names"] = tuple(variables[dimension].values.tolist())
+        found[f"{dimension}_names"] = tuple(variables[dimension].values.tolist())
     for dimension in UNITS:
         if f"{dimension}_unit" in variables:
-            fields[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
+            found[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
     if "sensors" in variables:
-        fields["readings"] = variables["sensors"].values
+        found["readings"] = variables["sensors"].values
     # Older files know nothing of determined_until.
     known = {key: kind for key, kind in SCALARS.items() if key in facts or key != "determined_until"}
-    fields |= {key: kind(facts[key]) for key, kind in known.items()}
-    for key, kind in RECORDS.items():
-        items = json.loads(facts.get(key, "[]"))
-        fields[key] = tuple(
-            kind(**{k: tuple(x) if isinstance(x, list) else x for k, x in item.items()}) for item in items
-        )
+    found |= {key: kind(facts[key]) for key, kind in known.items()}
+    for key, record in RECORDS.items():
+        items = [
+            {name: tuple(x) if isinstance(x, list) else x for name, x in item.items()}
+            for item in json.loads(facts.get(key, "[]"))
+        ]
+        found[key] = tuple(record(**item) for item in items)
     if "mechanism" in variables:
-        fields["mechanism"] = from_json(variables["mechanism"].values.item())
-    return {"status": Status[facts["status"]], **fields}
+        found["mechanism"] = from_json(variables["mechanism"].values.item())
+    return {"status": Status[facts["status"]], **found}
 
 
 def save_csv(trajectory: RecordedMotion, path: str | Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +65,18 @@ class Axes:
         return {axis.name: values[at] for axis, values, at in zip(self.axes, self.values, places)}
 
 
-def axis_names(system: System) -> list[str]:
-    """Return all names that an axis of this system can have."""
-    names = [*(p for p in system.parameters if not p.startswith(("active.", "stick.", "anchor.")))]
-    for kind, own in zip(STATES, (system.coordinate_names, system.velocity_names, system.actuator_names)):
-        names += [f"{kind}.{name}" for name in own]
-    return names
+def known_axes(system: System) -> list[Axis]:
+    """Return all that an axis of this system can be; a parameter may have the name of another."""
+    found = [
+        Axis(name, "p", k)
+        for k, name in enumerate(system.parameters)
+        if not name.startswith(("active.", "stick.", "anchor."))
+    ]
+    units = coordinate_units(system), velocity_units(system), ("",) * system.nu
+    names = system.coordinate_names, system.velocity_names, system.actuator_names
+    for kind, own, unit in zip(STATES, names, units):
+        found += [Axis(f"{kind}.{name}", kind, k, unit[k]) for k, name in enumerate(own)]
+    return found
 
 
 def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[str, Any] | None) -> Axes:
@@ -81,10 +87,11 @@ def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[s
     if not isinstance(given, Mapping) or not given:
         raise ArgumentError(
             f"{what} must map names to their values, such as "
-            f"{{{axis_names(system)[0]!r}: [...]}}, got {given!r}",
+            f"{{{known_axes(system)[0].name!r}: [...]}}, got {given!r}",
             element=what,
         )
-    axes = tuple(_axis(system, name, what) for name in given)
+    known = known_axes(system)
+    axes = tuple(_axis(system, known, name, what) for name in given)
     values = tuple(_values(name, column, what) for name, column in given.items())
     lengths = {name: len(column) for name, column in zip(given, values)}
     if samples is not None and len(set(lengths.values())) > 1:
@@ -93,9 +100,9 @@ def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[s
     return Axes(axes, values, grid is not None)
 
 
-def _axis(system: System, name: str, what: str) -> Axis:
-    valid = axis_names(system)
-    if name not in valid:
+def _axis(system: System, known: Sequence[Axis], name: str, what: str) -> Axis:
+    found, valid = [axis for axis in known if axis.name == name], [axis.name for axis in known]
+    if not found:
         hint = ""
         if system.mechanism is not None and isinstance(name, str) and not name.startswith(("q.", "v.", "u.")):
             hint = '. Numbers of the mechanism become parameters by sr.System(mechanism, parameters={"m": "link.mass"})'
@@ -104,19 +111,13 @@ def _axis(system: System, name: str, what: str) -> Axis:
             element=str(name),
             valid=valid,
         )
-    if valid.count(name) > 1:
+    if len(found) > 1:
         raise ArgumentError(
             f"{system.name}: {what}: {name!r} is a parameter and an initial value or a control; "
             "give the parameter another name",
             element=name,
         )
-    if name in system.parameters:
-        return Axis(name, "p", list(system.parameters).index(name))
-    kind, _, own = name.partition(".")
-    names = {"q": system.coordinate_names, "v": system.velocity_names, "u": system.actuator_names}[kind]
-    index = names.index(own)
-    units = {"q": coordinate_units, "v": velocity_units}
-    return Axis(name, kind, index, units[kind](system)[index] if kind in units else "")
+    return found[0]
 
 
 def _values(name: str, given: Any, what: str) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of, unknown_name
 from sarrus.base.later import later
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
@@ -69,8 +69,7 @@ class Comparison:
     conservative: bool = True
 
     def __getitem__(self, label: str) -> Trajectory:
-        if label not in self.trajectories:
-            raise ArgumentError(unknown_name("run", label, self.trajectories), element=label)
+        place_of(label, "run", self.trajectories)
         return self.trajectories[label]
 
     @cached_property
@@ -234,8 +233,7 @@ def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, M
         raise ArgumentError("formulations is empty: nothing to compare", element="formulations")
     known = [name for name in inspect.signature(simulate).parameters if name not in _OWN]
     for name in (*options, *(name for own in runs.values() for name in own)):
-        if name not in known:
-            raise ArgumentError(unknown_name("option", name, known), element=name, valid=known)
+        place_of(name, "option", known)
     return runs
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.status import Status
 from sarrus.files.netcdf import Variable
 from sarrus.simulation.many.result import Rollout
@@ -46,10 +46,8 @@ def check_outputs(outputs: Any) -> tuple[str | OutputFunction, ...]:
         )
     valid = output_names()
     for output in outputs:
-        if not callable(output) and output not in valid:
-            raise ArgumentError(
-                f"outputs: {unknown_name('output', output, valid)}", element=str(output), valid=valid
-            )
+        if not callable(output):
+            place_of(output, "output", valid, "outputs")
     return tuple(dict.fromkeys(outputs))
 
 

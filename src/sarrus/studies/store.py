@@ -165,10 +165,7 @@ class Store:
             return None
         if different:
             result.close()
-            raise ArgumentError(
-                f"store: {self.result} is of another study, which differs in {'; '.join(different)}: remove it",
-                element="store",
-            )
+            raise _another_study(self.result, different)
         return result
 
     def merge(self, study: Study, axes: Axes, attributes: dict[str, Any]) -> bool:
@@ -257,12 +254,16 @@ class Store:
         if requested is not None and requested != chunk:
             different.append(f"chunk ({chunk} there, {requested} here)")
         if different:
-            raise ArgumentError(
-                f"store: {self.folder} holds another study, which differs in {'; '.join(different)}. Give another "
-                "folder, or remove this one",
-                element="store",
-            )
+            raise _another_study(self.folder, different)
         return chunk
 
     def _path(self, index: int) -> Path:
         return self.chunks / f"{index:06d}.nc"
+
+
+def _another_study(place: Path, different: list[str]) -> ArgumentError:
+    return ArgumentError(
+        f"store: {place} holds another study, which differs in {'; '.join(different)}. Give another folder, or "
+        "remove this one",
+        element="store",
+    )

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, SarrusError, unknown_name
+from sarrus.base.errors import ArgumentError, SarrusError, place_of
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
 from sarrus.simulation.run_options import Stabilization, Stepping
-from sarrus.studies.axes import STATES, axis_names, read_axes
+from sarrus.studies.axes import STATES, known_axes, read_axes
 from sarrus.studies.samples import draw, normal, uniform
 from sarrus.studies.specification import SHARED
 
@@ -181,7 +181,7 @@ def _distribution(name: str, given: Any) -> Any:
 def _flat(given: Mapping[str, Any], key: str, system: System) -> dict[str, Any]:
     """Return a table with q.left = … as "q.left" = …, which TOML reads as tables within tables."""
     flat: dict[str, Any] = {}
-    known = axis_names(system)
+    known = [axis.name for axis in known_axes(system)]
 
     def enter(name: str, value: Any) -> None:
         within = tuple(f"{name}.{inner}" for inner in value) if isinstance(value, dict) else ()
@@ -215,9 +215,7 @@ def _check_keys(
     table: Mapping[str, Any], valid: Sequence[str], of: str = "", needed: Sequence[str] = ()
 ) -> None:
     for key in table:
-        if key not in valid:
-            kind = f"key of {of}" if of else "key"
-            raise ArgumentError(unknown_name(kind, key, valid), element=key, valid=tuple(valid))
+        place_of(key, f"key of {of}" if of else "key", valid)
     for key in needed:
         if key not in table:
             place = f"{of}: " if of else ""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.linalg.quaternions import normalize
@@ -72,10 +72,7 @@ def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Map
     columns[:] = list(system.parameters.values())
     extremes: set[int] = set()
     for name, values in given.items():
-        if name not in names:
-            raise ArgumentError(
-                f"{system.name}: {unknown_name('parameter', name, names)}", element=name, valid=names
-            )
+        place = place_of(name, "parameter", names, system.name)
         if name.startswith(("active.", "stick.", "anchor.")):
             raise ArgumentError(
                 f"{system.name}: {name!r} says which constraints hold, and runs of one batch share these: set "
@@ -88,11 +85,8 @@ def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Map
                 f"{system.name}: parameters[{name!r}] must be a finite number or {count} of them, one per run",
                 element=name,
             )
-        columns[:, names.index(name)] = column
-        extremes |= {
-            int(np.argmin(columns[:, names.index(name)])),
-            int(np.argmax(columns[:, names.index(name)])),
-        }
+        columns[:, place] = column
+        extremes |= {int(np.argmin(columns[:, place])), int(np.argmax(columns[:, place]))}
     for run in sorted(extremes):
         try:
             system.parameters.own().update(dict(zip(names, columns[run].tolist())))
