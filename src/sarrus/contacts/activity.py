@@ -12,16 +12,13 @@ without friction.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import casadi as ca
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError, place_of
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Farther apart than this [characteristic lengths, rad], a constraint cannot be switched on.
 TOUCHING = 1e-5

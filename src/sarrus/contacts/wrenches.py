@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import place_of
+from sarrus.dynamics.system import System
 from sarrus.mechanism.pose import Pose
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # A normal force below this part of the largest multiplier of the patch is none.
 _ROUNDING = 1e-9

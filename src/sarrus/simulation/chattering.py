@@ -7,14 +7,10 @@ usual case: where it is stronger than all other forces, the body sticks, and the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sarrus.base.arrays import Array
-
-if TYPE_CHECKING:
-    from sarrus.simulation.time_loop import TimeLoop
+from sarrus.simulation.time_loop import TimeLoop
 
 # Distances at which the two sides are looked at, in changes of the velocity in one step.
 _NEAR, _FAR = 1e3, 1e4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -12,14 +12,12 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import place_of
 from sarrus.base.status import Status
+from sarrus.dynamics.workspace import Workspace
 from sarrus.formulations import METHODS
 from sarrus.formulations.problem import Formulation
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import PROTOTYPE
 from sarrus.kernels.record import laid
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.workspace import Workspace
 
 # Singular values of A below this multiple of the largest one count as zero: stages lie a little off the constraints.
 RANK_TOLERANCE = 1e-7

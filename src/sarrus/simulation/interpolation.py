@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from sarrus.simulation.recorded_motion import RecordedMotion
+from sarrus.simulation.recorded_motion import RecordedMotion
 
 
 def interpolate(trajectory: RecordedMotion, t: Array) -> Array:

@@ -10,8 +10,6 @@ have a moment: so such a run is INACCURATE.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sarrus.dynamics.data_tolerance import SHORTEST
@@ -20,9 +18,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import projection
 from sarrus.linalg.ranked import rank_of
 from sarrus.simulation.records import EventRecord
-
-if TYPE_CHECKING:
-    from sarrus.simulation.time_loop import TimeLoop
+from sarrus.simulation.time_loop import TimeLoop
 
 # The event in a trajectory.
 JAM = "loops jam"

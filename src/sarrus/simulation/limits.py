@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.interpolation import hermite
 from sarrus.simulation.records import LimitCrossing
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.workspace import Workspace
 
 # Places between two records where a limit is looked for, and halvings of the interval in which it is crossed.
 _BETWEEN, _HALVINGS = 8, 40

@@ -18,6 +18,7 @@ from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.coordinates.choices import Coordinates
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.simulation.inputs import Event
@@ -28,7 +29,6 @@ from sarrus.simulation.switching import Switcher, Switching
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from sarrus.coordinates.choices import Coordinates
     from sarrus.simulation.formulated import Method
 
 

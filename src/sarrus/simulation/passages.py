@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels import passage_layout as pl
 from sarrus.kernels.layout import Table
 from sarrus.kernels.record import laid
 from sarrus.linalg import dense
 from sarrus.simulation.records import Passage
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Rows in the log of the kernel, which comes back to have it emptied.
 ROOM = 64

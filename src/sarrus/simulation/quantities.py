@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.evaluations import Evaluations
 
 # What runs and their reductions have.
 QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.sensing import Readings, native_readings
-
-if TYPE_CHECKING:
-    from sarrus.simulation.recorded_motion import RecordedMotion
+from sarrus.simulation.recorded_motion import RecordedMotion
 
 
 def read_run(trajectory: RecordedMotion) -> Readings:

@@ -17,6 +17,8 @@ from sarrus.base.errors import AccuracyWarning, ArgumentError, SimulationError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.coordinates.choices import Coordinates
+from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
@@ -35,8 +37,6 @@ from sarrus.simulation.switching import Switching
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from sarrus.coordinates.choices import Coordinates
-    from sarrus.coordinates.relation import Relation
     from sarrus.simulation.formulated import Method
 
 
@@ -170,8 +170,6 @@ def _extended(
     system: System, q: ArrayLike, v: ArrayLike | None, t0: float, relation: object
 ) -> tuple[System, Array, Array, tuple[str, ...]]:
     """Return the system with the coordinates of a relation, its state, and their names."""
-    from sarrus.coordinates.relation import Relation, extend
-
     if not isinstance(relation, Relation):
         raise ArgumentError(
             f"coordinates must be a choice, names or a Relation, got {type(relation).__name__}",

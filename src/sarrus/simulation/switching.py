@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -42,10 +42,8 @@ from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.linalg import dense
 from sarrus.simulation.inputs import Event
+from sarrus.simulation.integration import Integration
 from sarrus.simulation.records import EventRecord, SwitchRecord
-
-if TYPE_CHECKING:
-    from sarrus.simulation.integration import Integration
 
 # An open contact has touched down once its point is this far below the plane [m].
 _DEPTH = 1e-11

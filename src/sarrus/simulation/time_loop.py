@@ -13,6 +13,8 @@ from sarrus.base.status import Status
 from sarrus.contacts.activity import active
 from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.coordinates.chart import Chart
+from sarrus.coordinates.choices import Coordinates
 from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.ranks import generic_rank
@@ -32,8 +34,6 @@ from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from sarrus.coordinates.chart import Chart
-    from sarrus.coordinates.choices import Coordinates
     from sarrus.simulation.formulated import FormulatedAcceleration, Method
     from sarrus.simulation.local_model import LocalModel
 
@@ -80,8 +80,6 @@ class TimeLoop:
         self.turned = np.nan  # when the method was changed last
         self.milestone = (-np.inf, 0.0)  # time and steps when they were looked at last
         if coordinates is not None:
-            from sarrus.coordinates.chart import Chart
-
             self.chart = Chart(system, coordinates)
         if formulation is not None:
             from sarrus.simulation.formulated import FormulatedAcceleration
@@ -210,7 +208,7 @@ class TimeLoop:
         scheme = tableau_of(method)
         if isinstance(scheme, RosenbrockTableau):
             if self.model is None:
-                from sarrus.simulation.local_model import LocalModel
+                from sarrus.simulation.local_model import LocalModel  # for start-up time
 
                 self.model = LocalModel(self.system, scheme, self.control)  # kept alive
             self.model.attach(table, self.x)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import finite_array
+from sarrus.dynamics.system import System
 from sarrus.dynamics.units import coordinate_units, velocity_units
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Prefixes of the names of initial coordinates, initial velocities and controls. Parameters have none.
 STATES = ("q", "v", "u")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import DATA_TOLERANCE, RESTARTS, free_velocities
+from sarrus.dynamics.system import System
 from sarrus.linalg.quaternions import normalized_expression
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 _ITERATIONS = 100
 _CLOSED = 1e-14

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.system import System
 from sarrus.dynamics.units import labels
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.simulation.quantities import QUANTITIES, Quantities
@@ -21,8 +22,6 @@ from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False, repr=False)

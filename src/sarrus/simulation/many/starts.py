@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,8 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg.quaternions import normalize
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 
 def count_runs(
