@@ -87,16 +87,13 @@ class Run:
 
     def options(self, start: Start) -> dict[str, Any]:
         """Return the options of a simulation that begins there."""
-        return {
-            "t0": start.t,
-            "control": start.control,
-            "duration": self.duration,
-            "dt": self.dt,
-            "method": "dop853" if self.method == "adaptive" else self.method,
-            "rtol": self.rtol,
-            "atol": self.atol,
-            "stabilization": self.stabilization,
-        }
+        own = {name: value for name, value in vars(self).items() if name not in _START}
+        method = "dop853" if self.method == "adaptive" else self.method
+        return own | {"method": method, "t0": start.t, "control": start.control}
+
+
+# Options of a run that say where it begins; the others are those of `sarrus.simulate`.
+_START = ("keyframe", "set_", "velocity", "assemble")
 
 
 def with_groups(function: Callable[..., None]) -> Callable[..., None]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,10 @@ if TYPE_CHECKING:
     from sarrus.dynamics.system import System
     from sarrus.mechanism.mechanism import Mechanism
 
-# Dimensions of the arrays after time; each is the dimension of a tuple of names. First what a run records.
-RECORDED: dict[str, tuple[str, ...]] = {
-    "q": ("coordinate",),
-    "v": ("velocity",),
-    "a": ("velocity",),
-    "u": ("actuator",),
-    "multipliers": ("constraint",),
-    "energy": (),
-    "rank": (),
-    "condition": (),
-    "residual": (),
-}
-DIMENSIONS = RECORDED | {"error": ()}
+
+def _samples(long_name: str, *along: str, **units: str) -> dict[str, Any]:
+    """Return what an array is: its dimensions after time, those of tuples of names, and its attributes on disk."""
+    return {"along": along, "attributes": {"long_name": long_name, **units}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,16 +30,19 @@ class RecordedMotion(Answer):
 
     name: str
     t: Array
-    q: Array
-    v: Array
-    a: Array
-    u: Array
-    multipliers: Array
-    energy: Array
-    rank: NDArray[np.int64]
-    condition: Array
-    residual: Array
-    error: Array = None  # type: ignore[assignment]  # NaN without one
+    q: Array = field(metadata=_samples("coordinates", "coordinate"))
+    v: Array = field(metadata=_samples("velocities", "velocity"))
+    a: Array = field(metadata=_samples("accelerations", "velocity"))
+    u: Array = field(metadata=_samples("controls", "actuator"))
+    multipliers: Array = field(metadata=_samples("constraint multipliers", "constraint"))
+    energy: Array = field(metadata=_samples("kinetic and potential energy", units="J"))
+    rank: NDArray[np.int64] = field(metadata=_samples("rank of the constraint Jacobian", units="1"))
+    condition: Array = field(metadata=_samples("condition number of the constraint Jacobian", units="1"))
+    residual: Array = field(metadata=_samples("largest position closure residual", units="m or rad"))
+    error: Array = field(  # None: NaN
+        default=None,  # type: ignore[arg-type]
+        metadata=_samples("estimated relative error of the coordinates", units="1"),
+    )
     status: Status = Status.OK
     message: str = ""
     passages: tuple[Passage, ...] = ()
@@ -114,3 +108,10 @@ class RecordedMotion(Answer):
 
             object.__setattr__(self, "system", System(self.mechanism, largest=None))
         return self.system
+
+
+_ARRAYS = {f.name: f.metadata for f in fields(RecordedMotion) if f.metadata}
+# Dimensions of the arrays after time, and their attributes on disk; first of what a run records.
+DIMENSIONS: dict[str, tuple[str, ...]] = {name: array["along"] for name, array in _ARRAYS.items()}
+RECORDED = {name: along for name, along in DIMENSIONS.items() if name != "error"}
+ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {name: array["attributes"] for name, array in _ARRAYS.items()}

@@ -23,7 +23,7 @@ from sarrus.files import netcdf
 from sarrus.files.atomic import checked_path, write_table
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.mechanism.document import from_json, to_json
-from sarrus.simulation.recorded_motion import DIMENSIONS, RecordedMotion
+from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, DIMENSIONS, RecordedMotion
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
 if TYPE_CHECKING:
@@ -35,18 +35,6 @@ FORMAT = "sarrus trajectory 1"
 _KEPT = "the trajectory is still in memory"
 _ROWS = 4096  # of a table that are made at a time
 
-ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {
-    "q": {"long_name": "coordinates"},
-    "v": {"long_name": "velocities"},
-    "a": {"long_name": "accelerations"},
-    "u": {"long_name": "controls"},
-    "multipliers": {"long_name": "constraint multipliers"},
-    "energy": {"long_name": "kinetic and potential energy", "units": "J"},
-    "rank": {"long_name": "rank of the constraint Jacobian", "units": "1"},
-    "condition": {"long_name": "condition number of the constraint Jacobian", "units": "1"},
-    "residual": {"long_name": "largest position closure residual", "units": "m or rad"},
-    "error": {"long_name": "estimated relative error of the coordinates", "units": "1"},
-}
 SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
 LABELS = ("coordinate", "velocity", "actuator", "constraint")
@@ -108,9 +96,7 @@ def axis_labels(known: Mapping[str, Any]) -> dict[str, Variable]:
 
 def _readings(trajectory: RecordedMotion) -> Readings | None:
     """Return what the sensors read; None where no mechanism is known."""
-    known = trajectory.mechanism is not None
-    known = known or (trajectory.system is not None and trajectory.system.mechanism is not None)
-    if not known:
+    if trajectory.mechanism is None and getattr(trajectory.system, "mechanism", None) is None:
         return None
     from sarrus.simulation.readings import (
         read_run,  # here: it brings CasADi, which reading a file does not need

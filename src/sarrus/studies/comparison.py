@@ -22,6 +22,7 @@ from sarrus.base.later import later
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, write_text
+from sarrus.files.netcdf import Dataset, Variable
 from sarrus.formulations import METHODS
 from sarrus.simulation.run_options import Stabilization
 from sarrus.simulation.simulate import simulate
@@ -103,15 +104,11 @@ class Comparison:
 
         The motions are in ``trajectories[label].to_xarray()``.
         """
-        import xarray as xr  # for start-up time
-
-        records = self._records()
-        columns = {name: ("formulation", [record[name] for record in records]) for name in _COLUMNS}
-        dataset = xr.Dataset(columns, attrs={"name": self.name}).set_coords("formulation")
+        records, columns = self._records(), {}
         for field in fields(ComparisonRow):
-            if unit := field.metadata.get("unit"):
-                dataset[field.name].attrs["units"] = unit
-        return dataset
+            unit, values = field.metadata.get("unit"), np.array([record[field.name] for record in records])
+            columns[field.name] = Variable(("formulation",), values, {"units": unit} if unit else {})
+        return Dataset(columns, {"formulation": columns.pop("formulation")}, {"name": self.name}).to_xarray()
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the table to a .csv file, a row per run."""

@@ -16,9 +16,8 @@ from sarrus.base.status import Status
 from sarrus.files.netcdf import Variable
 from sarrus.simulation.many.result import Rollout
 from sarrus.simulation.quantities import QUANTITIES
-from sarrus.simulation.recorded_motion import RECORDED
+from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, RECORDED
 from sarrus.simulation.run_options import REDUCTIONS, RunOptions
-from sarrus.simulation.storage import ARRAY_ATTRIBUTES
 
 OutputFunction = Callable[[Rollout], Mapping[str, Any]]
 

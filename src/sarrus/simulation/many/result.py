@@ -15,9 +15,9 @@ from sarrus.dynamics.system import System
 from sarrus.dynamics.units import labels
 from sarrus.files.netcdf import Dataset, Variable
 from sarrus.simulation.quantities import QUANTITIES, Quantities
-from sarrus.simulation.recorded_motion import RECORDED
+from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, RECORDED
 from sarrus.simulation.run_options import REDUCTIONS
-from sarrus.simulation.storage import ARRAY_ATTRIBUTES, axis_labels
+from sarrus.simulation.storage import axis_labels
 from sarrus.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
