@@ -65,10 +65,8 @@ class Closer:
                 break
             kick = 0.1 * (1 + attempt) * rng.standard_normal(self.system.nv) * self.free_q / self.size.columns
             kicks = np.tile(kick[:, None], stuck.size)
-            trial, closed[stuck] = self._descend(
-                _rows(self._move(start[stuck].T, kicks, p[stuck].T)), t, p[stuck]
-            )
-            q[stuck] = trial
+            kicked = _rows(self._move(start[stuck].T, kicks, p[stuck].T))
+            q[stuck], closed[stuck] = self._descend(kicked, t, p[stuck])
         return q, closed
 
     def _descend(self, q: Array, t: float, p: Array) -> tuple[Array, Array]:

@@ -14,20 +14,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.status import Status
 from sarrus.files.netcdf import Variable
-from sarrus.simulation.many.result import Rollout
+from sarrus.simulation.many.result import FACTS, Rollout, variable
 from sarrus.simulation.quantities import QUANTITIES
-from sarrus.simulation.recorded_motion import ARRAY_ATTRIBUTES, RECORDED
+from sarrus.simulation.recorded_motion import RECORDED
 from sarrus.simulation.run_options import REDUCTIONS, RunOptions
 
 OutputFunction = Callable[[Rollout], Mapping[str, Any]]
 
-# Facts of a run that need no samples.
-FACTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "final_q": (("coordinate",), {"long_name": "coordinates where the run ended"}),
-    "final_v": (("velocity",), {"long_name": "velocities where the run ended"}),
-    "steps": ((), {"long_name": "accepted steps", "units": "1"}),
-    "rejected": ((), {"long_name": "rejected steps", "units": "1"}),
-}
 DEFAULT = ("q", "v", "energy", "residual")
 
 
@@ -83,19 +76,11 @@ def collect(
 
 
 def _named(rollout: Rollout, name: str, sampled: bool) -> Variable:
-    quantity, _, how = name.partition(".")
-    if name in FACTS:
-        dimensions, attributes = FACTS[name]
-        return Variable(dimensions, getattr(rollout, name), attributes)
-    attributes, dimensions = ARRAY_ATTRIBUTES[quantity], RECORDED[quantity]
-    if how:
-        attribute = REDUCTIONS[how]
-        values = getattr(getattr(rollout, attribute), quantity)
-        return Variable(dimensions, values, {**attributes, "cell_methods": f"time: {attribute}"})
-    values = getattr(rollout, quantity)
-    if sampled:
-        return Variable(("time", *dimensions), values, attributes)
-    return Variable(dimensions, values[:, 0], attributes)
+    found = variable(rollout, name)
+    dimensions, values = found.dimensions[1:], found.values
+    if dimensions[:1] == ("time",) and not sampled:
+        dimensions, values = dimensions[1:], values[:, 0]
+    return Variable(dimensions, values, found.attributes)
 
 
 def _own(rollout: Rollout, function: OutputFunction) -> dict[str, Variable]:

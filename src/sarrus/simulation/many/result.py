@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+# Facts of a run that need no samples, with their dimensions after the run and their attributes.
+FACTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "final_q": (("coordinate",), {"long_name": "coordinates where the run ended"}),
+    "final_v": (("velocity",), {"long_name": "velocities where the run ended"}),
+    "steps": ((), {"long_name": "accepted steps", "units": "1"}),
+    "rejected": ((), {"long_name": "rejected steps", "units": "1"}),
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Rollout:
     """What many runs came to; run is the leading axis, then the sample, and arrays are read-only.
@@ -118,15 +127,10 @@ class Rollout:
 
     def to_xarray(self) -> xr.Dataset:
         """Return an `xarray.Dataset` with the dimensions run and time and those of `Trajectory.to_xarray`."""
-        data = {
-            name: Variable(("run", "time", *dimensions), getattr(self, name), ARRAY_ATTRIBUTES[name])
-            for name, dimensions in RECORDED.items()
-        }
-        for fold in REDUCTIONS.values():
-            folded = getattr(self, fold)
-            for name in () if folded is None else QUANTITIES:
-                attributes = {**ARRAY_ATTRIBUTES[name], "cell_methods": f"time: {fold}"}
-                data[f"{name}_{fold}"] = Variable(("run", *RECORDED[name]), getattr(folded, name), attributes)
+        data = {name: variable(self, name) for name in RECORDED}
+        for how, fold in REDUCTIONS.items():
+            for name in () if getattr(self, fold) is None else QUANTITIES:
+                data[f"{name}_{fold}"] = variable(self, f"{name}.{how}")
         data["status"] = Variable(("run",), np.array([status.name for status in self.status], dtype=str))
         data["reached"] = Variable(("run",), self.reached, {"units": "s", "long_name": "time reached"})
         along = {"time": Variable(("time",), self.t, {"units": "s"}), **axis_labels(labels(self.system))}
@@ -138,3 +142,17 @@ class Rollout:
         parts = [f"{len(self)} runs", f"{len(self.t)} samples"]
         parts.append(f"{len(self.failed)} failed" if len(self.failed) else "all OK")
         return f"Rollout({self.system.name!r}: {', '.join(parts)})"
+
+
+def variable(rollout: Rollout, name: str) -> Variable:
+    """Return what a name says of many runs: a quantity "q", its reduction "q.max", or one of `FACTS`."""
+    quantity, _, how = name.partition(".")
+    if name in FACTS:
+        dimensions, attributes = FACTS[name]
+        return Variable(("run", *dimensions), getattr(rollout, name), attributes)
+    dimensions, attributes = RECORDED[quantity], ARRAY_ATTRIBUTES[quantity]
+    if not how:
+        return Variable(("run", "time", *dimensions), getattr(rollout, name), attributes)
+    fold = REDUCTIONS[how]
+    values = getattr(getattr(rollout, fold), quantity)
+    return Variable(("run", *dimensions), values, {**attributes, "cell_methods": f"time: {fold}"})
