@@ -92,11 +92,11 @@ class Study:
         runs = len(next(iter(values.values())))
         q, v = np.tile(self.q, (runs, 1)), np.tile(self.v, (runs, 1))
         u = None if self.u is None else np.tile(self.u, (runs, *[1] * self.u.ndim))
-        parameters = {}
+        p, parameters = np.tile(np.array([*s.parameters.values()], dtype=float), (runs, 1)), {}
         for axis in self.axes:
             match axis.kind:
                 case "p":
-                    parameters[axis.name] = values[axis.name]
+                    parameters[axis.name] = p[:, axis.index] = values[axis.name]
                 case "u":
                     assert u is not None
                     u[..., axis.index] = values[axis.name].reshape(-1, *[1] * (u.ndim - 2))
@@ -104,10 +104,6 @@ class Study:
                     (q if kind == "q" else v)[:, axis.index] = values[axis.name]
         status = np.full(runs, Status.OK)
         if self._closer is not None:
-            p = np.tile(list(s.parameters.values()), (runs, 1)).astype(float)
-            for axis in self.axes:
-                if axis.kind == "p":
-                    p[:, axis.index] = values[axis.name]
             q, v, status = self._closer.close(q, v, course.t0, p)
         done = rollout(
             s,

@@ -8,7 +8,6 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
@@ -167,39 +166,38 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
     projected = facts[:, bl.PROJECTED] == 1.0
     clear = projected & (facts[:, bl.SMALLEST] > CLEAR_PIVOT) & (facts[:, bl.BEYOND] < CLEAR_PIVOT)
     clear &= plan.system.motions_left is None
-    others: dict[tuple[int, int], list[int]] = {}
+    found = np.tile(ranks, (len(given), 1))
     seen: dict[bytes, tuple[int, int]] = {}
     for run in np.flatnonzero(~clear):
         start = given[run].tobytes()
-        seen[start] = seen.get(start) or _own_ranks(plan, given[run], ranks)
-        others.setdefault(seen[start], []).append(int(run))
-    failed, done = np.zeros(len(given), dtype=bool), np.zeros(len(given), dtype=bool)
-    rigid = others.pop(_RIGID, [])
-    done[rigid] = True
-    _end(plan, todo, rigid, Status.RIGID)
-    failed[others.pop(ranks, [])] = True
-    failed &= ~projected
-    for own, runs in others.items():
-        chosen = np.array(runs)
-        part = todo.select(chosen)
-        part.states[:] = given[chosen]
-        good = prepare_starts(plan.worker(part, own), len(chosen))[:, bl.PROJECTED] == 1.0
-        failed[chosen], done[chosen] = ~good, True
-        if good.any():
-            yield Group(part.select(np.flatnonzero(good)), own, chosen[good])
-    rest = np.flatnonzero(~(failed | done))
+        found[run] = seen[start] = seen.get(start) or _own_ranks(plan, given[run], ranks)
+
+    def having(wanted: tuple[int, int]) -> np.ndarray:
+        return (found == wanted).all(axis=1)
+
+    _end(plan, todo, having(_RIGID), Status.RIGID)
+    failed = having(ranks) & ~projected
+    for own in dict.fromkeys(seen.values()):
+        if own not in (ranks, _RIGID):
+            chosen = np.flatnonzero(having(own))
+            part = todo.select(chosen)
+            part.states[:] = given[chosen]
+            good = prepare_starts(plan.worker(part, own), len(chosen))[:, bl.PROJECTED] == 1.0
+            failed[chosen] = ~good
+            if good.any():
+                yield Group(part.select(np.flatnonzero(good)), own, chosen[good])
+    rest = np.flatnonzero(having(ranks) & projected)
     if len(rest) == len(given):
         yield Group(todo, ranks)
     elif len(rest):
         yield Group(todo.select(rest), ranks, rest)
-    _end(plan, todo, np.flatnonzero(failed), Status.PROJECTION_FAILED)
+    _end(plan, todo, failed, Status.PROJECTION_FAILED)
 
 
-def _end(plan: Plan, todo: Batch, runs: ArrayLike, status: Status) -> None:
+def _end(plan: Plan, todo: Batch, runs: np.ndarray, status: Status) -> None:
     """Note that runs have ended before they began."""
-    chosen = np.asarray(runs, dtype=np.int64)
-    todo.outcomes[chosen] = 0.0
-    todo.outcomes[chosen, bl.CODE], todo.outcomes[chosen, bl.REACHED] = status, plan.options.t0
+    todo.outcomes[runs] = 0.0
+    todo.outcomes[runs, bl.CODE], todo.outcomes[runs, bl.REACHED] = status, plan.options.t0
 
 
 def _ranks(table: Table) -> tuple[int, int]:
