@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,10 +30,8 @@ from sarrus.dynamics.manifold import (
     walk,
 )
 from sarrus.dynamics.rigidity import look
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Starts without a new mode after which the search ends, and starts at most.
 _PATIENCE, _MOST = 40, 400

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,10 +28,8 @@ from sarrus.dynamics.manifold import (
     turning,
     walk,
 )
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Steps at most each way.
 _STEPS = 4000

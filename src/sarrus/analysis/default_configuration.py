@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.descent import gap
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 
 def default_configuration(system: System) -> Array:

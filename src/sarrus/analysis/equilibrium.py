@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,11 +26,9 @@ from sarrus.dynamics.manifold import (
     rank_cut,
 )
 from sarrus.dynamics.rigidity import look
+from sarrus.dynamics.system import System
 from sarrus.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.linalg.ranked import ROUNDING, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Force left along the motions, relative to the forces at work, at which a configuration is at rest.
 TOLERANCE = 1e-10

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,8 @@ from sarrus.dynamics.manifold import (
     rank_cut,
     turning,
 )
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # A step may end this share of its length beside where it aimed, and bend by less than this cosine.
 _ASIDE, _STRAIGHT = 0.3, 0.95

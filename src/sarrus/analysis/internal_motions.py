@@ -7,21 +7,17 @@ outside the loops.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.manifold import close, open_by
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import NORMAL, ranked
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, forward_kinematics
-
-if TYPE_CHECKING:
-    import casadi as ca
-
-    from sarrus.dynamics.system import System
 
 # Step that tries whether a motion goes on [rad, m].
 _STEP = 0.1

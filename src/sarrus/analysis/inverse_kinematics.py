@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +17,10 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
 from sarrus.dynamics.manifold import open_by
+from sarrus.dynamics.system import System
 from sarrus.linalg import dense
 from sarrus.linalg.levenberg_marquardt import levenberg_marquardt
 from sarrus.linalg.ranked import CUT, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Targets and closures missed by less than these are met [rad, characteristic lengths].
 MET, CLOSED = 1e-9, 1e-9

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,10 +16,8 @@ from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import closed_start, open_by, typical_size
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, Ranked, beyond, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Entries of a motion that are written out, and relative size below which they are left out.
 _WRITTEN, _SMALL = 8, 1e-5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +21,8 @@ from sarrus.dynamics.manifold import (
     rank_cut,
     walk,
 )
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, ROUNDING, at_rank, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Longest step of the descent [rad, m], its iterations, and those of the final Newton method.
 LONGEST, DESCENT, _NEWTON = 0.2, 60, 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,11 +21,9 @@ from sarrus.dynamics.manifold import (
     open_by,
     rank_cut,
 )
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

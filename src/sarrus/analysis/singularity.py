@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,10 +23,8 @@ from sarrus.dynamics.manifold import (
     holonomic_jacobian,
     turning,
 )
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import beyond, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # How far the walks go [rad, m] with several degrees of freedom and with one, and how many directions are walked where
 # there are several.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,11 +11,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.system import System
 from sarrus.mechanism.pose import Pose
 from sarrus.multibody.kinematics import Frames, forward_kinematics
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 Place = float | Sequence[float | None] | Array | Pose
 Targets = Mapping[str | tuple[str, Sequence[float]], Place]

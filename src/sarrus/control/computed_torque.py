@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,9 +12,7 @@ from sarrus.control.demands import Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference
 from sarrus.control.tasks import Task
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 
 class ComputedTorque(Law):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -12,9 +11,7 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 ROWS = ("n", "t1", "t2")
 

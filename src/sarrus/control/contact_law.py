@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -19,6 +18,7 @@ from sarrus.control.demands import Command, Demand, Memory, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.control_limits import control_bounds, limited_by_state
 from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.equations.equations import activity_parameter, stick_parameter
 from sarrus.kernels import cone_layout as cl
@@ -28,9 +28,6 @@ from sarrus.kernels.c_function import distribution
 from sarrus.kernels.record import laid
 from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
 from sarrus.optimize.cone_rows import ConeRows
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Weight of the forces beside the mean weight of the controls: it chooses where the energy does not.
 FORCE_WEIGHT = 1e-9

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.dynamics.inverse_dynamics import constraint_rank
+from sarrus.dynamics.system import System
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import ROUNDING, at_rank, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Entries of a direction below this part of its largest are left out of its name.
 _SMALL = 1e-6

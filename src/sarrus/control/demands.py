@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -14,10 +13,6 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.equations.symbolic import ParameterValues
-
-if TYPE_CHECKING:
-    pass
-
 
 # Relative size of what is left of a level from which it counts as not achieved.
 ACHIEVED = 1e-7

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -16,9 +15,7 @@ from sarrus.base.numbers import real_array
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,10 +15,8 @@ from sarrus.control.demands import Demand, Memory, Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import Task
+from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import at_rank
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 class HybridMotionForce(Law):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,12 +25,10 @@ from sarrus.control.demands import (
 from sarrus.control.law_arrays import LawArrays
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
+from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import command
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
 LEVEL_CUT = 1e-8

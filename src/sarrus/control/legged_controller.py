@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,10 +14,8 @@ from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.demands import Demand, Memory, Settings
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.tasks import Task
+from sarrus.dynamics.system import System
 from sarrus.optimize.cone_rows import ConeRows
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 _One = Task | ContactForce | SwingFeet | Travel
 

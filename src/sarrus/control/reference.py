@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from sarrus.base.numbers import real_array
 from sarrus.control.demands import Settings
+from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Numbers that are held, or a function of the symbol t that returns CasADi expressions.
 Reference = Callable[[Any], Any] | Any

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 from numpy.typing import ArrayLike
@@ -12,9 +12,7 @@ from sarrus.control.demands import ForceDemand, Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
 from sarrus.control.tasks import quantity as trace_quantity
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 
 class Regulator(Law):

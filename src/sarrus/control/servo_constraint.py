@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 from numpy.typing import ArrayLike
@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
+from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 class ServoConstraint(Law):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 from numpy.typing import ArrayLike
@@ -13,9 +13,7 @@ from sarrus.control.demands import Demand, ForceDemand, Settings
 from sarrus.control.law import Law
 from sarrus.control.tasks import Task
 from sarrus.dynamics.state_functions import trace_function
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 
 class TaskHierarchy(Law):

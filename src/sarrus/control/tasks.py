@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,13 +15,11 @@ from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
+from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 AXES = "xyz"
 

@@ -6,7 +6,7 @@ says of any quantity (2022, section 3.1.1), with the same u.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -14,9 +14,7 @@ from sarrus.control.demands import Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference
 from sarrus.control.tasks import Task
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
+from sarrus.dynamics.system import System
 
 
 class ProjectedInverseDynamics(Law):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.system import System
 from sarrus.linear.partition import OWN_CLEAR, partition
 from sarrus.linear.pieces import Pieces, pieces_of
 from sarrus.linear.traced import own_model, whole_model
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 # Pivots below this fraction of the largest singular value of A M^(−1/2) nearby are not believed.
 VANISHING = 1e-3

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.dynamics.system import System
 from sarrus.dynamics.units import coordinate_units, velocity_units
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 Entry = TypeVar("Entry")
 

@@ -6,17 +6,15 @@ Both give the same numbers; which of the two needs fewer instructions depends on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import casadi as ca
 
 from sarrus.dynamics.derivatives import along, bias_rows, residual_force
+from sarrus.dynamics.system import System
 from sarrus.multibody.partials import TreeDerivatives, TreePartials
 from sarrus.multibody.row_partials import RowPartials
 from sarrus.multibody.tree import build_tree
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True)

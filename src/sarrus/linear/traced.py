@@ -7,18 +7,14 @@ evaluated twice (Wehage and Haug 1982; Spencer 2004, section 4.2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 import numpy as np
 
 from sarrus.dynamics.derivatives import along
+from sarrus.dynamics.system import System
 from sarrus.equations.elimination import factor_symmetric, least, solve_symmetric
 from sarrus.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
 from sarrus.linear.pieces import Pieces
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.system import System
 
 
 class Elimination:
