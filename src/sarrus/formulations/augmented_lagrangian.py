@@ -10,13 +10,12 @@ from sarrus.base.status import Status
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     NOISE,
+    Refused,
     answered,
     definite_root,
     definite_solve,
     guarded,
     motion_root,
-    refused,
-    refused_motion,
 )
 
 EPSILON = float(np.finfo(float).eps)
@@ -85,8 +84,7 @@ def augmented_lagrangian(
     for name, value in (("penalty", penalty), ("iterations", iterations), ("accuracy", accuracy)):
         if value is not None and not 0.0 < value < np.inf:
             raise ArgumentError(f"{name} must be positive, got {value}", element=name)
-    if motion_root(problem.M, problem.basis) is None:
-        return refused_motion(problem, "augmented_lagrangian", throw=throw)
+    motion_root(problem, problem.basis)
     M, A = problem.M, problem.A
     sigma = problem.svd[1][: problem.rank]
     stretch = sigma[0] / sigma[-1] if len(sigma) else 1.0
@@ -95,14 +93,12 @@ def augmented_lagrangian(
         penalty = (mass or 1.0) * max(STIFFNESS, WEAKEST * stretch**2) / length**2
     root, condition = _stiff_root(M, A, penalty)
     if root is None:
-        return refused(
+        raise Refused(
             problem,
-            "augmented_lagrangian",
             f"M + ρ AᵀA is singular to working precision, condition number {condition:.1g}",
             "Choose another penalty, or use null_space",
-            throw=throw,
-            condition=condition,
-            status=Status.ILL_CONDITIONED,
+            Status.ILL_CONDITIONED,
+            condition,
         )
     enough = max(accuracy, 10.0 * problem.n * EPSILON * stretch)
     history: list[tuple[int, float, bool]] = []
@@ -130,17 +126,15 @@ def augmented_lagrangian(
         return a, A.T @ multipliers, multipliers
 
     details: dict[str, Array | float] = {"penalty": float(penalty)}
-    found = answered(problem, "augmented_lagrangian", solve, condition, throw=throw, details=details)
+    found = answered(problem, solve, condition, details=details)
     steps, residual, converged = history[0]
-    if not converged and found.status is not Status.NOT_FINITE:
-        return refused(
+    if not converged:
+        raise Refused(
             problem,
-            "augmented_lagrangian",
             f"no convergence in {iterations} iterations: residual {residual:.1g}, asked for {enough:.1g}",
             "Raise penalty or iterations, or use null_space, which does not iterate",
-            throw=throw,
-            condition=condition,
-            status=Status.NOT_CONVERGED,
+            Status.NOT_CONVERGED,
+            condition,
         )
     details |= {"iterations": float(steps), "residual": residual}
     return found

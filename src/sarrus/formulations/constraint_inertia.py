@@ -26,6 +26,7 @@ too, its parameter γ is our g. C_c = MC, so the velocity terms of (25), (32) an
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,12 +34,10 @@ from scipy.optimize import minimize_scalar
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.formulations.metric import WeightedProblem
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, general_solver, guarded, refused
+from sarrus.formulations.metric import Weighing, WeightedProblem
+from sarrus.formulations.problem import Array, Formulation, Problem
+from sarrus.formulations.requirements import MASSLESS, Refused, answered, general_solver, guarded
 
-# An eigenvalue of a block of M below this multiple of the norm of M is zero: rounding of the products that make it.
-_MASSLESS = 1e-13
 MINIMAL_CONDITION = "minimal-condition"
 
 
@@ -50,11 +49,8 @@ def projection(
     gamma: ArrayLike,
     tau: ArrayLike | None = None,
     *,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> Formulation:
     """Solve with the constraint inertia matrix M_c = M + PM − (PM)ᵀ.
 
@@ -87,20 +83,16 @@ def projection(
     SolveError
         Where the problem is ill-posed, or its numbers overflow.
     """
-    p = WeightedProblem.weighted(
-        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w = p.image
     inertia = w.M + w.projector @ w.M - w.M @ w.projector
 
     def drive(force: Array, normal: Array) -> Array:
         return w.projector @ force + w.M @ normal
 
-    result = solve_inertia(p, "projection", inertia, drive, throw, across=True)
-    if np.isfinite(result.a).all():
-        across = w.M @ (np.eye(w.n) - w.projector)
-        result.details["mu"] = np.asarray(np.linalg.solve(inertia.T, across).T)
+    result = solve_inertia(p, inertia, drive, across=True)
+    across = w.M @ (np.eye(w.n) - w.projector)
+    result.details["mu"] = np.asarray(np.linalg.solve(inertia.T, across).T)
     return result
 
 
@@ -112,11 +104,8 @@ def symmetric_projection(
     gamma: ArrayLike,
     tau: ArrayLike | None = None,
     *,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> Formulation:
     """Solve with the symmetric positive definite M_c′ = PMP + (I − P)M(I − P).
 
@@ -124,10 +113,7 @@ def symmetric_projection(
 
     Parameters, solutions, returns and errors as for `projection`; ``details`` without "mu".
     """
-    p = WeightedProblem.weighted(
-        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w = p.image
     along, across = w.projector, np.eye(w.n) - w.projector
     inertia = along @ w.M @ along + across @ w.M @ across
@@ -135,7 +121,7 @@ def symmetric_projection(
     def drive(force: Array, normal: Array) -> Array:
         return along @ force + (across - along) @ w.M @ normal
 
-    return solve_inertia(p, "symmetric_projection", inertia, drive, throw, across=True)
+    return solve_inertia(p, inertia, drive, across=True)
 
 
 @guarded
@@ -147,11 +133,8 @@ def parameterized_projection(
     tau: ArrayLike | None = None,
     *,
     g: float | str | None = None,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> Formulation:
     """Solve with M_c″ = PM + g (I − P).
 
@@ -166,10 +149,7 @@ def parameterized_projection(
     The others, solutions, returns and errors as for `projection`, except that M is not needed on the range of Aᵀ;
     ``details``: "P", "inertia" and the float "g".
     """
-    p = WeightedProblem.weighted(
-        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w = p.image
     g = parameter(g, "g", p, _best_g)
     inertia = w.projector @ w.M + g * (np.eye(w.n) - w.projector)
@@ -177,15 +157,13 @@ def parameterized_projection(
     def drive(force: Array, normal: Array) -> Array:
         return w.projector @ force + g * normal
 
-    return solve_inertia(p, "parameterized_projection", inertia, drive, throw, details={"g": g})
+    return solve_inertia(p, inertia, drive, details={"g": g})
 
 
 def solve_inertia(
     p: WeightedProblem,
-    name: str,
     inertia: Array,
     drive: Callable[[Array, Array], Array],
-    throw: bool,
     *,
     across: bool = False,
     details: dict[str, Array | float] | None = None,
@@ -197,21 +175,17 @@ def solve_inertia(
     """
     w, rows = p.image, p.rows
     if not _definite(w, w.basis):
-        return refused(
+        raise Refused(
             p,
-            name,
             Status.ILL_POSED.diagnosis,
             Status.ILL_POSED.remedy + ", or give a metric if coordinates of different units hide their mass",
-            throw=throw,
         )
     if across and not _definite(w, rows):
-        return refused(
+        raise Refused(
             p,
-            name,
             "M is not positive definite on the range of Aᵀ, so that the constraint inertia matrix is singular",
             "The problem has a solution: use parameterized_projection or oblique_projection, which need M to be "
             "positive definite on the null space of A alone",
-            throw=throw,
         )
     by_lu = general_solver(inertia)
 
@@ -221,20 +195,14 @@ def solve_inertia(
         reaction = rows @ (rows.T @ (w.M @ a - applied))
         return p.inverse_root @ a, p.root @ reaction, p.row_root @ (w.inverse.T @ reaction)
 
-    return answered(
-        p,
-        name,
-        solve,
-        float(np.linalg.cond(inertia)),
-        throw=throw,
-        details={"P": w.projector, "inertia": inertia, **(details or {})},
-    )
+    by_products = {"P": w.projector, "inertia": inertia, **(details or {})}
+    return answered(p, solve, float(np.linalg.cond(inertia)), details=by_products)
 
 
 def _definite(w: Problem, basis: Array) -> bool:
     """Tell whether M is positive definite on the span of an orthonormal basis, above rounding of M's size."""
     block = basis.T @ w.M @ basis
-    return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > _MASSLESS * w.mass_norm)
+    return block.size == 0 or bool(np.linalg.eigvalsh(block)[0] > MASSLESS * w.mass_norm)
 
 
 def parameter(
@@ -266,7 +234,7 @@ def _best_g(p: WeightedProblem) -> float:
     bottom = np.hstack([np.zeros((w.rank, w.n - w.rank)), np.eye(w.rank)])
     least = float(np.linalg.eigvalsh(top[:, : w.n - w.rank])[0])
     most = float(np.linalg.norm(top, 2))
-    if least <= _MASSLESS * most:
+    if least <= MASSLESS * most:
         return most or 1.0
     found = minimize_scalar(
         lambda log_g: np.log(np.linalg.cond(np.vstack([top, np.exp(log_g) * bottom]))),

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +25,8 @@ from sarrus.base.status import Answer, Status
 from sarrus.formulations.force_limits import Condition, Limits
 from sarrus.formulations.friction_cones import ConeInequality, ContactForces, contact_forces
 from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
-from sarrus.formulations.metric import as_array
-from sarrus.formulations.problem import TOLERANCE, Array
+from sarrus.formulations.metric import Weighing
+from sarrus.formulations.problem import TOLERANCE, Array, as_array
 from sarrus.formulations.requirements import definite_root
 
 # Missing force above this multiple of the wanted one means that the actuators cannot produce it.
@@ -87,11 +88,8 @@ def optimal_distribution(
     inequalities: Condition | None = None,
     equalities: Condition | None = None,
     precision: float = 1e-11,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> ForceDistribution:
     """Return the u of least uᵀWu that produces τ_c with contacts that push and stick, and actuators within limits.
 
@@ -121,10 +119,7 @@ def optimal_distribution(
     SolveError
         No u within the limits; it names those in conflict. M not positive definite on the null space of A.
     """
-    forces = contact_forces(
-        M, h, A, gamma, B, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    forces = contact_forces(M, h, A, gamma, B, tau, **weighing)
     limits = Limits.of(forces, contacts, mu, u_min, u_max, inequalities, equalities)
     unit = _unit_losses(W, len(forces.B.T))
     motion, wanted = _motion(forces, tau_c)
@@ -161,11 +156,8 @@ def relaxed_distribution(
     inequalities: Condition | None = None,
     equalities: Condition | None = None,
     precision: float = 1e-11,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> ForceDistribution:
     """Return the u of least uᵀWu + ρ|d|² within the limits, d = M̄⁻¹(P τ_c − P B u) the acceleration that is missing.
 
@@ -177,10 +169,7 @@ def relaxed_distribution(
     """
     if not (np.isfinite(rho) and rho > 0.0):
         raise ArgumentError(f"rho must be a positive number, got {rho!r}", element="rho")
-    forces = contact_forces(
-        M, h, A, gamma, B, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    forces = contact_forces(M, h, A, gamma, B, tau, **weighing)
     limits = Limits.of(forces, contacts, mu, u_min, u_max, inequalities, equalities)
     unit = _unit_losses(W, len(forces.B.T))
     by_u, wanted = _accelerations(forces, tau_c)

@@ -16,8 +16,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.formulations.friction_cones import ConeInequality, ContactForces, cone_inequalities
 from sarrus.formulations.log_barrier import Cone
-from sarrus.formulations.metric import as_array
-from sarrus.formulations.problem import Array
+from sarrus.formulations.problem import Array, as_array
 
 Condition = tuple[ArrayLike, ArrayLike]
 

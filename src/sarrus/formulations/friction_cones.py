@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +24,9 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.formulations.log_barrier import Cone
-from sarrus.formulations.metric import WeightedProblem, as_array
+from sarrus.formulations.metric import Weighing, WeightedProblem
 from sarrus.formulations.oblique import oblique_projection
-from sarrus.formulations.problem import TOLERANCE, Array
+from sarrus.formulations.problem import Array, as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +110,7 @@ def contact_forces(
     gamma: ArrayLike,
     B: ArrayLike,
     tau: ArrayLike | None = None,
-    *,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
+    **weighing: Unpack[Weighing],
 ) -> ContactForces:
     """Return the multipliers as an affine function of the actuator forces, by the oblique projector.
 
@@ -138,10 +135,7 @@ def contact_forces(
     SolveError
         M is not positive definite on the null space of A.
     """
-    solution = oblique_projection(
-        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    solution = oblique_projection(M, h, A, gamma, tau, **weighing)
     p = solution.problem
     assert isinstance(p, WeightedProblem)
     if np.ndim(B) != 2:

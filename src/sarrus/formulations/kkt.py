@@ -5,17 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.status import Status
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
-    NUMERICALLY_SINGULAR,
     answered,
     general_solver,
     guarded,
     motion_root,
-    refused,
-    refused_motion,
-    refused_rank,
+    require_digits,
+    require_full_rank,
 )
 
 # Diagonal entries of M below this multiple of the largest one are not used as a scale.
@@ -65,30 +62,19 @@ def kkt(
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
     n, m = problem.n, len(problem.gamma)
-    if problem.rank < m:
-        return refused_rank(problem, "kkt", "the KKT matrix", throw=throw)
-    if motion_root(problem.M, problem.basis) is None:
-        return refused_motion(problem, "kkt", throw=throw)
+    require_full_rank(problem, "the KKT matrix")
+    motion_root(problem, problem.basis)
     matrix = np.block([[problem.M, -problem.A.T], [problem.A, np.zeros((m, m))]])
     inertia = np.diagonal(problem.M)
     column = 1.0 / np.sqrt(np.maximum(inertia, MASSLESS * inertia.max()) if inertia.any() else np.ones(n))
     scale = np.concatenate([column, 1.0 / np.linalg.norm(problem.A * column, axis=1)])
     scaled = np.outer(scale, scale) * matrix
     condition = float(np.linalg.cond(scaled))
-    if condition > NUMERICALLY_SINGULAR:
-        return refused(
-            problem,
-            "kkt",
-            f"the scaled KKT matrix is too ill-conditioned, condition number {condition:.1g}",
-            "Use null_space or udwadia_kalaba, which do not square the condition number of A",
-            throw=throw,
-            condition=condition,
-            status=Status.ILL_CONDITIONED,
-        )
+    require_digits(problem, "KKT matrix", condition)
     by_lu = general_solver(scaled)
 
     def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
         solution = scale * by_lu(scale * np.concatenate([force, -gamma]))
         return solution[:n], problem.A.T @ solution[n:], solution[n:]
 
-    return answered(problem, "kkt", solve, condition, throw=throw, details={"matrix": matrix})
+    return answered(problem, solve, condition, details={"matrix": matrix})

@@ -5,18 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.status import Status
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
 from sarrus.formulations.requirements import (
-    NUMERICALLY_SINGULAR,
     answered,
-    definite_root,
     definite_solve,
     general_solver,
     guarded,
-    refused,
-    refused_mass,
-    refused_rank,
+    mass_root,
+    require_digits,
+    require_full_rank,
 )
 
 
@@ -60,26 +57,14 @@ def lagrange(
         S with a condition number above 1e15; M that is not positive definite.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
-    root = definite_root(problem.M)
-    if root is None:
-        return refused_mass(problem, "lagrange", throw=throw)
-    if problem.rank < len(problem.gamma):
-        return refused_rank(problem, "lagrange", "A M⁻¹ Aᵀ", throw=throw)
+    root = mass_root(problem)
+    require_full_rank(problem, "A M⁻¹ Aᵀ")
     response = definite_solve(root, problem.A.T)
     delassus = problem.A @ response
     scale = np.sqrt(np.diagonal(delassus))
     scaled = delassus / np.outer(scale, scale)
     condition = float(np.linalg.cond(scaled)) if len(scale) else 1.0
-    if condition > NUMERICALLY_SINGULAR:
-        return refused(
-            problem,
-            "lagrange",
-            f"the scaled A M⁻¹ Aᵀ is too ill-conditioned, condition number {condition:.1g}",
-            "Use null_space or udwadia_kalaba, which do not square the condition number of A",
-            throw=throw,
-            condition=condition,
-            status=Status.ILL_CONDITIONED,
-        )
+    require_digits(problem, "A M⁻¹ Aᵀ", condition)
     by_lu = general_solver(scaled) if len(scale) else None
 
     def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
@@ -89,4 +74,4 @@ def lagrange(
         multipliers = by_lu((-gamma - problem.A @ free) / scale) / scale
         return free + response @ multipliers, problem.A.T @ multipliers, multipliers
 
-    return answered(problem, "lagrange", solve, condition, throw=throw, details={"delassus": delassus})
+    return answered(problem, solve, condition, details={"delassus": delassus})

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from sarrus.base.errors import ArgumentError
-from sarrus.base.numbers import real_array
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_root, definite_solve, guarded, refused_mass
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem, optional_vector
+from sarrus.formulations.requirements import answered, definite_solve, guarded, mass_root
 
 
 @guarded
@@ -63,12 +61,8 @@ def mass_weighted(
         An argument has a wrong shape or is not finite.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
-    g = np.zeros(problem.n) if gravity is None else real_array(gravity)
-    if g.shape != (problem.n,) or not np.isfinite(g).all():
-        raise ArgumentError(f"gravity must be {problem.n} finite numbers, got {g}", element="gravity")
-    root = definite_root(problem.M)
-    if root is None:
-        return refused_mass(problem, "mass_weighted", throw=throw)
+    g = optional_vector(gravity, problem.n, "gravity")
+    root = mass_root(problem)
     # With M = L Lᵀ and A L⁻ᵀ = U Σ Vᵀ: H = U Σ⁻² Uᵀ, Ā = L⁻ᵀ V Σ⁻¹ Uᵀ.
     left, sigma, right = np.linalg.svd(solve_triangular(root, problem.A.T, lower=True).T, full_matrices=False)
     r = problem.rank
@@ -90,10 +84,8 @@ def mass_weighted(
     velocity, weight = (problem.A @ definite_solve(root, force) for force in (problem.h - g, g))
     return answered(
         problem,
-        "mass_weighted",
         solve,
         sigma[0] / sigma[-1] if r else 1.0,
-        throw=throw,
         details={
             "H": H,
             "consistent_inverse": inverse,

@@ -27,13 +27,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.base.numbers import real_array
-from sarrus.formulations.problem import TOLERANCE, Array, Problem
+from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
 _LENGTHS = ("m", "m/s", "m/s^2", "N")
@@ -99,6 +99,20 @@ def actuator_metric(maxima: ArrayLike) -> Array:
     return np.diag(limits**2)
 
 
+class Scales(TypedDict, total=False):
+    """How coordinates and rows are measured: see `WeightedProblem.weighted`."""
+
+    metric: ArrayLike | None
+    row_metric: ArrayLike | None
+    absolute_tolerance: float
+
+
+class Weighing(Scales, total=False):
+    """The same, and which singular values count."""
+
+    tolerance: float
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedProblem(Problem):
     """A problem with metrics: rank, pseudo-inverse and projector are those of A_W, in the units of the data.
@@ -160,18 +174,8 @@ class WeightedProblem(Problem):
             tau=inverse_root @ given.tau,
             tolerance=cut,
         )
-        return cls(
-            given.M,
-            given.h,
-            given.A,
-            given.gamma,
-            given.tau,
-            cut,
-            image=image,
-            root=root,
-            inverse_root=inverse_root,
-            row_root=row_root,
-        )
+        roots = {"root": root, "inverse_root": inverse_root, "row_root": row_root}
+        return cls(given.M, given.h, given.A, given.gamma, given.tau, cut, image=image, **roots)
 
     @cached_property
     def svd(self) -> tuple[Array, Array, Array]:
@@ -202,24 +206,6 @@ class WeightedProblem(Problem):
     def rows(self) -> Array:
         """Orthonormal basis of the range of A_Wᵀ (n, rank), across the constraints."""
         return self.svd[2][: self.rank].T
-
-    @cached_property
-    def normal(self) -> Array:
-        """(I − P_W) a_W = −A_W⁺γ_W, the acceleration across the constraints."""
-        return -self.image.inverse @ self.image.gamma
-
-
-def as_array(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-    """Return a finite float array of a given shape, or raise `ArgumentError`, which names it."""
-    try:
-        array = real_array(value)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} must be an array of numbers: {error}", element=name) from error
-    if array.shape != shape:
-        raise ArgumentError(f"{name} has shape {array.shape}; it must be {shape}", element=name)
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} must be finite, got {array}", element=name)
-    return array
 
 
 def _roots(metric: ArrayLike | None, size: int, name: str) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from scipy.linalg import qr, solve_triangular
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root, refused_motion
+from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root
 
 # Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
 TANGENT = 1e-8
@@ -75,9 +75,7 @@ def null_space(
     else:
         K, inverse = _given(problem, basis), problem.inverse
     reduced = K.T @ problem.M @ K
-    root = motion_root(problem.M, K)
-    if root is None:
-        return refused_motion(problem, "null_space", throw=throw)
+    root = motion_root(problem, K)
 
     def independent(force: Array, particular: Array) -> Array:
         return definite_solve(root, K.T @ (force - problem.M @ particular))
@@ -93,10 +91,8 @@ def null_space(
     sigma = problem.svd[1]
     return answered(
         problem,
-        "null_space",
         solve,
         float(np.linalg.cond(reduced)) if reduced.size else 1.0,
-        throw=throw,
         details={
             "basis": K,
             "independent_acceleration": independent(problem.tau - problem.h, particular),

@@ -7,13 +7,15 @@ Source: Aghili 2022, Optimal control of legged robots subject to friction cone c
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.formulations.constraint_inertia import parameter, solve_inertia
-from sarrus.formulations.metric import WeightedProblem, as_array
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation
+from sarrus.formulations.metric import Weighing, WeightedProblem
+from sarrus.formulations.problem import Array, Formulation, as_array
 from sarrus.formulations.requirements import guarded
 from sarrus.formulations.tangent_space import rate_of_projector
 
@@ -29,11 +31,8 @@ def oblique_projection(
     nu: float | str | None = None,
     Adot: ArrayLike | None = None,
     C: ArrayLike | None = None,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> Formulation:
     """Solve with the symmetric positive definite M̄ = PMP + ν(I − P).
 
@@ -72,10 +71,7 @@ def oblique_projection(
     ArgumentError, SolveError
         As `projection`.
     """
-    p = WeightedProblem.weighted(
-        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w, P = p.image, p.image.projector
     nu = parameter(nu, "nu", p, _best_nu)
     inertia = P @ w.M @ P + nu * (np.eye(w.n) - P)
@@ -84,9 +80,8 @@ def oblique_projection(
         return P @ (force - w.M @ normal) + nu * normal
 
     details: dict[str, Array | float] = {"nu": nu, **_rates(p, nu, Adot, C)}
-    result = solve_inertia(p, "oblique_projection", inertia, drive, throw, details=details)
-    if np.isfinite(result.a).all():
-        result.details["S"] = np.eye(w.n) - w.M @ np.linalg.solve(inertia, P)
+    result = solve_inertia(p, inertia, drive, details=details)
+    result.details["S"] = np.eye(w.n) - w.M @ np.linalg.solve(inertia, P)
     return result
 
 

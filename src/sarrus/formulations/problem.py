@@ -56,12 +56,8 @@ class Problem:
         ArgumentError
             Names the argument: wrong shape, NaN or infinity, M not symmetric, tolerance not in (0, 1).
         """
-        arrays = {}
-        for name, value in (("M", M), ("h", h), ("A", A), ("gamma", gamma), ("tau", tau)):
-            try:
-                arrays[name] = real_array(0.0 if value is None else value)
-            except (TypeError, ValueError) as error:
-                raise ArgumentError(f"{name} must be an array of numbers: {error}", element=name) from error
+        given = {"M": M, "h": h, "A": A, "gamma": gamma, "tau": 0.0 if tau is None else tau}
+        arrays = {name: numbers(value, name) for name, value in given.items()}
         n = arrays["M"].shape[0] if arrays["M"].ndim == 2 else 0
         m = np.atleast_1d(arrays["gamma"]).shape[0]
         if tau is None:
@@ -141,30 +137,6 @@ class Problem:
         """The problem in balanced units, in which answers are checked."""
         return Balance(self.M, self.A, self.gamma, self.rank, self.tolerance)
 
-    def result(
-        self,
-        a: Array,
-        multipliers: Array,
-        constraint_force: Array,
-        condition: float,
-        status: Status,
-        residuals: Residuals = NOTHING,
-        details: dict[str, Array | float] | None = None,
-    ) -> Formulation:
-        """Return the result with the rank and the determined rows of the problem."""
-        return Formulation(
-            a=a,
-            constraint_force=constraint_force,
-            multipliers=multipliers,
-            determined=self.determined,
-            rank=self.rank,
-            condition=float(condition),
-            status=status,
-            problem=self,
-            residuals=residuals,
-            details=details or {},
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Formulation(Answer):
@@ -215,6 +187,32 @@ class Formulation(Answer):
         left = p.inverse @ (p.A @ self.a) + particular
         size = float(np.linalg.norm(self.a)) + float(np.linalg.norm(particular))
         return float(np.linalg.norm(left)) / max(size, 1e-300)
+
+
+def numbers(value: ArrayLike, name: str) -> Array:
+    """Return an array of floats, or raise `ArgumentError`, which names it."""
+    try:
+        return real_array(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} must be an array of numbers: {error}", element=name) from error
+
+
+def as_array(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """Return a finite float array of a given shape, or raise `ArgumentError`, which names it."""
+    array = numbers(value, name)
+    if array.shape != shape:
+        raise ArgumentError(f"{name} has shape {array.shape}; it must be {shape}", element=name)
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{name} must be finite, got {array}", element=name)
+    return array
+
+
+def optional_vector(value: ArrayLike | None, size: int, name: str) -> Array:
+    """Return a finite vector, zeros for None, or raise `ArgumentError`, which names it."""
+    vector = np.zeros(size) if value is None else real_array(value)
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise ArgumentError(f"{name} must be {size} finite numbers, got {vector}", element=name)
+    return vector
 
 
 def matrix_rank(sigma: Array, tolerance: float) -> int:

@@ -10,14 +10,15 @@ Aghili 2022, Optimal control of legged robots subject to friction cone constrain
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Answer, Status
-from sarrus.formulations.metric import WeightedProblem, as_array
-from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
+from sarrus.formulations.metric import Weighing, WeightedProblem
+from sarrus.formulations.problem import TOLERANCE, Array, as_array, matrix_rank
 from sarrus.formulations.residuals import INCONSISTENT
 
 # Missing force above this multiple of the needed one means that the actuators cannot produce the motion.
@@ -64,11 +65,8 @@ def projected_inverse_dynamics(
     tau: ArrayLike | None = None,
     actuation: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-    absolute_tolerance: float = 0.0,
     throw: bool = True,
+    **weighing: Unpack[Weighing],
 ) -> ProjectedInverse:
     """Return the smallest force of the actuators with which the mechanism accelerates by a.
 
@@ -95,15 +93,12 @@ def projected_inverse_dynamics(
     ------
     ArgumentError, SolveError
     """
-    p = WeightedProblem.weighted(
-        M, h, A, gamma, tau, metric=metric, row_metric=row_metric,
-        tolerance=tolerance, absolute_tolerance=absolute_tolerance,
-    )  # fmt: skip
+    p = WeightedProblem.weighted(M, h, A, gamma, tau, **weighing)
     w = p.image
     acceleration = p.root @ as_array(a, (p.n,), "a")
     selection = p.inverse_root @ _actuation(actuation, p.n)
     needed = w.M @ acceleration + w.h - w.tau
-    u, actuation_rank = _smallest(w.basis, selection, needed, weights, tolerance)
+    u, actuation_rank = _smallest(w.basis, selection, needed, weights, weighing.get("tolerance", TOLERANCE))
     missing = needed - selection @ u
     multipliers = w.inverse.T @ missing
     size = max(float(np.linalg.norm(term)) for term in (w.M @ acceleration, w.h, w.tau))

@@ -26,6 +26,22 @@ MASSLESS = 1e-13
 NUMERICALLY_SINGULAR = 1e15
 
 
+class Refused(Exception):
+    """A problem that a formulation has no answer to, with the reason and what would help; `guarded` catches it."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        reason: str,
+        remedy: str,
+        status: Status = Status.ILL_POSED,
+        condition: float = float("inf"),
+    ) -> None:
+        super().__init__(reason)
+        self.problem, self.reason, self.remedy = problem, reason, remedy
+        self.status, self.condition = status, condition
+
+
 def definite_root(matrix: Array, floor: float | None = None) -> Array | None:
     """Return the lower triangle L of L Lᵀ = matrix, or None where the matrix is not positive definite.
 
@@ -40,15 +56,60 @@ def definite_root(matrix: Array, floor: float | None = None) -> Array | None:
     return root if (np.diagonal(root) ** 2 > floor).all() else None
 
 
-def motion_root(M: Array, basis: Array) -> Array | None:
-    """Return L of L Lᵀ = KᵀM K for a basis K, or None where M is not positive definite on the motions K z.
+def mass_root(problem: Problem) -> Array:
+    """Return L of L Lᵀ = M; `Refused` where the method cannot invert M."""
+    root = definite_root(problem.M)
+    if root is None:
+        smallest = np.linalg.eigvalsh(problem.M)[0]
+        raise Refused(
+            problem,
+            f"M must be positive definite, its smallest eigenvalue is {smallest:.2g}",
+            "Give a mass or armature to massless bodies, scale coordinates whose units hide their mass, or use "
+            "null_space, which needs M to be positive definite on the null space of A alone",
+        )
+    return root
 
-    The columns of K may have any length.
+
+def motion_root(problem: Problem, basis: Array) -> Array:
+    """Return L of L Lᵀ = KᵀM K for a basis K, its columns of any length, of the motions that the constraints leave.
+
+    `Refused` where M is not positive definite on these.
     """
     lengths = np.linalg.norm(basis, axis=0)
     unit = basis / lengths
-    root = definite_root(unit.T @ M @ unit, MASSLESS * float(np.linalg.norm(M, 2)))
-    return None if root is None else lengths[:, None] * root
+    root = definite_root(unit.T @ problem.M @ unit, MASSLESS * float(np.linalg.norm(problem.M, 2)))
+    if root is None:
+        smallest = np.linalg.eigvalsh(problem.basis.T @ problem.M @ problem.basis)[0]
+        raise Refused(
+            problem,
+            f"{Status.ILL_POSED.diagnosis}: its smallest eigenvalue there is {smallest:.2g}",
+            Status.ILL_POSED.remedy + ", or scale coordinates whose units hide their mass",
+        )
+    return lengths[:, None] * root
+
+
+def require_full_rank(problem: Problem, matrix: str) -> None:
+    """Refuse dependent rows of A, which make a matrix singular."""
+    rows = len(problem.gamma)
+    if problem.rank < rows:
+        raise Refused(
+            problem,
+            f"A has {rows} rows of rank {problem.rank}, so that {matrix} is singular",
+            f"Remove {rows - problem.rank} redundant or zero row(s), or use null_space, udwadia_kalaba, "
+            "mass_weighted or a projection, which need no full rank",
+        )
+
+
+def require_digits(problem: Problem, matrix: str, condition: float) -> None:
+    """Refuse a scaled matrix that leaves no digit."""
+    if condition > NUMERICALLY_SINGULAR:
+        raise Refused(
+            problem,
+            f"the scaled {matrix} is too ill-conditioned, condition number {condition:.1g}",
+            "Use null_space or udwadia_kalaba, which do not square the condition number of A",
+            Status.ILL_CONDITIONED,
+            condition,
+        )
 
 
 def definite_solve(root: Array, right: Array) -> Array:
@@ -69,9 +130,10 @@ def general_solver(matrix: Array) -> Callable[[Array], Array]:
 
 
 def guarded(method: Method) -> Method:
-    """Decorate a formulation: what overflows, underflows to a division by zero or stops LAPACK is no answer.
+    """Decorate a formulation: a problem that it has no answer to is refused as its ``throw`` says.
 
-    It is refused with status NOT_FINITE; nothing is warned about on the way.
+    What overflows, underflows to a division by zero or stops LAPACK is no answer: its status is NOT_FINITE; nothing is
+    warned about on the way.
     """
 
     @wraps(method)
@@ -81,39 +143,42 @@ def guarded(method: Method) -> Method:
         with np.errstate(all="ignore"):
             try:
                 return method(M, h, A, gamma, *args, **options)
+            except Refused as error:
+                refusal = error
             except SarrusError:
                 raise
             except (ValueError, ArithmeticError) as error:
                 tau = args[0] if args else options.get("tau")
-                problem = Problem.checked(M, h, A, gamma, tau)
-                throw = options.get("throw", True)
-                return not_finite(problem, method.__name__, throw=throw, reason=str(error))
+                refusal = not_finite(Problem.checked(M, h, A, gamma, tau), reason=str(error))
+            p = refusal.problem
+            nothing, multipliers = np.full(p.n, np.nan), np.full(len(p.gamma), np.nan)
+            result = Formulation(
+                nothing, nothing, multipliers, p.determined, p.rank, refusal.condition, refusal.status, p
+            )
+        if options.get("throw", True):
+            name = method.__name__
+            raise SolveError(f"{name}: {refusal.reason}. {refusal.remedy}", result=result, element=name)
+        return result
 
     return cast(Method, call)
 
 
-def not_finite(
-    problem: Problem, method: str, *, throw: bool, condition: float = float("inf"), reason: str = "overflow"
-) -> Formulation:
-    """Refuse a problem whose numbers overflow on the way to an answer, or have no finite answer."""
-    return refused(
+def not_finite(problem: Problem, condition: float = float("inf"), reason: str = "overflow") -> Refused:
+    """Return the refusal of numbers that overflow on the way to an answer, or have no finite answer."""
+    return Refused(
         problem,
-        method,
         f"{Status.NOT_FINITE.diagnosis} on the way to the answer ({reason})",
         "Scale rows and coordinates: entries of M, A, gamma or forces are too large, too small or too far apart",
-        throw=throw,
-        condition=condition,
-        status=Status.NOT_FINITE,
+        Status.NOT_FINITE,
+        condition,
     )
 
 
 def answered(
     problem: Problem,
-    method: str,
     solve: Solve,
     condition: float,
     *,
-    throw: bool,
     non_ideal: Array | None = None,
     details: dict[str, Array | float] | None = None,
 ) -> Formulation:
@@ -126,63 +191,16 @@ def answered(
     answer = refine(problem, solve, problem.tau - problem.h + other)
     status = answer.residuals.status
     if status is Status.NOT_FINITE:
-        return not_finite(problem, method, throw=throw, condition=condition)
-    return problem.result(
-        answer.a, answer.multipliers, answer.force + other, condition, status, answer.residuals, details
-    )
-
-
-def refused(
-    problem: Problem,
-    method: str,
-    reason: str,
-    remedy: str,
-    *,
-    throw: bool,
-    condition: float = float("inf"),
-    status: Status = Status.ILL_POSED,
-) -> Formulation:
-    """Raise `SolveError` with the reason and the remedy, or return NaN with a status that says there is no answer."""
-    nothing = np.full(problem.n, np.nan)
-    result = problem.result(nothing, np.full(len(problem.gamma), np.nan), nothing, condition, status)
-    if throw:
-        raise SolveError(f"{method}: {reason}. {remedy}", result=result, element=method)
-    return result
-
-
-def refused_mass(problem: Problem, method: str, *, throw: bool) -> Formulation:
-    """Refuse a mass matrix that the method cannot invert."""
-    smallest = np.linalg.eigvalsh(problem.M)[0]
-    return refused(
-        problem,
-        method,
-        f"M must be positive definite, its smallest eigenvalue is {smallest:.2g}",
-        "Give a mass or armature to massless bodies, scale coordinates whose units hide their mass, or use null_space, "
-        "which needs M to be positive definite on the null space of A alone",
-        throw=throw,
-    )
-
-
-def refused_motion(problem: Problem, method: str, *, throw: bool) -> Formulation:
-    """Refuse a mass matrix that is not positive definite on the motions that the constraints leave."""
-    smallest = np.linalg.eigvalsh(problem.basis.T @ problem.M @ problem.basis)[0]
-    return refused(
-        problem,
-        method,
-        f"{Status.ILL_POSED.diagnosis}: its smallest eigenvalue there is {smallest:.2g}",
-        Status.ILL_POSED.remedy + ", or scale coordinates whose units hide their mass",
-        throw=throw,
-    )
-
-
-def refused_rank(problem: Problem, method: str, matrix: str, *, throw: bool) -> Formulation:
-    """Refuse dependent rows of A."""
-    rows = len(problem.gamma)
-    return refused(
-        problem,
-        method,
-        f"A has {rows} rows of rank {problem.rank}, so that {matrix} is singular",
-        f"Remove {rows - problem.rank} redundant or zero row(s), or use null_space, udwadia_kalaba, "
-        "mass_weighted or a projection, which need no full rank",
-        throw=throw,
+        raise not_finite(problem, condition)
+    return Formulation(
+        a=answer.a,
+        constraint_force=answer.force + other,
+        multipliers=answer.multipliers,
+        determined=problem.determined,
+        rank=problem.rank,
+        condition=float(condition),
+        status=status,
+        problem=problem,
+        residuals=answer.residuals,
+        details=details or {},
     )

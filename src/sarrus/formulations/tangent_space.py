@@ -16,13 +16,14 @@ agree with ours, but for C: the source's C is our Ṗ.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.formulations.metric import WeightedProblem, as_array
-from sarrus.formulations.problem import TOLERANCE, Array
+from sarrus.formulations.metric import Scales, WeightedProblem
+from sarrus.formulations.problem import TOLERANCE, Array, as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +49,14 @@ class ProjectorRate:
 def projector(
     A: ArrayLike,
     tolerance: float = TOLERANCE,
-    *,
-    absolute_tolerance: float = 0.0,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
+    **scales: Unpack[Scales],
 ) -> Array:
     """Return the projector P = V₂V₂ᵀ onto the null space of A (m, n), from its singular value decomposition.
 
     With a metric, P_W of A_W: it acts on W^{1/2} v and has no units. (Aghili 2005,
     eq. (4).)
     """
-    return _kinematics(A, tolerance, absolute_tolerance, metric, row_metric).image.projector
+    return _kinematics(A, tolerance, **scales).image.projector
 
 
 def projector_from_pseudo_inverse(
@@ -68,7 +66,7 @@ def projector_from_pseudo_inverse(
 
     It equals `projector` up to rounding, which here grows with the condition number of A. (Aghili 2005, eq. (15).)
     """
-    jacobian = _kinematics(A, tolerance, 0.0).A
+    jacobian = _kinematics(A, tolerance).A
     if pseudo_inverse is None:
         inverse = np.linalg.pinv(jacobian, rcond=tolerance)
     else:
@@ -80,10 +78,7 @@ def projector_rate(
     A: ArrayLike,
     Adot: ArrayLike,
     tolerance: float = TOLERANCE,
-    *,
-    absolute_tolerance: float = 0.0,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
+    **scales: Unpack[Scales],
 ) -> ProjectorRate:
     """Return Ṗ and its parts along a motion with Jacobian A (m, n) and its rate Ȧ (m, n).
 
@@ -91,7 +86,7 @@ def projector_rate(
     rate. With a constant metric, everything is that of A_W. (Aghili 2005, eqs. (13),
     (14), (16): C = Ṗ, C q̇ = −A⁺Ȧ q̇; Aghili 2022, eq. (4) and appendix 1, where Ω = Lᵀ − L is a slip.)
     """
-    p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric)
+    p = _kinematics(A, tolerance, **scales)
     return rate_of_projector(p, as_array(Adot, p.A.shape, "Adot"))
 
 
@@ -106,10 +101,7 @@ def decompose_force(
     f: ArrayLike,
     A: ArrayLike,
     tolerance: float = TOLERANCE,
-    *,
-    absolute_tolerance: float = 0.0,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
+    **scales: Unpack[Scales],
 ) -> tuple[Array, Array]:
     """Return the potent and the impotent part of a generalized force f (n,).
 
@@ -118,7 +110,7 @@ def decompose_force(
     motion, in the norm √(fᵀW⁻¹f) if a metric is given. (Aghili 2005, eq. (5),
     section 5 and theorem 4.)
     """
-    p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric)
+    p = _kinematics(A, tolerance, **scales)
     force = as_array(f, (p.n,), "f")
     potent = p.projector.T @ force
     return potent, force - potent
@@ -130,9 +122,7 @@ def decouples(
     tolerance: float = TOLERANCE,
     *,
     coupling_tolerance: float = 1e-10,
-    absolute_tolerance: float = 0.0,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
+    **scales: Unpack[Scales],
 ) -> bool:
     """Tell whether the null space of A is invariant under M: (I − P) M P = 0, within a tolerance relative to M.
 
@@ -141,31 +131,17 @@ def decouples(
     condition is necessary as well: μP = (I − P) M P (PMP)⁺.) With a metric the question is that of W⁻¹M.
     """
     as_array(M, np.shape(A)[-1:] * 2, "M")
-    p = _kinematics(A, tolerance, absolute_tolerance, metric, row_metric, M=M).image
+    p = _kinematics(A, tolerance, M, **scales).image
     coupling = p.M @ p.projector - p.projector @ p.M @ p.projector
     return bool(np.linalg.norm(coupling) <= coupling_tolerance * np.linalg.norm(p.M))
 
 
 def _kinematics(
-    A: ArrayLike,
-    tolerance: float,
-    absolute_tolerance: float,
-    metric: ArrayLike | None = None,
-    row_metric: ArrayLike | None = None,
-    M: ArrayLike | None = None,
+    A: ArrayLike, tolerance: float, M: ArrayLike | None = None, **scales: Unpack[Scales]
 ) -> WeightedProblem:
     """Return the problem that has A, and no forces."""
     if np.ndim(A) != 2:
         raise ArgumentError(f"A must be a matrix (m, n), got shape {np.shape(A)}", element="A")
     m, n = np.shape(A)
-    return WeightedProblem.weighted(
-        np.eye(n) if M is None else M,
-        np.zeros(n),
-        A,
-        np.zeros(m),
-        None,
-        metric=metric,
-        row_metric=row_metric,
-        tolerance=tolerance,
-        absolute_tolerance=absolute_tolerance,
-    )
+    mass = np.eye(n) if M is None else M
+    return WeightedProblem.weighted(mass, np.zeros(n), A, np.zeros(m), None, tolerance=tolerance, **scales)

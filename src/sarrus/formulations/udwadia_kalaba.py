@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError
-from sarrus.base.numbers import real_array
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import answered, definite_root, guarded, refused_mass
+from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem, optional_vector
+from sarrus.formulations.requirements import answered, guarded, mass_root
 
 
 @guarded
@@ -61,11 +59,8 @@ def udwadia_kalaba(
         An argument has a wrong shape or is not finite.
     """
     problem = Problem.checked(M, h, A, gamma, tau, tolerance)
-    c = np.zeros(problem.n) if non_ideal is None else real_array(non_ideal)
-    if c.shape != (problem.n,) or not np.isfinite(c).all():
-        raise ArgumentError(f"non_ideal must be {problem.n} finite numbers, got {c}", element="non_ideal")
-    if definite_root(problem.M) is None:
-        return refused_mass(problem, "udwadia_kalaba", throw=throw)
+    c = optional_vector(non_ideal, problem.n, "non_ideal")
+    mass_root(problem)
     values, vectors = np.linalg.eigh(problem.M)
     root = (vectors * np.sqrt(values)) @ vectors.T
     inverse_root = (vectors / np.sqrt(values)) @ vectors.T
@@ -85,10 +80,8 @@ def udwadia_kalaba(
 
     found = answered(
         problem,
-        "udwadia_kalaba",
         solve,
         sigma[0] / sigma[-1] if r else 1.0,
-        throw=throw,
         non_ideal=friction,
         details={
             "non_ideal": friction,
