@@ -15,7 +15,7 @@ from conftest import load_example
 from sarrus import control, optimize
 from sarrus.base.arrays import Array
 from sarrus.contacts import activity
-from sarrus.control.contact_law import FORCE_WEIGHT
+from sarrus.control.contact_options import FORCE_WEIGHT
 from sarrus.control.tasks import quantity
 
 LEGS = ("FL", "FR", "RL", "RR")

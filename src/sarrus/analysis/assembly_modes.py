@@ -12,7 +12,7 @@ from sarrus.analysis.curve import Curve, follow_curve
 from sarrus.analysis.inverse_kinematics import Problem, coordinate_limits
 from sarrus.analysis.targets import Targets
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, unknown_name
+from sarrus.base.errors import ArgumentError, SolveError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
@@ -198,7 +198,8 @@ class _Search:
         t: float,
     ) -> None:
         self.system, self.t = system, t
-        self.bodies = [_body_index(system, name) for name in by]
+        bodies = system.mechanism.bodies if system.mechanism else ()
+        self.bodies = [place_of(name, "body", bodies, "by") for name in by]
         Problem(system, dict(zip(driven, values)), (), False, t)  # checks that these are scalar coordinates
         self.free = free_velocities(system, driven, "driven")
         self.held = {system.coordinate_names.index(name): value for name, value in zip(driven, values)}
@@ -350,13 +351,6 @@ class _Search:
 def _is_isolated(system: System, q: Array, t: float) -> bool:
     motions = look(system, q, t).motions
     return motions is not None and motions.shape[1] == 0
-
-
-def _body_index(system: System, name: str) -> int:
-    bodies = list(system.mechanism.bodies) if system.mechanism else []
-    if name not in bodies:
-        raise ArgumentError("by: " + unknown_name("body", name, bodies), element=name, valid=bodies)
-    return bodies.index(name)
 
 
 def _size(system: System) -> float:

@@ -12,8 +12,9 @@ from scipy.optimize import brentq
 
 from sarrus.analysis.internal_motions import internal_motions
 from sarrus.analysis.inverse_kinematics import coordinate_limits
+from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import tangents
@@ -93,11 +94,7 @@ def follow_curve(
     Redundant rows are ordinary. Through singular configurations the curve goes straight on; its branches are
     those of `mobility` there. Inconsistent rows are met as well as they can be.
     """
-    scalars = [n for n in system.coordinate_names if n in system.velocity_names]
-    if driven not in scalars:
-        raise ArgumentError(
-            "driven: " + unknown_name("scalar coordinate", driven, scalars), element=driven, valid=scalars
-        )
+    place_of(driven, "scalar coordinate", scalar_coordinates(system), "driven")
     curve = _Curve(system, closed_start(system, real_array(q), t), driven, locked, t)
     limits = [float(side[curve.coordinate]) for side in coordinate_limits(system)]
     bounds = (limits[0] if lower is None else lower, limits[1] if upper is None else upper)
@@ -121,8 +118,7 @@ class _Curve:
 
     def __init__(self, system: System, start: Array, driven: str, locked: Sequence[str], t: float) -> None:
         self.system, self.start, self.t = system, start, t
-        self.coordinate = system.coordinate_names.index(driven)
-        self.velocity = system.velocity_names.index(driven)
+        self.coordinate, self.velocity = scalar_coordinates(system)[driven]
         free = free_velocities(system, locked)
         self.hold = np.eye(system.nv)[:, free == 0.0]
         self.cut = rank_cut(system, start, t, 1.0)

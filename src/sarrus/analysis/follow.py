@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, tangents
@@ -64,10 +65,7 @@ class Follower:
 
     def __init__(self, system: System, locked: Sequence[str] = (), t: float = 0.0) -> None:
         self.system, self.t = system, t
-        velocity = {name: j for j, name in enumerate(system.velocity_names)}
-        self.indices = {
-            name: (k, velocity[name]) for k, name in enumerate(system.coordinate_names) if name in velocity
-        }
+        self.indices = scalar_coordinates(system)
         free = free_velocities(system, locked)
         self.held = np.eye(system.nv)[:, free == 0.0]
         self._tangent: Array | None = None
@@ -79,10 +77,7 @@ class Follower:
         Loops open by up to 1e-5 at q are closed first. Loops open by more, an unknown coordinate and one of a
         quaternion are an `ArgumentError`.
         """
-        if name not in self.indices:
-            raise ArgumentError(
-                unknown_name("scalar coordinate", name, self.indices), element=name, valid=tuple(self.indices)
-            )
+        place_of(name, "scalar coordinate", self.indices)
         if not np.isfinite(value):
             raise ArgumentError(f"{name}: the value must be finite, got {value!r}", element=name)
         k, j = self.indices[name]

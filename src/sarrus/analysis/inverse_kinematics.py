@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lstsq
 from scipy.optimize import lsq_linear
 
-from sarrus.analysis.targets import Targets, target
+from sarrus.analysis.targets import Targets, scalar_coordinates, target
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Answer, Status
@@ -146,9 +146,7 @@ class Problem:
         self.free = free_velocities(system, locked)
         self.targets = [target(system, key, value) for key, value in targets.items()]
         self.lower, self.upper = coordinate_limits(system) if within_limits else _no_limits(system)
-        # Velocity index of the coordinates that have one of their own.
-        velocity = {name: i for i, name in enumerate(system.velocity_names)}
-        pairs = [(i, velocity[name]) for i, name in enumerate(system.coordinate_names) if name in velocity]
+        pairs = list(scalar_coordinates(system).values())
         self.scalars = np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     def residual(self, q: Array) -> Array:

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 from sarrus.mechanism.pose import Pose
@@ -19,19 +19,21 @@ Place = float | Sequence[float | None] | Array | Pose
 Targets = Mapping[str | tuple[str, Sequence[float]], Place]
 
 
+def scalar_coordinates(system: System) -> dict[str, tuple[int, int]]:
+    """Return the places in q and in v of the coordinates whose rate is a velocity of the same name."""
+    velocity = {name: j for j, name in enumerate(system.velocity_names)}
+    return {name: (k, velocity[name]) for k, name in enumerate(system.coordinate_names) if name in velocity}
+
+
 class CoordinateTarget:
     """A scalar coordinate at a value; ``factors`` bring its error to characteristic units, as those of every target."""
 
     def __init__(self, system: System, name: str, value: float) -> None:
-        scalars = [n for n in system.coordinate_names if n in system.velocity_names]
-        if name not in scalars:
-            raise ArgumentError(
-                "targets: " + unknown_name("scalar coordinate", name, scalars), element=name, valid=scalars
-            )
+        scalars = scalar_coordinates(system)
+        place_of(name, "scalar coordinate", scalars, "targets")
         self.name, self._value = name, float(value)
-        self._index = system.coordinate_names.index(name)
-        self._row = np.zeros((1, system.nv))
-        self._row[0, system.velocity_names.index(name)] = 1.0
+        self._index, velocity = scalars[name]
+        self._row = np.eye(system.nv)[[velocity]]
         self.factors = system.characteristic.coordinates[[self._index]]
 
     def error(self, q: Array) -> Array:
@@ -106,8 +108,7 @@ def target(system: System, key: Any, value: Any) -> CoordinateTarget | BodyTarge
             raise ArgumentError(f"{label}: must be finite, got {value}", element=name)
         return CoordinateTarget(system, name, float(value))
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
-    if name not in bodies:
-        raise ArgumentError(f"{label}: {unknown_name('body', name, bodies)}", element=name, valid=bodies)
+    place_of(name, "body", bodies, label)
     place, turn = _place_and_turn(value, label, name)
     local = real_array(point)
     if local.shape != (3,) or not np.isfinite(local).all():

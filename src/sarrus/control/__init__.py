@@ -3,7 +3,8 @@
 Motion          `ProjectedInverseDynamics`, `OperationalSpaceTracking`, `ComputedTorque`, `Regulator`
 Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
-Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`; `ContactLaw`, `Distribution`
+Contacts        `LeggedController` with `ContactForce`, `Gait`, `SwingFeet`, `Travel`; `ContactLaw`, `ContactOptions`,
+                `Distribution`
 Priorities      `TaskHierarchy` of `Task`s about coordinates, a `point`, an `orientation`, the `centre_of_mass`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
 Feasibility     `controllability`; ``law.solve(q, v, t)`` returns a `Command` with a `Level` for each demand
@@ -13,6 +14,7 @@ Own laws        `Law` of `Demand`s and `ForceDemand`s
 from sarrus.control.computed_torque import ComputedTorque
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import ContactLaw, Distribution
+from sarrus.control.contact_options import ContactOptions
 from sarrus.control.controllability import Controllability, controllability
 from sarrus.control.demands import Command, Demand, ForceDemand, Level
 from sarrus.control.gait import Gait, SwingFeet, Travel
@@ -31,6 +33,7 @@ __all__ = [
     "ComputedTorque",
     "ContactForce",
     "ContactLaw",
+    "ContactOptions",
     "Controllability",
     "Demand",
     "Distribution",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.control.contact_law import ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
@@ -35,11 +35,7 @@ class ContactForce:
         self, system: System, terms: ContactTerms, closed: ca.SX, settings: Settings, name: str
     ) -> Demand:
         """Return the task as a level of a law of ``system``, whose unknowns are the controls and the contact forces."""
-        if self.contact not in terms.names:
-            raise ArgumentError(
-                unknown_name("contact", self.contact, terms.names), element=self.contact, valid=terms.names
-            )
-        k = terms.names.index(self.contact)
+        k = place_of(self.contact, "contact", terms.names)
         valid = ROWS[: terms.places[k].stop - terms.places[k].start]
         chosen = (self.rows,) if isinstance(self.rows, str) else tuple(self.rows)
         if not chosen or len(set(chosen)) != len(chosen) or any(row not in valid for row in chosen):

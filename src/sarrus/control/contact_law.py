@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.arrays import Array, read_only
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active, contact_names, switch_off
+from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Command, Demand, Memory, Settings
 from sarrus.control.law import Law
-from sarrus.dynamics.control_limits import control_bounds, limited_by_state
+from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
@@ -26,12 +27,9 @@ from sarrus.kernels import contact_layout as cn
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels.c_function import distribution
 from sarrus.kernels.record import laid
-from sarrus.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
+from sarrus.linalg.ranked import ROUNDING, ranked
 from sarrus.optimize.cone_rows import ConeRows
 
-# Weight of the forces beside the mean weight of the controls: it chooses where the energy does not.
-FORCE_WEIGHT = 1e-9
-FRICTION = {"cone": cn.CONE, "pyramid": cn.PYRAMID, "none": cn.NO_LIMITS}
 OUTCOMES = {
     cn.EXACT: "exact",
     cn.RELAXED: "relaxed",
@@ -142,16 +140,7 @@ class ContactLaw(Law):
     tasks : demands in order of priority.
     closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 where it
         is closed, and the share of its largest normal force that it may have.
-    weights : (nu,) W of the cost uᵀW u; for motors R / K_t², resistance over squared torque constant.
-    friction : "cone"; "pyramid", of four sides inside it; "none", the forces of least cost whatever the ground.
-    coefficients : by contact, where not those of the mechanism.
-    largest_force : normal force that a contact may have [N].
-    relaxation : ρ of each task, or one for all: the cost of a squared acceleration that it misses.
-    limits : (lower, upper) of the controls, where not those of the mechanism.
-    largest_rate : of the controls [1/s], from sample to sample; 0 for any.
-    constraints : further rows over (u, forces of all contacts (n, t1, t2)), such as limits of the centre of pressure.
-    hold : keep the last controls where there are none inside all limits, instead of failing.
-    contact_damping : rate at which closed contacts lose velocity [1/s].
+    options : `ContactOptions`; each of them may be given by its name instead.
     """
 
     kernel = distribution
@@ -166,38 +155,19 @@ class ContactLaw(Law):
         *,
         terms: ContactTerms | None = None,
         memory: Memory | None = None,
-        weights: ArrayLike | None = None,
-        friction: str = "cone",
-        coefficients: dict[str, float] | None = None,
-        largest_force: float = np.inf,
-        relaxation: ArrayLike = 1e6,
-        limits: tuple[ArrayLike, ArrayLike] | None = None,
-        largest_rate: float = 0.0,
-        constraints: ConeRows | None = None,
-        hold: bool = False,
-        contact_damping: float = 0.0,
+        options: ContactOptions | None = None,
+        **by_name: Any,
     ) -> None:
+        options = replace(options or ContactOptions(), **by_name)
         self.system, self.terms = system, terms or ContactTerms.of(system)
         self._closed, self._share = closed, share
         name = type(self).__name__
-        if friction not in FRICTION:
-            raise ArgumentError(
-                f"{name}: friction must be one of {', '.join(FRICTION)}, got {friction!r}",
-                element="friction",
-                valid=tuple(FRICTION),
-            )
-        damping = settings.add("contact_damping", contact_damping, 1, name)
+        friction = options.kind_of_friction(name)
+        damping = settings.add("contact_damping", options.contact_damping, 1, name)
         super().__init__(system, [self._physics(damping), *tasks], settings, memory=memory)
-        self.cost_weights = (
-            np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
-        )
-        if not np.all(self.cost_weights > 0.0):
-            raise ArgumentError(
-                f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
-                element="weights",
-            )
-        self._limit(limits, coefficients, largest_force, relaxation, largest_rate)
-        self._connect(FRICTION[friction], constraints, hold)
+        self.cost_weights = positive_weights(system, options.weights)
+        physics = options.physics(name, system, self.unknowns, len(self.levels))
+        self._connect(physics, friction, options.constraints, options.hold)
 
     # --- what is compiled -------------------------------------------------------------------------------
 
@@ -245,77 +215,7 @@ class ContactLaw(Law):
 
     # --- what the kernel takes -------------------------------------------------------------------------
 
-    def _limit(
-        self,
-        limits: tuple[ArrayLike, ArrayLike] | None,
-        coefficients: dict[str, float] | None,
-        largest_force: float,
-        relaxation: ArrayLike,
-        largest_rate: float,
-    ) -> None:
-        """Write the limits and weights."""
-        s, names = self.system, self.terms.names
-        sizes = cn.physics(s.nu, len(names), self.unknowns, len(self.levels))
-        data = np.zeros(sum(sizes))
-        parts = laid(data, sizes)
-        servos = limited_by_state(s) if limits is None else ()
-        if servos:
-            raise ArgumentError(
-                f"{self.name}: limits of the force of {', '.join(servos)} depend on the state, those of this law are "
-                "numbers: give limits=(lower, upper) of the controls, or drive these joints by motors without bias",
-                element=servos[0],
-            )
-        lower, upper = control_bounds(s) if limits is None else limits
-        try:
-            parts.lower[:], parts.upper[:] = lower, upper
-        except ValueError:
-            parts.upper[:] = np.nan
-        if not np.all(parts.lower < parts.upper):
-            raise ArgumentError(
-                f"{self.name}: limits must be numbers or {s.nu} of them, lower < upper for every actuator",
-                element="limits",
-            )
-        small = FORCE_WEIGHT * float(np.mean(self.cost_weights))
-        parts.weights[:] = [*self.cost_weights, *[small] * (self.unknowns - s.nu)]
-        rho = real_array(relaxation)
-        if rho.shape not in ((), (len(self.levels) - 1,)) or not np.all(rho > 0.0):
-            raise ArgumentError(
-                f"{self.name}: relaxation must be a positive number or {len(self.levels) - 1} of them, got "
-                f"{relaxation!r}",
-                element="relaxation",
-            )
-        parts.relaxation[1:] = rho
-        given = dict(coefficients or {})
-        for k, contact in enumerate(s.equations.contacts):
-            own = given.pop(contact.name, contact.friction_coefficient)
-            if not contact.tangential:
-                own = 1.0
-            if own is None or not own > 0.0:
-                raise ArgumentError(
-                    f"{self.name}: contact {contact.name!r} needs a positive friction_coefficient, in the mechanism or "
-                    "in coefficients=",
-                    element=contact.name,
-                )
-            parts.friction[k] = own
-        if given:
-            name = next(iter(given))
-            raise ArgumentError(
-                f"{self.name}: coefficients: there is no contact {name!r}; there are {', '.join(names)}",
-                element=name,
-                valid=names,
-            )
-        if not largest_force > 0.0 or not largest_rate >= 0.0:
-            raise ArgumentError(
-                f"{self.name}: largest_force must be positive and largest_rate at least 0, got {largest_force} and "
-                f"{largest_rate}",
-                element="largest_force",
-            )
-        parts.largest[:] = largest_force
-        parts.rate[:] = largest_rate
-        parts.solver[:] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
-        self.physics = data
-
-    def _connect(self, friction: int, constraints: ConeRows | None, hold: bool) -> None:
+    def _connect(self, physics: Array, friction: int, constraints: ConeRows | None, hold: bool) -> None:
         """Make the table of the contacts."""
         n, count = self.unknowns, len(self.terms.names)
         extra = constraints or ConeRows(np.zeros((0, n)), np.zeros(0), 0)
@@ -337,7 +237,7 @@ class ContactLaw(Law):
         memory, report = cn.memory(n, rows), cn.report(self.system.nu, count, len(extra.h))
         self.report_layout = laid(0, report)
         self.contact_arrays = {
-            "physics": self.physics,
+            "physics": physics,
             "extra": np.concatenate([extra.G.ravel(), extra.h, [0.0]]),
             "memory": np.zeros(sum(memory)),
             "work": np.zeros(work),
@@ -359,7 +259,6 @@ class ContactLaw(Law):
         assert isinstance(duplicate, ContactLaw)
         duplicate.contact_table = self.contact_table.copy()
         duplicate.contact_arrays = {entry: array.copy() for entry, array in self.contact_arrays.items()}
-        duplicate.physics = duplicate.contact_arrays["physics"]
         duplicate.attach_contacts()
         return duplicate
 
@@ -391,37 +290,30 @@ class ContactLaw(Law):
         Raises `SolveError` where a demand is missed unless ``throw`` is False. Where limits are the reason it names the
         contacts and actuators in conflict.
         """
-        with self._lock:
-            return self._solve(q, v, t, throw)
+        result = super().solve(q, v, t, throw=throw)
+        assert isinstance(result, Distribution)
+        return result
 
-    def _solve(self, q: ArrayLike, v: ArrayLike, t: float, throw: bool) -> Distribution:
+    def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Distribution:
         report, layout = self.contact_arrays["report"], self.report_layout
         report[layout.conflict :] = 0.0
-        u = self(q, v, t)
-        facts, levels, outcome = report[layout.facts :], self._levels_of_answer(), self.outcome
-        status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
-        if outcome == "held":
-            status = Status.INFEASIBLE
-        result = Distribution(
-            read_only(u),
-            int(self.arrays.answer[self.unknowns]),
-            levels,
-            status,
+        found = super()._command(q, v, t)
+        facts, outcome = report[layout.facts :], self.outcome
+        return Distribution(
+            found.u,
+            found.rank,
+            found.levels,
+            Status.INFEASIBLE if outcome == "held" else found.status,
             self.contact_forces,
             self._determined(q, v, t),
             outcome,
-            float(u @ (self.cost_weights * u)),
+            float(found.u @ (self.cost_weights * found.u)),
             float(facts[cl.GAP]),
             float(facts[cl.PRIMAL]),
             float(facts[cl.DUAL]),
             int(facts[cl.COUNT]),
             self._conflict() if outcome != "exact" else (),
         )
-        if throw and status is not Status.OK:
-            raise SolveError(
-                f"{self.name} of {self.system.name}: {result.message}. {status.remedy}", result=result
-            )
-        return result
 
     def _conflict(self) -> tuple[str, ...]:
         """Return whose limits are in the way, what counts most first.
@@ -445,16 +337,11 @@ class ContactLaw(Law):
         """Return which forces the motion determines: those of rows that no combination of rows lacks."""
         s = self.system
         native = s.compiled.named(f"{self.name} contact rows", lambda: {"rows": self.terms.rows})
-        flat = native(s.pack(q, v, None, t))
-        shape = self.terms.rows.shape
-        rows = flat[native.outputs["rows"][0]].reshape(shape)
+        rows = native.parts(native(s.pack(q, v, None, t)))["rows"]
         shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
         loops = s.constraint_jacobian(q, v, t)[: self.constraint_rows]
         both = np.vstack([loops, shut[:, None] * rows])
-        u, values, _ = np.linalg.svd(both)
-        rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())
-        free = np.linalg.norm(u[:, rank:], axis=1) < 1e-7
-        own = free[self.constraint_rows :]
+        own = ranked(both, relative=ROUNDING).determined[self.constraint_rows :]
         return {name: own[p] for name, p in zip(self.terms.names, self.terms.places)}
 
     @property

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.control.demands import Demand, Memory, Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference, trace_reference
@@ -65,14 +65,7 @@ class HybridMotionForce(Law):
                 f"{system.name}: give forces= by constraint row, or constraint_force= for Aᵀλ as a whole",
                 element="forces",
             )
-        for name in names:
-            if name not in system.constraint_names:
-                raise ArgumentError(
-                    unknown_name("constraint row", name, system.constraint_names),
-                    element=name,
-                    valid=system.constraint_names,
-                )
-        self._rows = tuple(system.constraint_names.index(name) for name in names)
+        self._rows = tuple(place_of(name, "constraint row", system.constraint_names) for name in names)
         motion = Task(quantity, reference, stiffness, damping).demand(system, settings, "motion")
         if constraint_force is not None:
             names, measured_rows = system.velocity_names, tuple(range(system.nc))

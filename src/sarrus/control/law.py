@@ -24,6 +24,7 @@ from sarrus.control.demands import (
 )
 from sarrus.control.law_arrays import LawArrays
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.inverse_dynamics import positive_weights
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.workspace import Workspace
@@ -69,24 +70,17 @@ class Law:
         if system.nu == 0:
             raise ArgumentError(f"{self.name}: {system.name} has no actuators", element=system.name)
         self.native = system.compiled.compile(self.name, self.outputs(), settings.symbols)
-        self.weights = (
-            np.ones(self.unknowns) if weights is None else system.checked(weights, system.nu, "weights")
-        )
-        if not np.all(self.weights > 0.0):
-            raise ArgumentError(
-                f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
-                element="weights",
-            )
-        nearest = np.zeros(self.unknowns) if preferred is None else preferred
+        self.weights = np.ones(self.unknowns) if weights is None else positive_weights(system, weights)
+        nearest = np.zeros(self.unknowns)
+        if preferred is not None:
+            nearest = np.array(system.checked(preferred, system.nu, "preferred"))
         table = self._table()
         self.arrays = LawArrays(
             table=table,
             input=np.zeros(self.native.n_in),
             tolerances=ll.LawSettings.zeros(),
             roots=1.0 / np.sqrt(self.weights),
-            preferred=np.array(
-                system.checked(nearest, system.nu, "preferred") if preferred is not None else nearest
-            ),
+            preferred=nearest,
             state=np.zeros(system.nq + system.nv + system.nu + 1),
             answer=np.zeros(self.unknowns + 1 + ll.PER_LEVEL * len(self.levels)),
             work=np.zeros(sum(ll.law_sizes(table))),
@@ -143,29 +137,23 @@ class Law:
         """Return u with what became of each demand; raises `SolveError` where one is missed unless ``throw`` is
         False."""
         with self._lock:
-            u = self(q, v, t)
-            rank, levels = int(self.arrays.answer[self.unknowns]), self._levels_of_answer()
-        status = Status.OK if all(level.achieved for level in levels) else Status.NOT_ACHIEVABLE
-        result = Command(read_only(u), rank, levels, status)
-        if throw and status is not Status.OK:
+            result = self._command(q, v, t)
+        if throw and result.status is not Status.OK:
             raise SolveError(
-                f"{self.name} of {self.system.name}: {result.message}. {status.remedy}", result=result
+                f"{self.name} of {self.system.name}: {result.message}. {result.status.remedy}", result=result
             )
         return result
 
-    def _levels_of_answer(self) -> tuple[Level, ...]:
-        """Return what became of the levels at the last solve."""
-        parts = self.arrays.answer[self.unknowns + 1 :].reshape(-1, ll.PER_LEVEL)
-        return tuple(
-            Level(
-                level.name,
-                int(rank),
-                float(rest),
-                float(demanded),
-                isinstance(level, ForceDemand) and level.soft,
-            )
+    def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
+        """Return u with what became of each demand."""
+        u, facts = self(q, v, t), self.arrays.answer[self.unknowns :].tolist()
+        parts = [facts[k : k + ll.PER_LEVEL] for k in range(1, len(facts), ll.PER_LEVEL)]
+        levels = tuple(
+            Level(level.name, int(rank), rest, demanded, isinstance(level, ForceDemand) and level.soft)
             for level, (rank, rest, demanded) in zip(self.levels, parts)
         )
+        achieved = all(level.achieved for level in levels)
+        return Command(read_only(u), int(facts[0]), levels, Status.OK if achieved else Status.NOT_ACHIEVABLE)
 
     @property
     def period(self) -> float:

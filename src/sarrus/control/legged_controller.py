@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
+from sarrus.control.contact_options import ContactOptions
 from sarrus.control.demands import Demand, Memory, Settings
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
-from sarrus.optimize.cone_rows import ConeRows
 
 _One = Task | ContactForce | SwingFeet | Travel
 
@@ -40,12 +42,12 @@ class LeggedController(ContactLaw):
         them: measured contacts, or a schedule of the user's own. From sample to sample the share of ``largest_force``
         that a contact may have then goes to 1 or 0 within ``hand_over`` [s]; it is open when its share is used up.
     hand_over : 0 for contacts that switch at once.
-    largest_force : normal force that a contact may have [N]; needed for shares to mean something.
     release : with 1 (the default) a contact whose NAME.closed becomes 0 keeps its falling share; with 0 it is open at
         once, as a foot is that has lost the ground. A setting, "release".
+    options : `ContactOptions`, or each of them by its name; shares need a ``largest_force``.
 
-    The others are those of `ContactLaw`. For infeasible limits `solve` and the error name the contacts and actuators in
-    conflict; ``hold=True`` keeps the last controls instead.
+    For infeasible limits `solve` and the error name the contacts and actuators in conflict; ``hold=True`` keeps the
+    last controls instead.
     """
 
     def __init__(
@@ -55,55 +57,23 @@ class LeggedController(ContactLaw):
         *,
         gait: Gait | None = None,
         hand_over: float = 0.0,
-        weights: ArrayLike | None = None,
-        friction: str = "cone",
-        coefficients: Mapping[str, float] | None = None,
-        largest_force: float = np.inf,
-        relaxation: ArrayLike = 1e6,
-        limits: tuple[ArrayLike, ArrayLike] | None = None,
-        largest_rate: float = 0.0,
-        constraints: ConeRows | None = None,
-        hold: bool = False,
-        contact_damping: float = 0.0,
+        options: ContactOptions | None = None,
+        **by_name: Any,
     ) -> None:
+        options = replace(options or ContactOptions(), **by_name)
         terms, settings = ContactTerms.of(system), Settings()
         traced, memory = None, None
         if gait is not None:
             traced = gait.trace(system, terms, settings)
             closed, share = traced.closed, traced.share
         else:
-            closed, share, memory = _commanded(terms, settings, hand_over, largest_force)
-        levels = [
-            _level(
-                system,
-                level,
-                k,
-                lambda task, name: _demand(system, task, settings, traced, terms, closed, name),
-            )
-            for k, level in enumerate(tasks)
-        ]
+            closed, share, memory = _commanded(terms, settings, hand_over, options.largest_force)
+        demand = partial(_demand, system, settings, traced, terms, closed)
+        levels = [_level(system, level, k, demand) for k, level in enumerate(tasks)]
         names = [level.name for level in levels]
         if len(set(names)) != len(names):
             raise ArgumentError(f"{system.name}: names of levels must differ, got {names}", element="tasks")
-        super().__init__(
-            system,
-            levels,
-            closed,
-            share,
-            settings,
-            terms=terms,
-            memory=memory,
-            weights=weights,
-            friction=friction,
-            coefficients=dict(coefficients or {}),
-            largest_force=largest_force,
-            relaxation=relaxation,
-            limits=limits,
-            largest_rate=largest_rate,
-            constraints=constraints,
-            hold=hold,
-            contact_damping=contact_damping,
-        )
+        super().__init__(system, levels, closed, share, settings, terms=terms, memory=memory, options=options)
         self.needs_samples = memory is not None
         self._shares = memory.state_at if memory is not None else None
         self.reset()
@@ -163,11 +133,11 @@ def _level(
 
 def _demand(
     system: System,
-    task: _One,
     settings: Settings,
     gait: TracedGait | None,
     terms: ContactTerms,
     closed: ca.SX,
+    task: _One,
     name: str,
 ) -> Demand:
     if isinstance(task, Task):

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, place_of
 from sarrus.base.numbers import real_array
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
@@ -95,12 +95,8 @@ def along(system: System, value: ca.SX, rows: tuple[str, ...]) -> Quantity:
 
 
 def _coordinates(system: System, names: Sequence[str]) -> Quantity:
-    known = system.coordinate_names
-    for name in names:
-        if name not in known:
-            raise ArgumentError(unknown_name("coordinate", name, known), element=name, valid=known)
-    q = system.equations.q
-    return along(system, ca.vertcat(*[q[known.index(name)] for name in names]), tuple(names))
+    places = [place_of(name, "coordinate", system.coordinate_names) for name in names]
+    return along(system, system.equations.q[places], tuple(names))
 
 
 def _function(system: System, function: Callable[..., Any]) -> Quantity:
@@ -211,10 +207,8 @@ def _rotation(vector: ca.SX) -> ca.SX:
 
 def _frames(system: System, body: str) -> Frames:
     mechanism = _mechanism(system)
-    if body != WORLD and body not in mechanism.bodies:
-        raise ArgumentError(
-            unknown_name("body", body, mechanism.bodies), element=body, valid=tuple(mechanism.bodies)
-        )
+    if body != WORLD:
+        place_of(body, "body", mechanism.bodies)
     tree = system.equations.tree
     assert tree is not None
     return Frames(tree, forward_kinematics(tree, system.equations.q, system.equations.v))

@@ -9,6 +9,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
+from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.solves import InverseDynamics
@@ -54,7 +55,7 @@ def inverse_dynamics(
     size = system.characteristic
     free = at_rank(size.even(jacobian), rank).null.T / size.columns
     actuation = system.actuation_matrix(q, v)
-    root = _root_weights(system, weights)
+    root = np.sqrt(positive_weights(system, weights))
     reachable = free @ actuation / root
     reach = ranked(reachable, relative=_TOLERANCE)
     u = reach.solve(free @ needed) / root
@@ -108,11 +109,12 @@ def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: A
     return min(rank, generic)
 
 
-def _root_weights(system: Workspace, weights: ArrayLike | None) -> Array:
-    root = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
-    if not np.all(root > 0.0):
+def positive_weights(system: Evaluations, weights: ArrayLike | None) -> Array:
+    """Return the weights of the controls (nu,), ones by default; raises `ArgumentError` for others than positive."""
+    given = np.ones(system.nu) if weights is None else system.checked(weights, system.nu, "weights")
+    if not np.all(given > 0.0):
         raise ArgumentError(
             f"{system.name}: weights must be {system.nu} positive numbers, one per actuator",
             element="weights",
         )
-    return np.sqrt(root)
+    return given
