@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -32,6 +33,13 @@ class Demand:
     wanted: ca.SX
     multipliers: ca.SX | None = None
     unknowns: ca.SX | None = None
+
+
+def stacked(demands: Sequence[Demand], part: str, width: int) -> ca.SX:
+    """Return the ``multipliers`` or the ``unknowns`` of demands below each other, zeros where one has none."""
+    blocks = (getattr(demand, part) for demand in demands)
+    still = (ca.SX.zeros(demand.wanted.numel(), width) for demand in demands)
+    return ca.vertcat(*(zero if block is None else block for block, zero in zip(blocks, still)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.base.numbers import real_array
 from sarrus.control.contact_law import LEAST_SHARE, ContactTerms
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.tasks import Quantity, centre_of_mass, point, quantity
@@ -61,38 +59,13 @@ class Gait:
     shortest: float = 0.04
     footholds: Mapping[str, ArrayLike] = field(default_factory=dict)
 
-    def trace(self, system: System, terms: ContactTerms, settings: Settings) -> TracedGait:
-        """Return the gait over the symbols of a system."""
-        for name in ("period", "duty", "ramp", "reach", "shortest"):
-            if not np.all(np.asarray(getattr(self, name)) > 0.0):
-                raise ArgumentError(
-                    f"gait: {name} must be positive, got {getattr(self, name)!r}", element=name
-                )
-        unknown = [name for name in (*self.offsets, *self.footholds) if name not in terms.names]
-        missing = [name for name in terms.names if name not in self.offsets]
-        if unknown or missing:
-            name = (unknown or missing)[0]
-            raise ArgumentError(
-                f"gait: offsets must have the contacts {', '.join(terms.names)}, "
-                f"{'not' if unknown else 'also'} {name!r}",
-                element=name,
-                valid=terms.names,
-            )
-        numbers = {
-            name: settings.add(f"gait.{name}", getattr(self, name), size, "gait")
-            for name, size in _NUMBERS.items()
-        }
-        offsets = [settings.add(f"gait.offset.{n}", self.offsets[n], 1, "gait") for n in terms.names]
-        places = _reference_footholds(system, self.base, terms)
-        places.update({name: real_array(value) for name, value in self.footholds.items()})
-        spots = [settings.add(f"gait.foothold.{n}", places[n], 2, "gait") for n in terms.names]
-        return TracedGait(system, terms, self.base, numbers, offsets, spots)
 
-
+# The settings of a gait, and how many numbers each of them is.
 _NUMBERS = {
-    "period": 1, "duty": 1, "velocity": 2, "heading": 1, "line": 2, "pull": 1, "start": 1, "ramp": 1, "apex": 1,
-    "touchdown": 1, "gain": 1, "reach": 1, "search": 1, "shortest": 1,
-}  # fmt: skip
+    entry.name: np.size(getattr(Gait, entry.name))
+    for entry in fields(Gait)
+    if entry.name not in ("base", "offsets", "footholds")
+}
 # Largest velocity back to the line of travel [m/s].
 _RETURN = 0.15
 
@@ -102,7 +75,7 @@ def _smooth(x: ca.SX) -> ca.SX:
     return x * x * (3.0 - 2.0 * x)
 
 
-def _reference_footholds(system: System, base: str, terms: ContactTerms) -> dict[str, Array]:
+def _reference_footholds(system: System, base: str, terms: ContactTerms) -> dict[str, ArrayLike]:
     """Return where the feet are in the reference pose, from the centre of mass, in axes that turn with the base."""
     mechanism = system.mechanism
     assert mechanism is not None
@@ -144,17 +117,30 @@ class Travel:
 class TracedGait:
     """A gait over the symbols of a system: which contacts are closed, their shares, and the demands that it makes."""
 
-    def __init__(
-        self,
-        system: System,
-        terms: ContactTerms,
-        base: str,
-        numbers: Mapping[str, ca.SX],
-        offsets: list[ca.SX],
-        spots: list[ca.SX],
-    ) -> None:
-        self.system, self.terms, self._n, self._spots = system, terms, numbers, spots
-        n, t = numbers, system.equations.t
+    def __init__(self, gait: Gait, system: System, terms: ContactTerms, settings: Settings) -> None:
+        for name in ("period", "duty", "ramp", "reach", "shortest"):
+            if not np.all(np.asarray(getattr(gait, name)) > 0.0):
+                raise ArgumentError(
+                    f"gait: {name} must be positive, got {getattr(gait, name)!r}", element=name
+                )
+        unknown = [name for name in (*gait.offsets, *gait.footholds) if name not in terms.names]
+        missing = [name for name in terms.names if name not in gait.offsets]
+        if unknown or missing:
+            name = (unknown or missing)[0]
+            raise ArgumentError(
+                f"gait: offsets must have the contacts {', '.join(terms.names)}, "
+                f"{'not' if unknown else 'also'} {name!r}",
+                element=name,
+                valid=terms.names,
+            )
+        self.system, self.terms, t = system, terms, system.equations.t
+        self._n = n = {
+            name: settings.add(f"gait.{name}", getattr(gait, name), size, "gait")
+            for name, size in _NUMBERS.items()
+        }
+        offsets = [settings.add(f"gait.offset.{k}", gait.offsets[k], 1, "gait") for k in terms.names]
+        places = _reference_footholds(system, gait.base, terms) | dict(gait.footholds)
+        self._spots = [settings.add(f"gait.foothold.{k}", places[k], 2, "gait") for k in terms.names]
         self._walking = walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
         phase = [ca.fmod((t - n["start"]) / n["period"] + o + 1e3, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
@@ -170,7 +156,7 @@ class TracedGait:
             share.append(ca.if_else(walking, risen, 1.0))
         self.closed, self.share, self._phase = ca.vertcat(*closed), ca.vertcat(*share), phase
         self._centre = quantity(system, centre_of_mass("xy"))
-        self._turn = _turning(_heading(system, base))
+        self._turn = _turning(_heading(system, gait.base))
 
     def desired_velocity(self) -> ca.SX:
         """Return the velocity that the centre of mass is to have, in the world."""

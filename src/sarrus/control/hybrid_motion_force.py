@@ -103,16 +103,14 @@ class HybridMotionForce(Law):
         if not self.is_prepared:
             here = self.system.forward_dynamics(q, v, None, t)
             sure = at_rank(self.system.constraint_jacobian(q, v, t), here.rank).determined
+            names = self.system.constraint_names
             for row in self._rows:
                 if not sure[row]:
-                    name = self.system.constraint_names[row]
+                    unique = ", ".join(name for name, yes in zip(names, sure) if yes)
                     raise ArgumentError(
-                        f"{self.name}: the multiplier of {name!r} is not determined, because the closures are "
-                        f"redundant; choose among {', '.join(self._determined(sure)) or 'none'}, or control Aᵀλ with "
+                        f"{self.name}: the multiplier of {names[row]!r} is not determined, because the closures are "
+                        f"redundant; choose among {unique or 'none'}, or control Aᵀλ with "
                         "constraint_force=",
-                        element=name,
+                        element=names[row],
                     )
         super().prepare(q, v, t)
-
-    def _determined(self, sure: np.ndarray) -> list[str]:
-        return [name for name, yes in zip(self.system.constraint_names, sure) if yes]

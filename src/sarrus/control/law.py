@@ -21,6 +21,7 @@ from sarrus.control.demands import (
     Memory,
     Settings,
     SettingValues,
+    stacked,
 )
 from sarrus.control.law_arrays import LawArrays
 from sarrus.dynamics.evaluations import Evaluations
@@ -286,17 +287,9 @@ class Law:
             "wanted": ca.vertcat(ca.SX(0, 1), *[level.wanted for level in rows]),
         }
         if any(level.multipliers is not None for level in rows):
-            blocks = [
-                ca.SX.zeros(level.wanted.numel(), e.nc) if level.multipliers is None else level.multipliers
-                for level in rows
-            ]
-            outputs["couplings"] = ca.vertcat(*blocks)
+            outputs["couplings"] = stacked(rows, "multipliers", e.nc)
         if any(level.unknowns is not None for level in rows):
-            blocks = [
-                ca.SX.zeros(level.wanted.numel(), self.unknowns) if level.unknowns is None else level.unknowns
-                for level in rows
-            ]
-            outputs["selections"] = ca.vertcat(*blocks)
+            outputs["selections"] = stacked(rows, "unknowns", self.unknowns)
         if forces:
             outputs["forces"] = ca.horzcat(*forces).T
         if self.memory is not None:

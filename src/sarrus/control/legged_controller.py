@@ -14,7 +14,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.control.contact_force import ContactForce
 from sarrus.control.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
 from sarrus.control.contact_options import ContactOptions
-from sarrus.control.demands import Demand, Memory, Settings
+from sarrus.control.demands import Demand, Memory, Settings, stacked
 from sarrus.control.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.tasks import Task
 from sarrus.dynamics.system import System
@@ -64,7 +64,7 @@ class LeggedController(ContactLaw):
         terms, settings = ContactTerms.of(system), Settings()
         traced, memory = None, None
         if gait is not None:
-            traced = gait.trace(system, terms, settings)
+            traced = TracedGait(gait, system, terms, settings)
             closed, share = traced.closed, traced.share
         else:
             closed, share, memory = _commanded(terms, settings, hand_over, options.largest_force)
@@ -119,15 +119,13 @@ def _level(
     ]
     if not parts:
         raise ArgumentError(f"{system.name}: a level needs at least one task", element="tasks")
-    on_unknowns = [part.unknowns for part in parts if part.unknowns is not None]
-    width = on_unknowns[0].shape[1] if on_unknowns else 0
-    blocks = [ca.SX(p.wanted.numel(), width) if p.unknowns is None else p.unknowns for p in parts]
+    widths = [part.unknowns.shape[1] for part in parts if part.unknowns is not None]
     return Demand(
         ", ".join(part.name for part in parts),
         tuple(row for part in parts for row in part.rows),
         ca.vertcat(*[part.jacobian for part in parts]),
         ca.vertcat(*[part.wanted for part in parts]),
-        unknowns=ca.vertcat(*blocks) if on_unknowns else None,
+        unknowns=stacked(parts, "unknowns", widths[0]) if widths else None,
     )
 
 

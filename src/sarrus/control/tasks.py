@@ -19,6 +19,7 @@ from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.multibody.jet import Jet, constant
 from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
 
 AXES = "xyz"
@@ -120,11 +121,7 @@ def point(body: str, position: ArrayLike = (0.0, 0.0, 0.0), axes: str = AXES) ->
     chosen = _axes(axes)
 
     def trace(system: System) -> Quantity:
-        jet = _frames(system, body).point(body, where)
-        rows = tuple(f"{body}.{AXES[k]}" for k in chosen)
-        value, rate, bias = (part[chosen] for part in (jet.value, jet.rate, jet.bias))
-        jacobian = ca.jacobian(rate, system.equations.v)
-        return Quantity(rows, value, rate, jacobian, bias, lambda wanted: wanted - value)
+        return _place(system, body, _frames(system, body).point(body, where), chosen)
 
     return Part(trace)
 
@@ -170,17 +167,20 @@ def centre_of_mass(axes: str = AXES) -> Part:
         symbols = dict(zip(system.equations.parameter_values, ca.vertsplit(system.equations.p)))
         bodies = list(system.model.driven.apply(mechanism, symbols).bodies.values())
         total = sum(body.mass for body in bodies)
-        value, rate, bias = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
+        centre = constant(ca.SX.zeros(3))
         for body in bodies:
-            jet = frames.point(body.name, body.com).scaled(body.mass / total)
-            value, rate, bias = value + jet.value, rate + jet.rate, bias + jet.bias
-        value, rate, bias = value[chosen], rate[chosen], bias[chosen]
-        rows = tuple(f"centre_of_mass.{AXES[k]}" for k in chosen)
-        return Quantity(
-            rows, value, rate, ca.jacobian(rate, system.equations.v), bias, lambda wanted: wanted - value
-        )
+            centre = centre + frames.point(body.name, body.com).scaled(body.mass / total)
+        return _place(system, "centre_of_mass", centre, chosen)
 
     return Part(trace)
+
+
+def _place(system: System, name: str, jet: Jet, chosen: list[int]) -> Quantity:
+    """Return rows of a point in the world."""
+    value, rate, bias = (part[chosen] for part in (jet.value, jet.rate, jet.bias))
+    rows = tuple(f"{name}.{AXES[k]}" for k in chosen)
+    jacobian = ca.jacobian(rate, system.equations.v)
+    return Quantity(rows, value, rate, jacobian, bias, lambda wanted: wanted - value)
 
 
 def rotation_vector(rotation: ca.SX) -> ca.SX:
