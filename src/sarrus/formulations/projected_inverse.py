@@ -9,14 +9,15 @@ Aghili 2022, Optimal control of legged robots subject to friction cone constrain
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.base.status import ACTUATORS_FALL_SHORT, Answer, Status
+from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
+from sarrus.dynamics.solves import InverseDynamics
 from sarrus.formulations.metric import Weighing, WeightedProblem
 from sarrus.formulations.problem import TOLERANCE, Array, as_array, matrix_rank
 from sarrus.formulations.residuals import INCONSISTENT
@@ -26,7 +27,7 @@ _MISSING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedInverse(Answer):
+class ProjectedInverse(InverseDynamics):
     """Force of the actuators for an acceleration; `projected_inverse_dynamics` makes it.
 
     Attributes
@@ -43,16 +44,8 @@ class ProjectedInverse(Answer):
     status : OK; NOT_ACHIEVABLE (``force`` is the one that misses least); INCONSISTENT (a violates the constraints).
     """
 
-    force: Array
-    u: Array
-    constraint_force: Array
-    multipliers: Array
-    determined: NDArray[np.bool_]
-    residual: float
-    acceleration_residual: float
-    rank: int
-    actuation_rank: int
-    status: Status
+    force: Array = field(kw_only=True)
+    determined: NDArray[np.bool_] = field(kw_only=True)
 
 
 def projected_inverse_dynamics(
@@ -105,9 +98,7 @@ def projected_inverse_dynamics(
     residual = float(np.linalg.norm(w.basis.T @ missing)) / (size or 1.0)
     forbidden = w.inverse @ (w.A @ acceleration + w.gamma)
     violation = float(np.linalg.norm(forbidden) / (1.0 + np.linalg.norm(acceleration)))
-    status = Status.OK
-    if residual > _MISSING:
-        status = Status.NOT_ACHIEVABLE
+    status = Status.NOT_ACHIEVABLE if residual > _MISSING else Status.OK
     if violation > INCONSISTENT:
         status = Status.INCONSISTENT
     result = ProjectedInverse(

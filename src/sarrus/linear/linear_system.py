@@ -18,8 +18,10 @@ from sarrus.base.later import later
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import velocity_units
+from sarrus.linalg.dense import product
+from sarrus.linalg.ranked import ranked
 from sarrus.linear.outputs import output_units
-from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
+from sarrus.linear.vibration_mode import VibrationMode, swing
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +144,30 @@ class LinearSystem:
         return np.asarray(shapes / np.where(largest != 0.0, largest, 1.0))
 
     def vibration_mode(self, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
-        """Return a period of a mode with the loops closed; see `sarrus.linear.vibration_mode.vibration_mode`."""
-        return vibration_mode(self, mode, amplitude, frames)
+        """Return a period of a mode on the constraint manifold: q ⊕ amplitude Re(shape e^{iθ}), loops closed again.
+
+        Growth and decay are left out, so that the film can go round; a mode with a real eigenvalue is drawn as a swing
+        along its shape. The frames are near the linear motion by the square of the amplitude.
+
+        Parameters
+        ----------
+        mode : index of the eigenvalue, as in ``eigenvalues``; a conjugate pair has one motion.
+        amplitude : of the velocity that moves most [rad or m]. frames : N.
+
+        Raises
+        ------
+        ArgumentError
+            No such mode, or one that moves nothing (it changes velocities alone, as with nonholonomic constraints).
+        SolveError
+            At this amplitude the loops do not close, or farther from the linear motion than half of it.
+        """
+        count, name = len(self.eigenvalues), self.system.name
+        if not isinstance(mode, (int, np.integer)) or not 0 <= mode < count:
+            raise ArgumentError(f"{name}: mode must be an index below {count}, got {mode!r}", element="mode")
+        shape = self.mode_shapes[:, mode]
+        if not np.abs(shape).max(initial=0.0) > 0.5:
+            raise ArgumentError(f"{name}: mode {mode} moves nothing", element="mode")
+        return swing(self.system, self.q, self.t, mode, shape, self.eigenvalues[mode], amplitude, frames)
 
     def animate_vibration_mode(self, mode: int, path: str | Path, **options: Any) -> Path:
         """Write an animated GIF of a mode; options are those of `sarrus.plot.vibration_mode`."""
@@ -164,7 +188,7 @@ class LinearSystem:
         changes T that the constraints allow. At an equilibrium its eigenvalues are those of A and zeros
         (theorem 4.1.2 there).
         """
-        return read_only(self.tangent_rates @ np.linalg.pinv(self.tangent))
+        return read_only(product(self.tangent_rates, ranked(self.tangent).inverse))
 
     def deviation(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return δx (n,) of a state of the whole mechanism, as a state feedback u = u₀ − K δx needs it."""
@@ -223,10 +247,7 @@ class LinearSystem:
                 "to_control() needs python-control: pip install control", element="control"
             ) from None
         return control.ss(
-            self.A,
-            self.B,
-            self.C,
-            self.D,
+            *(self.A, self.B, self.C, self.D),
             states=list(self.names),
             inputs=list(self.input_names),
             outputs=list(self.output_names),

@@ -76,31 +76,23 @@ class Factored:
         self._a = a
         self.pivots = [a[k][k] for k in range(n)]
 
-    def solve(self, columns: ca.SX) -> ca.SX:
-        """Return A_d⁻¹ B."""
-        return by_columns(columns, self._solve)
+    def solve(self, columns: ca.SX, transposed: bool = False) -> ca.SX:
+        """Return A_d⁻¹ B, or A_d⁻ᵀ B."""
+        a = [list(row) for row in zip(*self._a)] if transposed else self._a
+        n = len(a)
 
-    def _solve(self, x: Column) -> Column:
-        n = len(x)
-        for k in range(n):
-            _subtract(x, [(self._a[i][k], i) for i in range(k + 1, n)], k)
-        for k in range(n - 1, -1, -1):
-            x[k] = x[k] * (1 / self.pivots[k])
-            _subtract(x, [(self._a[i][k], i) for i in range(k)], k)
-        return x
+        def solved(x: Column) -> Column:
+            for k in range(n):
+                if transposed:
+                    x[k] = x[k] * (1 / self.pivots[k])
+                _subtract(x, [(a[i][k], i) for i in range(k + 1, n)], k)
+            for k in range(n - 1, -1, -1):
+                if not transposed:
+                    x[k] = x[k] * (1 / self.pivots[k])
+                _subtract(x, [(a[i][k], i) for i in range(k)], k)
+            return x
 
-    def solve_transposed(self, columns: ca.SX) -> ca.SX:
-        """Return A_d⁻ᵀ B."""
-        return by_columns(columns, self._solve_transposed)
-
-    def _solve_transposed(self, x: Column) -> Column:
-        n = len(x)
-        for k in range(n):
-            x[k] = x[k] * (1 / self.pivots[k])
-            _subtract(x, [(self._a[k][i], i) for i in range(k + 1, n)], k)
-        for k in range(n - 1, -1, -1):
-            _subtract(x, [(self._a[k][i], i) for i in range(k)], k)
-        return x
+        return by_columns(columns, solved)
 
 
 def _subtract(x: Column, weights: list[tuple[ca.SX, int]], k: int) -> None:

@@ -6,7 +6,6 @@ Both give the same numbers; which of the two needs fewer instructions depends on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import casadi as ca
 
@@ -27,44 +26,22 @@ class Slopes:
     bias_v: ca.SX
 
 
-class Pieces(Protocol):
-    """Equations at (q, v), ∂ψ along velocities and by time (``velocity``), ∂φ/∂t (``drift``); then `slopes` at a, λ.
-
-    Rows may be turned among themselves, so that λ is not that of the system.
-    """
-
-    mass: ca.SX
-    force: ca.SX
-    jacobian: ca.SX
-    bias: ca.SX
-    velocity: ca.SX
-    drift: ca.SX
-
-    def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
-        """Return the derivatives at accelerations and multipliers that solve the equations."""
-
-
-class _Outer:
-    """The forces from outside, k + S u + C + τ, and their derivatives: always by automatic differentiation."""
-
-    def __init__(self, system: System) -> None:
-        e = system.equations
-        self.force = e.passive_force + e.input_force + e.non_ideal + system.compiled.applied
-        self.q, self.v = along(system, self.force), ca.jacobian(self.force, e.v)
-
-
 class RecursivePieces:
-    """From `sarrus.multibody.partials`: for the coordinates of a mechanism."""
+    """From `sarrus.multibody.partials`: for the coordinates of a mechanism.
+
+    The forces from outside, k + S u + C + τ, are differentiated automatically.
+    """
 
     def __init__(self, system: System) -> None:
         assert system.mechanism is not None
         e, tree = system.equations, build_tree(system.mechanism, system.equations.t)
         self._tree = TreePartials(tree, e.q, e.v)
         self._rows = RowPartials(system.mechanism, tree, e, self._tree)
-        self._outer = _Outer(system)
+        outer = e.passive_force + e.input_force + e.non_ideal + system.compiled.applied
+        self._outer_q, self._outer_v = along(system, outer), ca.jacobian(outer, e.v)
         self._still = ca.SX(e.nc, 1)
         self.mass = self._tree.mass_matrix()
-        self.force = self._outer.force - self._tree.bias_force()
+        self.force = outer - self._tree.bias_force()
         self.jacobian, self.bias = self._rows.jacobian, self._rows.bias
         self.velocity = ca.horzcat(self._rows.slip, self._still)
         self.drift = self._still
@@ -76,7 +53,7 @@ class RecursivePieces:
         bias_q, bias_v, reaction = self._rows.derivatives(after, a, multipliers)
         force_q = ca.horzcat(force_q - reaction, ca.SX(a.shape[0], 1))
         return Slopes(
-            force_q - self._outer.q, force_v - self._outer.v, ca.horzcat(bias_q, self._still), bias_v
+            force_q - self._outer_q, force_v - self._outer_v, ca.horzcat(bias_q, self._still), bias_v
         )
 
 
@@ -100,6 +77,11 @@ class DifferentiatedPieces:
             along(self._system, force), ca.jacobian(force, v), along(self._system, bias), ca.jacobian(bias, v)
         ]  # fmt: skip
         return Slopes(*ca.substitute(slopes, list(given), [a, multipliers]))
+
+
+# Equations at (q, v): ``mass``, ``force``, ``jacobian`` and ``bias``, ∂ψ along velocities and by time (``velocity``),
+# ∂φ/∂t (``drift``); then `slopes` at a, λ. Rows may be turned among themselves, so that λ is not that of the system.
+Pieces = RecursivePieces | DifferentiatedPieces
 
 
 def pieces_of(system: System) -> Pieces:

@@ -42,7 +42,9 @@ class Elimination:
         self._inertia = factor_symmetric([[inertia[i, j] for j in range(i + 1)] for i in range(len(f))])
         self.a = self.accelerations(self.reduced(pieces.force), -self.factored.solve(pieces.bias[rows]))
         multipliers = ca.SX.zeros(system.nc)
-        multipliers[rows] = self.factored.solve_transposed(pieces.mass[d, :] @ self.a - pieces.force[d, :])
+        multipliers[rows] = self.factored.solve(
+            pieces.mass[d, :] @ self.a - pieces.force[d, :], transposed=True
+        )
         s = self.slopes = pieces.slopes(self.a, multipliers)
         by_time = (pieces.drift, pieces.velocity[:, nv], s.force_q[:, nv], s.bias_q[:, nv])
         self.timed = any(part.nnz() for part in by_time)
@@ -94,9 +96,9 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     """
     e = Elimination(system, pieces, chosen, OWN_CLEAR)
     d, f, rows, dof = e.dependent, e.independent, e.rows, len(e.independent)
-    u = e.factored.solve_transposed(e.momentum[d, :])
+    u = e.factored.solve(e.momentum[d, :], transposed=True)
     by_v = e.reduced(e.slopes.force_v) - u.T @ e.slopes.bias_v[rows, :]
-    y = e.factored.solve_transposed(by_v[:, d].T)
+    y = e.factored.solve(by_v[:, d].T, transposed=True)
     by_place = e.reduced(e.slopes.force_q) - u.T @ e.slopes.bias_q[rows, :] - y.T @ pieces.velocity[rows, :]
     place = e.along_ways(by_place)
     controls = e.reduced(system.equations.input_jacobian)

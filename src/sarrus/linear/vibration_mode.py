@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -12,21 +11,6 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.manifold import close, difference, open_by
 from sarrus.dynamics.system import System
-
-
-class HasModes(Protocol):
-    """What a mode is taken from: a `sarrus.LinearSystem`."""
-
-    @property
-    def system(self) -> System: ...
-    @property
-    def q(self) -> Array: ...
-    @property
-    def t(self) -> float: ...
-    @property
-    def eigenvalues(self) -> np.ndarray: ...
-    @property
-    def mode_shapes(self) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,49 +33,33 @@ class VibrationMode:
         return f"{frequency:.3g} Hz" + (f", damping ratio {damping:.2g}" if abs(damping) > 1e-9 else "")
 
 
-def vibration_mode(model: HasModes, mode: int, amplitude: float = 0.2, frames: int = 50) -> VibrationMode:
-    """Return a period of a mode on the constraint manifold: q ⊕ amplitude Re(shape e^{iθ}), loops closed again.
-
-    Growth and decay are left out, so that the film can go round; a mode with a real eigenvalue is drawn as a swing
-    along its shape. The frames are near the linear motion by the square of the amplitude.
-
-    Parameters
-    ----------
-    mode : index of the eigenvalue, as in ``model.eigenvalues``; a conjugate pair has one motion.
-    amplitude : of the velocity that moves most [rad or m]. frames : N.
-
-    Raises
-    ------
-    ArgumentError
-        No such mode, or one that moves nothing (it changes velocities alone, as with nonholonomic constraints).
-    SolveError
-        At this amplitude the loops do not close, or farther from the linear motion than half of it.
-    """
-    count, system = len(model.eigenvalues), model.system
-    if not isinstance(mode, (int, np.integer)) or not 0 <= mode < count:
-        raise ArgumentError(
-            f"{system.name}: mode must be an index below {count}, got {mode!r}", element="mode"
-        )
+def swing(
+    system: System,
+    q: Array,
+    t: float,
+    mode: int,
+    shape: np.ndarray,
+    eigenvalue: complex,
+    amplitude: float,
+    frames: int,
+) -> VibrationMode:
+    """Return a period of a mode with a shape (nv,) about q; see `sarrus.LinearSystem.vibration_mode`."""
     if not (np.isfinite(amplitude) and amplitude > 0.0):
         raise ArgumentError(f"amplitude must be positive, got {amplitude}", element="amplitude")
     if not isinstance(frames, (int, np.integer)) or frames < 2:
         raise ArgumentError(f"frames must be at least 2, got {frames!r}", element="frames")
-    shape = model.mode_shapes[:, mode]
-    if not np.abs(shape).max(initial=0.0) > 0.5:
-        raise ArgumentError(f"{system.name}: mode {mode} moves nothing", element="mode")
     phase = 2 * np.pi * np.arange(frames) / frames
-    q = []
+    configurations = []
     for angle in phase:
-        swing = (shape * np.exp(1j * angle)).real
-        linear = system.move(model.q, amplitude * swing)
-        there = close(system, linear, model.t)
+        linear = system.move(q, amplitude * (shape * np.exp(1j * angle)).real)
+        there = close(system, linear, t)
         aside = float(np.abs(difference(system, linear, there)).max())
-        if open_by(system, there, model.t) > OPEN or aside > amplitude / 2:
+        if open_by(system, there, t) > OPEN or aside > amplitude / 2:
             raise SolveError(
                 f"{system.name}: at an amplitude of {amplitude:g} mode {mode} is no motion near the linear one: the "
                 f"loops close {aside:.2g} beside it, or not at all. Choose a smaller one"
             )
-        q.append(there)
+        configurations.append(there)
     return VibrationMode(
-        read_only(phase), read_only(np.array(q)), complex(model.eigenvalues[mode]), amplitude
+        read_only(phase), read_only(np.array(configurations)), complex(eigenvalue), amplitude
     )

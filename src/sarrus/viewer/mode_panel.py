@@ -10,7 +10,7 @@ from sarrus.analysis.equilibrium import equilibrium
 from sarrus.base.errors import SarrusError
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize import linearize
-from sarrus.linear.vibration_mode import VibrationMode, vibration_mode
+from sarrus.linear.vibration_mode import VibrationMode
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.panel_host import PanelHost
 from sarrus.viewer.readout import small_print
@@ -80,7 +80,7 @@ class ModePanel:
             return
         mode = int(str(self.choice.value).partition(":")[0])
         try:
-            self.motion = vibration_mode(self.model, mode, float(self.amplitude.value), _FRAMES)
+            self.motion = self.model.vibration_mode(mode, float(self.amplitude.value), _FRAMES)
         except SarrusError as error:
             self.text.content = small_print(str(error))
             return
