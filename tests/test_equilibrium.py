@@ -322,7 +322,7 @@ def test_errors():
     moving = sr.System.from_lagrangian(
         nq=2, lagrangian=lambda q, v, t: ca.sumsqr(v) / 2, holonomic=lambda q, t: q[0] - t, name="moving"
     )
-    with pytest.raises(SolveError, match="moving: the constraints move at t = 1"):
+    with pytest.raises(SolveError, match=r"moving: the constraint .* moves at t = 1"):
         equilibrium(moving, [1.0, 0.0], t=1.0)
     with pytest.raises(ArgumentError, match="leaves the loops open"):
         equilibrium(sr.System(four_bar("point")), [0.0, 0.0, 0.0])

@@ -16,8 +16,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.system import System
 from sarrus.linear.along import LinearModels, general_models
-from sarrus.linear.code import numbers_at
-from sarrus.linear.loop import StraightLine
+from sarrus.linear.code import StraightLine, numbers_at
 from sarrus.linear.partition import partition
 from sarrus.linear.pieces import DifferentiatedPieces, Pieces, RecursivePieces
 from sarrus.linear.traced import own_model

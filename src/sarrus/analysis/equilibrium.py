@@ -15,6 +15,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.branches import goes_on, tangents
+from sarrus.dynamics.closed_state import require_rest
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.derivatives import stiffness_times
 from sarrus.dynamics.manifold import (
@@ -22,8 +23,8 @@ from sarrus.dynamics.manifold import (
     closed_start,
     difference,
     holonomic_jacobian,
-    open_by,
     rank_cut,
+    stays_closed,
 )
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.system import System
@@ -127,11 +128,7 @@ def equilibrium(
     place = _start(system, closed_start(system, real_array(q), t), u)
     rest = _Rest(system, u, tau, t, place)
     rest.motions = look(system, place, t).motions
-    drift = float(np.abs(system.velocity_residual(place, np.zeros(system.nv), t)).max(initial=0.0))
-    if drift > 1e-9:
-        raise SolveError(
-            f"{system.name}: the constraints move at t = {t:g} (by {drift:.3g} at v = 0), so nothing is at rest"
-        )
+    require_rest(system, place, t)
     iterations = 0
     if hold:
         rest.limited = False  # the search for u is linear in it
@@ -168,6 +165,20 @@ def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
             f"{system.name}: {name!r} moves under these inputs, so nothing is at rest", element=name
         )
     return x[: e.nq]
+
+
+def loads_at_rest(system: System, q: Array, u: Array, tau: Array, t: float) -> Array:
+    """Return passive and non-ideal forces, inputs, gravity and applied force by rows (5 × nv)."""
+    still = np.zeros(system.nv)
+    return np.array(
+        [
+            system.passive_force(q, still, t),
+            system.evaluate("non_ideal", q, t=t)["non_ideal"][:, 0],
+            system.input_force(q, still, u, t),
+            -system.bias_force(q, still, t),
+            tau,
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -218,19 +229,11 @@ class _Rest:
         return balance.residual <= TOLERANCE * self.size
 
     def loads(self, q: Array) -> Array:
-        """Return passive forces, inputs, gravity and applied force by rows (4 × nv)."""
-        system, still = self.system, np.zeros(self.system.nv)
-        passive = system.passive_force(q, still, self.t)
-        return np.array(
-            [
-                passive + system.evaluate("non_ideal", q, t=self.t)["non_ideal"][:, 0],
-                system.input_force(q, still, self.u, self.t)
-                if self.limited
-                else system.actuation_matrix(q) @ self.u,
-                -system.bias_force(q, still, self.t),
-                self.tau,
-            ]
-        )
+        """Return passive forces, inputs, gravity and applied force by rows (5 × nv)."""
+        found = loads_at_rest(self.system, q, self.u, self.tau, self.t)
+        if not self.limited:
+            found[2] = self.system.actuation_matrix(q) @ self.u
+        return found
 
     def balance(self, q: Array) -> _Balance:
         """Return the balance of forces at q."""
@@ -261,7 +264,7 @@ class _Rest:
         """Return q moved by at most the longest step and closed again; None where it does not close."""
         length = float(np.linalg.norm(step))
         p = close(self.system, self.system.move(q, step * min(1.0, _LONGEST / max(length, 1e-300))), self.t)
-        return p if open_by(self.system, p, self.t) < 1e-10 + 10 * open_by(self.system, q, self.t) else None
+        return p if stays_closed(self.system, p, q, self.t) else None
 
     def find(self, q: Array, stable: bool) -> tuple[Array, int]:
         """Return a place of rest, or the one with the least force left, and the iterations."""

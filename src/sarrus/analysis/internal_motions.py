@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.manifold import close, open_by
+from sarrus.dynamics.manifold import close, stays_closed
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import NORMAL, ranked
 from sarrus.mechanism.elements import WORLD
@@ -123,7 +123,7 @@ def _goes_on(system: System, q: Array, t: float, motion: Array, select: Array) -
     x = motion / np.linalg.norm(motion)
     others = ranked(select.T, NORMAL).null
     p = close(system, system.move(q, _STEP * x), t, across=np.column_stack([others, x]))
-    return open_by(system, p, t) < 1e-10 + 10 * open_by(system, q, t)
+    return stays_closed(system, p, q, t)
 
 
 def _describe(system: System, q: Array, velocity: Array) -> InternalMotion:

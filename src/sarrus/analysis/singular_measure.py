@@ -19,6 +19,7 @@ from sarrus.dynamics.manifold import (
     holonomic_jacobian,
     open_by,
     rank_cut,
+    stays_closed,
     walk,
 )
 from sarrus.dynamics.system import System
@@ -131,5 +132,5 @@ class Measure:
             if np.abs(step).max() < 1e-13:
                 break
         near = np.linalg.norm(difference(system, start, q)) < LONGEST
-        good = open_by(system, q, self.t) < 1e-10 + 10 * open_by(system, start, self.t)
+        good = stays_closed(system, q, start, self.t)
         return q, bool(near and good and self.value(q)[0] < ROUNDING * self.cut / CUT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.descent import gap
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.judged_data import data_of
@@ -13,6 +13,8 @@ from sarrus.dynamics.judged_data import data_of
 # A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
 # model close its loops better than that.
 OPEN = 1e-5
+# Velocity of the constraints [rad/s, m/s] at v = 0 from which nothing is at rest.
+_MOVES = 1e-9
 
 
 def require_closed(
@@ -49,4 +51,14 @@ def require_on_constraints(
             f"{system.name}: {which}v violates the constraints by {rows[worst]:.3g} (row "
             f"{system.constraint_names[worst]!r}); make it admissible with system.project_velocity(q, v){also}",
             element="v",
+        )
+
+
+def require_rest(system: Evaluations, q: Array, t: float, remedy: str = "") -> None:
+    """Raise `SolveError` where the constraints move at rest: then nothing is at rest."""
+    drift = np.abs(system.velocity_residual(q, np.zeros(system.nv), t))
+    if drift.max(initial=0.0) > _MOVES:
+        raise SolveError(
+            f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
+            f"{drift.max():.3g} at v = 0), so nothing is at rest{remedy}"
         )

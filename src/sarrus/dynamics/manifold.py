@@ -21,6 +21,8 @@ from sarrus.linalg.ranked import CUT, ranked
 
 # Length of one step of a walk [rad, m] where nothing else is said.
 STEP = 0.05
+# Loops open by less are closed, and by ten times as much as the data leave open where a motion starts.
+_CLOSED = 1e-10
 # A walk bends by less than this cosine in one step, and does not take steps below this share of the first one.
 _STRAIGHT, _SHORTEST = 0.98, 1e-3
 
@@ -133,6 +135,11 @@ def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = 
 def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:
     """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
     return gap(system, q, t)
+
+
+def stays_closed(system: Evaluations, q: Array, start: Array, t: float) -> bool:
+    """Tell whether the loops are closed at q, or open by no more than ten times what the data leave at the start."""
+    return open_by(system, q, t) < _CLOSED + 10 * open_by(system, start, t)
 
 
 def closed_start(system: Evaluations, q: Array, t: float) -> Array:

@@ -16,7 +16,6 @@ Mathematics of Computation 35, 1980). `sarrus.formulations.balance` has the unit
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,25 +31,15 @@ CORRECTIONS = 8
 _Sizes = ctypes.c_int64 * 3
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """Acceleration, constraint force and multipliers with their residuals."""
-
-    a: Array
-    force: Array
-    multipliers: Array
-    residuals: Residuals
-
-
-def refine(problem: Problem, solve: Solve, applied: Array) -> Answer:
-    """Return the answer of a formulation under the force ``applied``, corrected until its residuals are rounding.
+def refine(problem: Problem, solve: Solve, applied: Array) -> tuple[tuple[Array, Array, Array], Residuals]:
+    """Return (a, F, λ) of a formulation under the force ``applied``, corrected until the residuals are rounding.
 
     Corrections stop where they no longer lower the residuals; the best answer is kept.
     """
     current = solve(applied, problem.gamma)
     at_once = _glance(problem, solve, current, applied)
     if at_once is not None:
-        return Answer(*current, at_once)
+        return current, at_once
     balance = problem.balance
     found, bare, candidate = balance.judge(current, solve, applied)
     for _ in range(CORRECTIONS):
@@ -62,8 +51,7 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> Answer:
         if not (lower or (better.largest <= max(found.largest, balance.rounding) and less < bare)):
             break
         current, found, bare = trial, better, less
-    a, force, multipliers = current
-    return Answer(a, force, multipliers, balance.verdict(a, force, found, applied))
+    return current, balance.verdict(current[0], current[1], found, applied)
 
 
 def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:

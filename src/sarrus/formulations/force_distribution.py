@@ -25,8 +25,8 @@ from sarrus.base.status import Answer, Status
 from sarrus.formulations.force_limits import Condition, Limits
 from sarrus.formulations.friction_cones import ConeInequality, ContactForces, contact_forces
 from sarrus.formulations.log_barrier import BarrierResult, Cone, log_barrier
-from sarrus.formulations.metric import Weighing
-from sarrus.formulations.problem import TOLERANCE, Array, as_array
+from sarrus.formulations.metric import Weighing, by_diagonal
+from sarrus.formulations.problem import TOLERANCE, Array, as_array, is_symmetric
 from sarrus.formulations.requirements import definite_root
 
 # Missing force above this multiple of the wanted one means that the actuators cannot produce it.
@@ -235,9 +235,8 @@ def _reachable(motion: Array, wanted: Array) -> bool:
 def _unit_losses(W: ArrayLike, size: int) -> Array:
     """Return T with TᵀWT = I, or raise `ArgumentError` where W is not symmetric and positive definite."""
     given = np.diag(as_array(W, (size,), "W")) if np.ndim(W) == 1 else as_array(W, (size, size), "W")
-    scale = np.sqrt(np.abs(np.diag(given)))
-    relative = given / np.outer(scale, scale) if scale.all() else np.zeros((size, size))
-    root = definite_root(relative) if np.abs(relative - relative.T).max(initial=0.0) < 1e-9 else None
+    scale, relative = by_diagonal(given)
+    root = definite_root(relative) if is_symmetric(relative) else None
     if root is None:
         raise ArgumentError("W must be symmetric and positive definite", element="W")
     return np.linalg.inv(root).T / scale[:, None]

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
-from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array
+from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array, is_symmetric
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
 _LENGTHS = ("m", "m/s", "m/s^2", "N")
@@ -208,6 +208,12 @@ class WeightedProblem(Problem):
         return self.svd[2][: self.rank].T
 
 
+def by_diagonal(tensor: Array) -> tuple[Array, Array]:
+    """Return the roots of the diagonal (n,), and the matrix divided by them: zeros where one of them is zero."""
+    scale = np.sqrt(np.abs(np.diag(tensor)))
+    return scale, tensor / np.outer(scale, scale) if scale.all() else np.zeros(tensor.shape)
+
+
 def _roots(metric: ArrayLike | None, size: int, name: str) -> tuple[Array, Array]:
     """Return W^{1/2} and W^{−1/2} of a metric, its diagonal, or None for the identity."""
     if metric is None:
@@ -215,10 +221,8 @@ def _roots(metric: ArrayLike | None, size: int, name: str) -> tuple[Array, Array
     if np.ndim(metric) == 1:
         metric = np.diag(as_array(metric, (size,), name))
     tensor = as_array(metric, (size, size), name)
-    scale = np.sqrt(np.abs(np.diag(tensor)))
-    relative = tensor / np.outer(scale, scale) if scale.all() else np.zeros((size, size))
-    symmetric = np.abs(relative - relative.T).max(initial=0.0) < 1e-9
-    if not symmetric or (np.linalg.eigvalsh(relative) < 1e-13).any():
+    relative = by_diagonal(tensor)[1]
+    if not is_symmetric(relative) or (np.linalg.eigvalsh(relative) < 1e-13).any():
         raise ArgumentError(f"{name} must be symmetric and positive definite", element=name)
     values, vectors = np.linalg.eigh(tensor)
     return (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T

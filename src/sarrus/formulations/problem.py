@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 # A singular value of A below this multiple of the largest one counts as zero, unless `tolerance` says otherwise.
 TOLERANCE = 1e-10
+# Entries of a symmetric matrix may differ by this part of its largest one.
+_SYMMETRIC = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,7 @@ class Problem:
                 )
             if not np.isfinite(arrays[name]).all():
                 raise ArgumentError(f"{name} must be finite, got {arrays[name]}", element=name)
-        mass = arrays["M"]
-        if np.abs(mass - mass.T).max() > 1e-9 * np.abs(mass).max():
+        if not is_symmetric(arrays["M"]):
             raise ArgumentError("M must be symmetric", element="M")
         if not 0.0 < tolerance < 1.0:
             raise ArgumentError(f"tolerance must lie between 0 and 1, got {tolerance}", element="tolerance")
@@ -213,6 +214,11 @@ def optional_vector(value: ArrayLike | None, size: int, name: str) -> Array:
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise ArgumentError(f"{name} must be {size} finite numbers, got {vector}", element=name)
     return vector
+
+
+def is_symmetric(matrix: Array) -> bool:
+    """Tell whether a matrix differs from its transpose by rounding."""
+    return bool(np.abs(matrix - matrix.T).max(initial=0.0) <= _SYMMETRIC * np.abs(matrix).max(initial=0.0))
 
 
 def matrix_rank(sigma: Array, tolerance: float) -> int:

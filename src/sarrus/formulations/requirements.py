@@ -188,19 +188,19 @@ def answered(
     ``non_ideal`` (n,) is a force of the constraints that is known before. An answer that is not finite is refused.
     """
     other = np.zeros(problem.n) if non_ideal is None else non_ideal
-    answer = refine(problem, solve, problem.tau - problem.h + other)
-    status = answer.residuals.status
+    (a, force, multipliers), residuals = refine(problem, solve, problem.tau - problem.h + other)
+    status = residuals.status
     if status is Status.NOT_FINITE:
         raise not_finite(problem, condition)
     return Formulation(
-        a=answer.a,
-        constraint_force=answer.force + other,
-        multipliers=answer.multipliers,
-        determined=problem.determined,
-        rank=problem.rank,
-        condition=float(condition),
-        status=status,
-        problem=problem,
-        residuals=answer.residuals,
-        details=details or {},
+        a,
+        force + other,
+        multipliers,
+        problem.determined,
+        problem.rank,
+        float(condition),
+        status,
+        problem,
+        residuals,
+        details or {},
     )

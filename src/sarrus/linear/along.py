@@ -14,11 +14,11 @@ from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
 from sarrus.dynamics.derivatives import native_derivatives
 from sarrus.dynamics.system import System
 from sarrus.linalg.quaternions import normalize
+from sarrus.linear.code import StraightLine
 from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
 from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize_at import linearize_at
-from sarrus.linear.loop import StraightLine
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.analysis.equilibrium import loads_at_rest
+from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, Coordinates
 from sarrus.coordinates.relation import Relation
+from sarrus.dynamics.closed_state import require_rest
 from sarrus.dynamics.system import System
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize_at import extended, linearize_at
@@ -49,12 +50,7 @@ def linearize(
     if isinstance(coordinates, Relation):
         system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
     still = np.zeros(system.nv)
-    drift = np.abs(system.velocity_residual(q, still, t))
-    if drift.max(initial=0.0) > 1e-9:
-        raise SolveError(
-            f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
-            f"{drift.max():.3g} at v = 0), so nothing is at rest; use linearize_at"
-        )
+    require_rest(system, real_array(q), t, "; use linearize_at")
     model = linearize_at(system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs)
     a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau).a)
     moving = np.abs(system.activation_rate(model.q, model.u)) > 1e-9
@@ -96,22 +92,8 @@ def _force_left(system: System, model: LinearSystem, tau: ArrayLike | None) -> t
     basis = model.tangent[system.nv :, len(model.coordinates) :]
     if not basis.size:
         return 0.0, 0.0
-    here = _loads(system, model, model.q, tau)
-    rng = np.random.default_rng(11)
-    beside = _loads(system, model, system.move(model.q, 0.5 * rng.standard_normal(system.nv)), tau)
-    size = max(float(np.linalg.norm(loads, axis=1).sum()) for loads in (here, np.nan_to_num(beside)))
+    force = np.zeros(system.nv) if tau is None else real_array(tau)
+    beside = system.move(model.q, 0.5 * np.random.default_rng(11).standard_normal(system.nv))
+    here, there = (loads_at_rest(system, place, model.u, force, model.t) for place in (model.q, beside))
+    size = max(float(np.linalg.norm(loads, axis=1).sum()) for loads in (here, np.nan_to_num(there)))
     return float(np.linalg.norm(basis.T @ here.sum(axis=0))), size * float(np.linalg.norm(basis, 2))
-
-
-def _loads(system: System, model: LinearSystem, q: Array, tau: ArrayLike | None) -> Array:
-    """Return passive and non-ideal forces, inputs, gravity and applied force at rest, by rows (5 × nv)."""
-    still = np.zeros(system.nv)
-    return np.array(
-        [
-            system.passive_force(q, still, model.t),
-            system.evaluate("non_ideal", q, t=model.t)["non_ideal"][:, 0],
-            system.input_force(q, still, model.u, model.t),
-            -system.bias_force(q, still, model.t),
-            still if tau is None else real_array(tau),
-        ]
-    )

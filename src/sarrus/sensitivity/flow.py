@@ -20,10 +20,10 @@ from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
 from sarrus.linalg import dense
 from sarrus.linalg.dense import product
+from sarrus.linalg.projected import acceleration_change, correction
 from sarrus.linalg.quaternions import normalize
 from sarrus.linalg.ranked import at_rank, in_metric, ranked
 from sarrus.sensitivity.parameters import Columns
-from sarrus.sensitivity.solves import acceleration_change, correction
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,10 +151,10 @@ def _refuse(system: System, run: Trajectory) -> None:
                 f"{system.name}: no derivatives through a singular configuration, at t = {passage.time:g} s"
             )
     lower, upper = control_bounds(system)
-    clipped = ((run.u <= lower) | (run.u >= upper)).any(axis=0) if len(run.u) else np.zeros(0, dtype=bool)
-    if clipped.any():
-        k = int(clipped.argmax())
-        when = run.t[int(((run.u[:, k] <= lower[k]) | (run.u[:, k] >= upper[k])).argmax())]
+    limited = (run.u <= lower) | (run.u >= upper) if len(run.u) else np.zeros((0, 0), dtype=bool)
+    if limited.any():
+        k = int(limited.any(axis=0).argmax())
+        when = run.t[int(limited[:, k].argmax())]
         raise SolveError(
             f"{system.name}: no derivatives where {system.actuator_names[k]!r} reaches its limit, at t = {when:g} s",
             element=system.actuator_names[k],
