@@ -148,41 +148,44 @@ def assembly_modes(
         )
     search = _Search(system, names, values, targets or {}, by, t)
     rng = np.random.default_rng(seed)
-    found: list[Array] = []
-    families: list[Array] = []
-    hits: list[int] = []
-    alone: list[bool] = []
+    found: list[_Found] = []
     tried = quiet = 0
     while tried < _MOST and quiet < _PATIENCE:
         tried, quiet = tried + 1, quiet + 1
-        q = search.attempt(rng, search.comparable(found, alone))
+        q = search.attempt(rng, search.comparable(found))
         if q is None:
             continue
-        known = next(
-            (k for k in search.near(found, alone, q) if search.joined(families[k], q, alone[k])), None
-        )
+        known = next((one for one in search.near(found, q) if search.joined(one, q)), None)
         if known is not None:
-            hits[known] += 1
+            known.hits += 1
         else:
-            found.append(q)
-            alone.append(_is_isolated(system, q, t))
-            families.append(q[None] if alone[-1] else search.family(q))
-            hits.append(1)
+            motions = look(system, q, t).motions
+            isolated = motions is not None and motions.shape[1] == 0
+            found.append(_Found(q, q[None] if isolated else search.family(q), isolated))
             quiet = 0
     if throw and not found:
         raise SolveError(
             f"{system.name}: none of {tried} starts closed; nothing assembles with these values, or only from "
             "starts that are rare"
         )
-    moving = [search.rank_nearby(q) for q, rigid in zip(found, alone) if not rigid]
+    moving = [search.rank_nearby(one.q) for one in found if not one.isolated]
     generic = max(moving, default=int(search.free.sum()))
     modes = []
-    for q, n, rigid in zip(found, hits, alone):
-        status = Status.OK if search.rank(q) == generic else Status.SINGULAR
-        modes.append(AssemblyMode(read_only(q), n, Status.RIGID if rigid else status))
-    modes.sort(key=lambda mode: -mode.hits)
+    for one in sorted(found, key=lambda one: -one.hits):
+        status = Status.OK if search.rank(one.q) == generic else Status.SINGULAR
+        modes.append(AssemblyMode(read_only(one.q), one.hits, Status.RIGID if one.isolated else status))
     dof = int(search.free.sum()) - generic
     return AssemblyModes(tuple(modes), tried, dof, names, values, system, t)
+
+
+@dataclass(eq=False)
+class _Found:
+    """An assembly with the family it belongs to (n, nq), whether no motion goes out of it, and the starts it ended."""
+
+    q: Array
+    family: Array
+    isolated: bool
+    hits: int = 1
 
 
 class _Search:
@@ -254,23 +257,19 @@ class _Search:
             q[index] -= 2 * np.pi * np.rint((q[index] - neutral[index]) / (2 * np.pi))
         return q
 
-    def comparable(self, found: list[Array], alone: list[bool]) -> Array:
+    def comparable(self, found: list[_Found]) -> Array:
         """Return the answers (n, nq) that are isolated, where differences of coordinates tell them apart.
 
         In one's own equations they may not, and where modes are told apart by bodies they do not.
         """
         if self.system.mechanism is None or self.bodies:
             return np.zeros((0, self.system.nq))
-        return np.array([q for q, rigid in zip(found, alone) if rigid]).reshape(-1, self.system.nq)
+        return np.array([one.q for one in found if one.isolated]).reshape(-1, self.system.nq)
 
-    def near(self, found: list[Array], alone: list[bool], q: Array) -> list[int]:
-        """Return the numbers of the answers that q may be one with: all but isolated ones that are far away."""
-        isolated = self.comparable(found, alone)
-        if not len(isolated):
-            return list(range(len(found)))
-        far = np.zeros(len(found), dtype=bool)
-        far[alone] = self.distances(isolated, q) > _FAR
-        return [int(k) for k in np.flatnonzero(~far)]
+    def near(self, found: list[_Found], q: Array) -> list[_Found]:
+        """Return the answers that q may be one with: all but isolated ones that are far away."""
+        gaps = iter(self.distances(self.comparable(found), q).tolist())
+        return [one for one in found if not (one.isolated and next(gaps, 0.0) > _FAR)]
 
     def distances(self, others: Array, q: Array) -> Array:
         """Return the largest difference of a coordinate, full turns and signs of quaternions aside (n,)."""
@@ -315,19 +314,19 @@ class _Search:
             path.reverse()
         return np.array(path)
 
-    def joined(self, family: Array, q: Array, isolated: bool) -> bool:
-        """Tell whether an assembly belongs to a family, or is the end of a straight walk from its first member.
+    def joined(self, known: _Found, q: Array) -> bool:
+        """Tell whether an assembly belongs to a known family, or ends a straight walk from its first member.
 
         No walk goes out of an isolated one.
         """
-        p = family[0]
+        p = known.family[0]
         if self.bodies:
             return bool(np.abs(self.places(p) - self.places(q)).max() < _SAME)
-        if _passes(family, q, self.system, self.turns):
+        if _passes(known.family, q, self.system, self.turns):
             return True
         gap = difference(self.system, p, q, self.turns)
         left = float(np.linalg.norm(gap))
-        if isolated:
+        if known.isolated:
             return left < _SAME
         while left > _SAME:
             kernel = self.kernel(p)
@@ -346,11 +345,6 @@ class _Search:
         """Return positions and rotations of the bodies that modes are told apart by."""
         positions, rotations = self.system.body_placements(q)
         return np.concatenate([np.append(positions[k], rotations[k]) for k in self.bodies])
-
-
-def _is_isolated(system: System, q: Array, t: float) -> bool:
-    motions = look(system, q, t).motions
-    return motions is not None and motions.shape[1] == 0
 
 
 def _size(system: System) -> float:

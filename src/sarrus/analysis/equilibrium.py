@@ -345,16 +345,13 @@ class _Rest:
         here = self.balance(q)
         k = self.stiffness(q, here)
         k = k @ (here.ways.T @ here.motions)
-        if np.abs(k - k.T).max(initial=0.0) < 1e-9 * np.abs(k).max(initial=1e-300):
-            k = (k + k.T) / 2
-            values: np.ndarray = np.linalg.eigvalsh(k)
-            stable = _verdict(values, _NEUTRAL * max(np.abs(values).max(initial=0.0), 1e-9 * self.size))
-        else:
-            values = np.linalg.eigvals(k)
-            values = values[np.argsort(values.real)]
-            stable = self.flutter_verdict(q, here.motions, k)
-        scale = max(float(np.abs(values).max(initial=0.0)), 1e-9 * self.size)
-        neutral = int(np.count_nonzero(np.abs(values) <= _NEUTRAL * scale))
+        symmetric = np.abs(k - k.T).max(initial=0.0) < 1e-9 * np.abs(k).max(initial=1e-300)
+        k = (k + k.T) / 2 if symmetric else k
+        values: np.ndarray = np.linalg.eigvalsh(k) if symmetric else np.linalg.eigvals(k)
+        values = values[np.argsort(values.real, kind="stable")]
+        zero = _NEUTRAL * max(float(np.abs(values).max(initial=0.0)), 1e-9 * self.size)
+        stable = _verdict(values, zero) if symmetric else self.flutter_verdict(q, here.motions, k)
+        neutral = int(np.count_nonzero(np.abs(values) <= zero))
         status = self.status(q, here)
         return Equilibrium(
             q=read_only(q),

@@ -216,15 +216,13 @@ class Problem:
             if size <= 1e-14:
                 break
             step = self.step(q, np.zeros((0, self.system.nv)), np.zeros(0), 1e-3 * min(size, 1.0))
-            p = self.moved(q, step)
-            there = open_by(self.system, p, self.t)
-            for _ in range(5):
+            for _ in range(6):
+                p = self.moved(q, step)
+                there = open_by(self.system, p, self.t)
                 if there < size:
                     break
                 step = step / 4
-                p = self.moved(q, step)
-                there = open_by(self.system, p, self.t)
-            if not there < size:
+            else:
                 break
             q, size = p, there
         return self.within(q)

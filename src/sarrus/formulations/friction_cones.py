@@ -182,26 +182,19 @@ def cone_inequalities(
     found = []
     for k, (given, coefficient) in enumerate(zip(contacts, coefficients)):
         rows = tuple(int(row) for row in given)
+        fault, element = "", f"contacts[{k}]"
         if not 1 <= len(rows) <= 3 or not all(0 <= row < m for row in rows):
-            raise ArgumentError(
-                f"contact {k} has rows {rows}; it must be one to three of the {m} rows of A: normal, then tangential",
-                element=f"contacts[{k}]",
-            )
-        if used.intersection(rows) or len(set(rows)) < len(rows):
-            raise ArgumentError(
-                f"contact {k} has rows {rows}, one of which is used twice", element=f"contacts[{k}]"
-            )
+            fault = f"contact {k} has rows {rows}; it must be one to three of the {m} rows of A: normal, tangential"
+        elif used.intersection(rows) or len(set(rows)) < len(rows):
+            fault = f"contact {k} has rows {rows}, one of which is used twice"
+        elif not forces.problem.A[rows[0]].any():
+            fault = f"contact {k}: row {rows[0]} of A, its normal, is zero. Leave out contacts that are open"
+        elif len(rows) > 1 and not coefficient > 0.0:
+            fault = f"mu of contact {k} must be positive, got {coefficient}. Without friction give its normal row alone"
+            element = f"mu[{k}]"
+        if fault:
+            raise ArgumentError(fault, element=element)
         used.update(rows)
-        if not forces.problem.A[rows[0]].any():
-            raise ArgumentError(
-                f"contact {k}: row {rows[0]} of A, its normal, is zero. Leave out contacts that are open",
-                element=f"contacts[{k}]",
-            )
-        if len(rows) > 1 and not coefficient > 0.0:
-            raise ArgumentError(
-                f"mu of contact {k} must be positive, got {coefficient}. Without friction give its normal row alone",
-                element=f"mu[{k}]",
-            )
         friction = float(coefficient) if len(rows) > 1 else 1.0
         scale = np.array([friction, 1.0, 1.0])[: len(rows)]
         chosen = list(rows)

@@ -179,8 +179,7 @@ class _Barrier:
         each = [_Barrier(self.F[i : i + 1], self.f[i : i + 1], []) for i in range(len(self.f))]
         each += [_Barrier(self.F[:0], self.f[:0], [cone]) for cone in self.cones]
         parts = np.array([one.derivatives(z)[0][-1] for one in each])
-        shares: Array = parts / parts.sum()
-        return shares
+        return parts / parts.sum()
 
 
 def _margin(y: Array) -> float:

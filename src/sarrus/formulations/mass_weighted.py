@@ -73,8 +73,7 @@ def mass_weighted(
 
     def at_the_constraints(acceleration: Array) -> Array:
         """Return H times an acceleration of the rows, with rounding that stays in its direction."""
-        force: Array = left @ ((left.T @ acceleration) / sigma / sigma)
-        return force
+        return left @ ((left.T @ acceleration) / sigma / sigma)
 
     def solve(force: Array, gamma: Array) -> tuple[Array, Array, Array]:
         free = definite_solve(root, force)

@@ -106,20 +106,17 @@ class Problem:
         """Pseudo-inverse A⁺ (n, m) with the rank above."""
         u, sigma, vt = self.svd
         r = self.rank
-        inverse: Array = (vt[:r].T / sigma[:r]) @ u[:, :r].T
-        return inverse
+        return (vt[:r].T / sigma[:r]) @ u[:, :r].T
 
     @cached_property
     def basis(self) -> Array:
         """Orthonormal basis of the null space of A (n, n − rank)."""
-        basis: Array = self.svd[2][self.rank :].T
-        return basis
+        return self.svd[2][self.rank :].T
 
     @cached_property
     def projector(self) -> Array:
         """P = I − A⁺A, formed from the basis of the null space (symmetric to the last bit)."""
-        projector: Array = self.basis @ self.basis.T
-        return projector
+        return self.basis @ self.basis.T
 
     @property
     def contradiction(self) -> float:

@@ -114,8 +114,7 @@ def require_digits(problem: Problem, matrix: str, condition: float) -> None:
 
 def definite_solve(root: Array, right: Array) -> Array:
     """Return (L Lᵀ)⁻¹ right."""
-    solution: Array = dpotrs(root, right, lower=1)[0] if right.size else np.zeros(right.shape)
-    return solution
+    return dpotrs(root, right, lower=1)[0] if right.size else np.zeros(right.shape)
 
 
 def general_solver(matrix: Array) -> Callable[[Array], Array]:
@@ -123,8 +122,7 @@ def general_solver(matrix: Array) -> Callable[[Array], Array]:
     factor, pivots, _ = dgetrf(matrix)
 
     def solve(right: Array) -> Array:
-        solution: Array = dgetrs(factor, pivots, right)[0]
-        return solution
+        return dgetrs(factor, pivots, right)[0]
 
     return solve
 

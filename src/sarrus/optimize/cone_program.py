@@ -123,16 +123,10 @@ class ConeProgram:
         limits.target, limits.accepted = target, max(ACCEPTED, target)
         limits.iterations, limits.warm_shift = iterations, WARM_SHIFT
         table.program, table.work, table.answer, table.limits = self._data, self._work, self._answer, limits
-        parts = np.cumsum([n * n, n, e * n, e, m * n])
-        flat = np.split(self._data, parts)
-        self._parts = {
-            "P": flat[0].reshape(n, n),
-            "q": flat[1],
-            "A": flat[2].reshape(e, n),
-            "b": flat[3],
-            "G": flat[4].reshape(m, n),
-            "h": flat[5],
-        }
+        shapes = {"P": (n, n), "q": (n,), "A": (e, n), "b": (e,), "G": (m, n), "h": (m,)}
+        ends = np.cumsum([np.prod(shape) for shape in shapes.values()], dtype=np.int64)
+        flat = np.split(self._data, ends)
+        self._parts = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), flat)}
         self._addresses = self._table.ctypes.data, self._data.ctypes.data
         self._solved = False
 
@@ -164,19 +158,15 @@ class ConeProgram:
         verdict = cone_program.entry(*self._addresses, cl.WARM if warm and self._solved else cl.COLD)
         self._solved = verdict == cl.SOLVED
         if verdict in _FAULTS:
-            self._refuse(verdict)
+            faulty = (name for name, part in self._parts.items() if not np.isfinite(part).all())
+            name = next(faulty) if verdict == cl.BAD_DATA else "P"
+            raise ArgumentError(f"{name} must be {_FAULTS[verdict]}", element=name)
         solution = self._solution(_STATUS[verdict])
         if throw and not solution.status.ok:
             raise SolveError(
                 f"cone program: {solution.status.diagnosis}. {solution.status.remedy}", result=solution
             )
         return solution
-
-    def _refuse(self, verdict: int) -> None:
-        name = "P"
-        if verdict == cl.BAD_DATA:
-            name = next(name for name, part in self._parts.items() if not np.isfinite(part).all())
-        raise ArgumentError(f"{name} must be {_FAULTS[verdict]}", element=name)
 
     def _solution(self, status: Status) -> ConeSolution:
         n, m, e = self.variables, self.rows, self.equalities

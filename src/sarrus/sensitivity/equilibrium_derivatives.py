@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -196,7 +197,6 @@ class _Rest:
         ways = len(model.coordinates)
         self.closing = at_rank(self.terms.jacobian[: system.nh], system.nv - ways)
         self.stiffness = self.terms.force[:, self.columns.q] @ self.row_terms.basis
-        self._along: Array | None = None
 
     def _terms(self, multipliers: Array) -> Terms:
         return terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
@@ -207,14 +207,13 @@ class _Rest:
         c = self.columns
         return np.array([*(c.p.start + k for k in self.places), *range(c.u.start, c.u.stop)], dtype=np.int64)
 
-    @property
+    @cached_property
     def along(self) -> Array:
         """How q moves along velocities with the parameters and with u (nv × (np + nu))."""
-        if self._along is None:
-            self._along = self._followed(self.terms)
-            if self.rows.left_null.shape[1]:
-                self._verify()
-        return self._along
+        found = self._followed(self.terms)
+        if self.rows.left_null.shape[1]:
+            self._verify(found)
+        return found
 
     def sensitivity(self) -> EquilibriumSensitivity:
         """Return how the place of rest follows."""
@@ -260,15 +259,14 @@ class _Rest:
             )
         return np.asarray(closing - self.closing.null @ rows.solve(push))
 
-    def _verify(self) -> None:
+    def _verify(self, found: Array) -> None:
         """Raise where another λ of the same force would give another answer: rows that are redundant only here."""
         rng = np.random.default_rng(7)
         unseen = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
         size = max(1.0, float(np.linalg.norm(self.multipliers)))
         other = self._followed(self._terms(self.multipliers + size * unseen))
-        assert self._along is not None
-        gap = np.abs(other - self._along).max(axis=0, initial=0.0)
-        if np.any(gap > 1e-5 * (1.0 + np.abs(self._along).max(axis=0, initial=0.0))):
+        gap = np.abs(other - found).max(axis=0, initial=0.0)
+        if np.any(gap > 1e-5 * (1.0 + np.abs(found).max(axis=0, initial=0.0))):
             worst = [*self.names, *self.system.actuator_names][int(gap.argmax())]
             raise SolveError(
                 f"{self.system.name}: rows that are redundant here are independent beside it along {worst!r}, so that "
