@@ -30,7 +30,7 @@ from sarrus.dynamics.manifold import (
     walk,
 )
 from sarrus.dynamics.system import System
-from sarrus.linalg.ranked import ranked
+from sarrus.linalg.ranked import CUT, ROUNDING, ranked
 
 # Steps at most each way.
 _STEPS = 4000
@@ -124,7 +124,7 @@ class _Curve:
         self.cut = rank_cut(system, start, t, 1.0)
         self.turns = turning(system)
         lasting = tangents(system, start, t, self.cut).space
-        ways = lasting @ ranked(self.hold.T @ lasting, 1e-6).null
+        ways = lasting @ ranked(self.hold.T @ lasting, CUT).null
         internal = [m.velocity for m in internal_motions(system, start, t, self.cut)]
         resting = [x for x in internal if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
         left = ways.shape[1] - len(resting)
@@ -140,7 +140,7 @@ class _Curve:
         moved = {system.velocity_names[i] for i in np.flatnonzero(np.abs(others).max(axis=0, initial=0.0))}
         joints = {name.rpartition(".")[0] or name for name in moved}
         self.counted = free_velocities(system, sorted(joints))
-        tangent = ways @ ranked(others @ ways, 1e-9).null[:, 0]
+        tangent = ways @ ranked(others @ ways, ROUNDING).null[:, 0]
         self.tangent = -tangent if tangent[self.velocity] < 0.0 else tangent
 
     def kernel(self, q: Array) -> Array:

@@ -401,11 +401,7 @@ def _holding(rest: _Rest, q: Array, within_limits: bool) -> Array:
     here = rest.balance(q)
     reach = here.motions.T @ rest.system.actuation_matrix(q)
     u = ranked(reach, relative=ROUNDING).solve(-here.left)
-    bounds = (
-        control_bounds(rest.system)
-        if within_limits
-        else np.array([np.full(len(u), -np.inf), np.full(len(u), np.inf)])
-    )
+    bounds = control_bounds(rest.system) if within_limits else (-np.inf, np.inf)
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):
         return np.asarray(u)
     weight = _HOLD / max(float(np.abs(reach).max(initial=0.0)), 1e-300)

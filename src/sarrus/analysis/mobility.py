@@ -136,10 +136,8 @@ class Mobility(Answer):
             rows.append(("redundant rows", ", ".join(self.redundant) or "none"))
             rows.append(("gap", f"{self.gap:.3g}; singular values up to {self.tolerance:.2g} count as zero"))
             rows.append(("closure residual", f"{self.residual:.3g}"))
-        rows += [("motion" if k == 0 else "", text) for k, text in enumerate(self.descriptions)]
-        rows += [
-            ("internal" if k == 0 else "", str(motion)) for k, motion in enumerate(self.internal_motions)
-        ]
+        rows += zip(("motion", *[""] * self.dof), self.descriptions)
+        rows += zip(("internal", *[""] * len(self.internal_motions)), map(str, self.internal_motions))
         if self.shaky:
             rows.append(("shaky", f"{self.finite_dof} finite, the others are infinitesimal, here and nearby"))
         if self.status in (Status.SINGULAR, Status.RIGID):
@@ -153,7 +151,7 @@ class Mobility(Answer):
             rows.append(("dependent here", ", ".join(self.singular_closures)))
         if not self.branches:
             rows.append(("branches", "none: the configuration is isolated, its motions are infinitesimal"))
-        rows += [("branches" if k == 0 else "", text) for k, text in enumerate(self.branch_descriptions)]
+        rows += zip(("branches", *[""] * len(self.branches)), self.branch_descriptions)
         if not self.complete:
             rows.append(("", "and perhaps more"))
         return rows

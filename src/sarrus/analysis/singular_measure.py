@@ -12,6 +12,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
 from sarrus.dynamics.derivatives import row_gradient
+from sarrus.dynamics.descent import DATA_TOLERANCE
 from sarrus.dynamics.manifold import (
     STEP,
     close,
@@ -97,7 +98,7 @@ class Measure:
             for _ in range(6):
                 p = close(self.system, self.system.move(q, step), self.t)
                 there = self.value(p)
-                if there[0] < value and open_by(self.system, p, self.t) < 1e-6:
+                if there[0] < value and open_by(self.system, p, self.t) < DATA_TOLERANCE:
                     break
                 step = step / 2
             else:

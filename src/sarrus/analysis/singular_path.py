@@ -12,6 +12,7 @@ from sarrus.analysis.singular_measure import Measure
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.descent import DATA_TOLERANCE
 from sarrus.dynamics.manifold import (
     STEP,
     close,
@@ -108,7 +109,7 @@ def path_between(
         size = float(np.linalg.norm(x))
         p = close(system, system.move(q, x * min(1.0, step / size)), t) if size > 0.0 else q
         missing = float(np.linalg.norm(difference(system, p, goal)))
-        if missing > left - 1e-3 * step or open_by(system, p, t) > 1e-6:
+        if missing > left - 1e-3 * step or open_by(system, p, t) > DATA_TOLERANCE:
             raise SolveError(
                 f"{system.name}: no motion leads nearer to the end than {left:.3g}; the two configurations may be "
                 "different modes of assembly",

@@ -68,12 +68,10 @@ class ContactTerms:
                 f"{system.name}: has no contacts; add them with Mechanism.add_contact or add_contact_patch",
                 element=system.name,
             )
-        order, places, first = [], [], 0
-        for contact in e.contacts:
-            own = [contact.normal, *contact.tangential]
-            order += own
-            places.append(slice(first, first + len(own)))
-            first += len(own)
+        rows_of = [[contact.normal, *contact.tangential] for contact in e.contacts]
+        order = [row for rows in rows_of for row in rows]
+        ends = np.cumsum([0, *map(len, rows_of)]).tolist()
+        places = tuple(map(slice, ends[:-1], ends[1:]))
         on = [
             k
             for k, name in enumerate(e.parameter_values)
@@ -87,7 +85,7 @@ class ContactTerms:
             e.position_residual[gaps],
         ]
         rows, bias, rate, gap = ca.substitute(parts, [e.p[on]], [ca.SX.ones(len(on))])
-        return cls(contact_names(system), rows, bias, rate, gap, tuple(places))
+        return cls(contact_names(system), rows, bias, rate, gap, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +185,8 @@ class ContactLaw(Law):
     def _physics(self, damping: ca.SX) -> Demand:
         """Return the first level: A_c a = −γ − damping ċ where closed, λ = 0 where open."""
         terms, nu = self.terms, self.system.nu
-        unknowns = ca.SX(terms.rows.shape[0], nu + terms.rows.shape[0])
         shut = self.per_row(self._closed)
-        for k in range(terms.rows.shape[0]):
-            unknowns[k, nu + k] = 1.0 - shut[k]
+        unknowns = ca.horzcat(ca.SX(shut.numel(), nu), ca.diag(1.0 - shut))
         names = tuple(
             f"{name}.{k}" for name, p in zip(terms.names, terms.places) for k in range(p.stop - p.start)
         )

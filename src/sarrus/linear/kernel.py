@@ -9,9 +9,12 @@ It serves constraints that are all holonomic, where η = ẏ. Derivatives come a
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 from numba import njit
 
+from sarrus.dynamics.derivatives import Derivatives
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.dispatched import kept
@@ -19,12 +22,14 @@ from sarrus.kernels.flat import flat, table_at
 from sarrus.kernels.forward import forward
 from sarrus.kernels.native_call import call_native
 
+# Those of `Derivatives`, in its order.
 MASS, JACOBIAN, ACTUATION, FORCE_Q, BIAS_Q, VELOCITY_Q, FORCE_V, BIAS_V = range(8)
 RATE_V, RATE2, RATE_Q, RATE2_Q, RATE2_V = range(8, 13)  # −1 in ``at`` where N is the identity
-OUTPUTS = (
-    "mass", "jacobian", "actuation", "force_q", "bias_q", "velocity_q", "force_v", "bias_v",
-    "rate_v", "rate2", "rate_q", "rate2_q", "rate2_v",
-)  # fmt: skip
+OUTPUTS = tuple(entry.name for entry in fields(Derivatives))
+
+
+# Rows whose pivot is below this part of the largest one have not the rank that forward dynamics found.
+DEPENDENT = 1e-12
 
 
 @kept(error_model="numpy")
@@ -39,7 +44,7 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     nq, nv, nu, nh, nc = own.nq, own.nv, own.nu, own.nh, own.nc
     dof = nv - rank
     n = 2 * dof
-    width = n + 1  # columns: y, ẏ, t; those of u apart
+    width = n + 1  # columns: y, ẏ, t; then those of u
     size, big = la.input_size(own), max(nv, nc) + 1
     answer, tau = np.empty(2 * nv + nc + la.N_FACTS + nq + nv), np.zeros(nv)
     x, d = np.empty(size + nv + nc), np.empty(n_out)
@@ -47,9 +52,8 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     basis, inertia = np.zeros((nv, dof)), np.zeros((nv, dof))
     square, null, w = np.zeros((dof, dof)), np.zeros((dof, nv)), np.zeros((dof, nv))
     ways, along = np.zeros((nv + 1, width)), np.zeros((nv, width))
-    force, bias, particular = np.zeros((nv, width)), np.zeros((nc, width)), np.zeros((nv, width))
-    turning, slope, rates = np.zeros((dof, width)), np.zeros((dof, width)), np.zeros((nq, width))
-    right = np.zeros((dof, width + nu))
+    force, bias, particular = np.zeros((nv, width + nu)), np.zeros((nc, width)), np.zeros((nv, width))
+    turning, slope, rates = np.zeros((dof, width)), np.zeros((dof, width + nu)), np.zeros((nq, width))
     state = own.x
     ways[nv, width - 1] = 1.0
     for k in range(q.shape[0]):
@@ -99,39 +103,25 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
         _add_product(1.0, d, at[FORCE_Q], ways, force)
         _add_product(1.0, d, at[FORCE_V], along, force)
         _add_product(1.0, d, at[MASS], particular, force)
+        for i in range(nv):
+            for c in range(nu):
+                force[i, width + c] = -d[at[ACTUATION] + i * nu + c]
         _add_transposed_product(-1.0, basis, force, slope)
         square[:] = 0.0
         inertia[:] = 0.0
         _add_product(1.0, d, at[MASS], basis, inertia)
         _add_transposed_product(1.0, basis, inertia, square)
-        _put_right_sides(right, slope, basis, d, at[ACTUATION], nu)
-        _eliminate(square, right)
-        slope[:] = 0.0
+        _eliminate(square, slope)
+        turning[:] = 0.0
         acceleration = answer[:nv]
         if at[RATE2] >= 0:
             rates[:] = 0.0
             _add_product(1.0, d, at[RATE2_Q], ways, rates)
             _add_product(1.0, d, at[RATE2_V], along, rates)
-            _add_product(1.0, rows, 0, rates, slope)
+            _add_product(1.0, rows, 0, rates, turning)
             acceleration = d[at[RATE2] : at[RATE2] + nq]
-        _put_model(out[k], right, slope, w, v[k], rows, acceleration, nq)
+        _put_model(out[k], slope, turning, w, v[k], rows, acceleration, nq)
     return q.shape[0]
-
-
-@njit
-def _put_right_sides(right, slope, basis, d, actuation, nu):
-    """Put [slope | Zᵀ S] to ``right``; S lies by rows in ``d`` from ``actuation`` on."""
-    (dof, width), nv = slope.shape, basis.shape[0]
-    for r in range(dof):
-        for c in range(width):
-            right[r, c] = slope[r, c]
-        for c in range(nu):
-            right[r, width + c] = 0.0
-    for i in range(nv):
-        for r in range(dof):
-            for c in range(nu):
-                right[r, width + c] += basis[i, r] * d[actuation + i * nu + c]
-    return right.size
 
 
 @njit
@@ -156,15 +146,15 @@ def _put_model(out, right, slope, w, v, rows, acceleration, nq):
 
 @njit
 def _add_product(sign, a, start, b, out):
-    """Add ± a b to out, skipping zeros of a, whose entries lie by rows in a flat array from ``start`` on."""
+    """Add ± a b to the first columns of out, skipping zeros of a, by rows in a flat array from ``start`` on."""
     left, right, sums = flat(a), flat(b), flat(out)
-    (m, width), n = out.shape, b.shape[0]
+    (m, wide), (n, width) = out.shape, b.shape
     for i in range(m):
         for k in range(n):
             weight = sign * left[start + i * n + k]
             if weight != 0.0:
                 for c in range(width):
-                    sums[i * width + c] += weight * right[k * width + c]
+                    sums[i * wide + c] += weight * right[k * width + c]
     return a.size + b.size + out.size
 
 
@@ -194,7 +184,7 @@ def _factor(room, d, start, m, n, rank, perm, big):
     for j in range(m * n):
         room[j] = d[start + j]
     A = _matrix(room, perm, m, n, big)
-    used = fa.factor(A, rank, 1e-12, 0.0)
+    used = fa.factor(A, rank, DEPENDENT, 0.0)
     if rank < m:
         fa.reduce(A, rank)
     return used == rank and room.size > 0 and perm.size > 0
