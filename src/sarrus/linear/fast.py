@@ -16,6 +16,7 @@ from numba import njit
 from sarrus.kernels.dispatched import kept
 from sarrus.kernels.flat import flat
 from sarrus.kernels.native_call import call_native
+from sarrus.kernels.vectors import axpy, copy, fill, is_finite, multiply, set_unit, swap
 
 # Smallest pivot of P, as a fraction of its largest entry, below which the change of coordinates is left to others.
 CLEAR = 2e-2
@@ -36,10 +37,7 @@ def own_models(native, x, q, v, u, t, least, clear, out):
         call_native(native, x, result + first)
         clear[k] = result[first] > 0.0 and result[first + time] > least
         result[first], result[first + time] = 0.0, 0.0
-        wrong = 0.0
-        for i in range(first + size // 2, first + size):
-            wrong += 0.0 * result[i]  # NaN where one is not finite
-        clear[k] = clear[k] and wrong == 0.0
+        clear[k] = clear[k] and is_finite(result + (first + size // 2), size - size // 2)
     return x.size + out.size
 
 
@@ -56,98 +54,78 @@ def whole_models(native, d, x, q, v, u, t, starts, places, weights, least, clear
     rate = second + n + nu + 1
     width = rate + 2
     gauge, size, room = nq * width, n * (n + nu + 2), np.empty(dof * (width + n) + 1)
-    values, result, s = flat(d), flat(out), flat(room)
-    p, row_size = dof * width, n + nu + 2
+    values, result, rows = flat(d), flat(out), flat(room)
+    square, row_size = rows + dof * width, n + nu + 2
     for k in range(q.shape[0]):
         _put_state(x, q, v, u, t, k)
         call_native(native, x, d)
         for r in range(dof):
-            for c in range(width):
-                s[r * width + c] = 0.0
+            row, inverted = rows + r * width, square + r * n
+            fill(row, 0.0, width)
             for e in range(starts[r], starts[r + 1]):
-                source, weight = places[e] * width, weights[e]
-                for c in range(width):
-                    s[r * width + c] += weight * values[source + c]
-            for c in range(dof):
-                s[p + r * n + c] = s[r * width + c]
-                s[p + r * n + dof + c] = 0.0
-            s[p + r * n + dof + r] = 1.0
-        clear[k] = values[gauge] > 0.0 and values[gauge + 1] > least and _invert(s, p, dof)
+                axpy(weights[e], values + places[e] * width, row, width)
+            copy(row, inverted, dof)
+            set_unit(inverted + dof, r, dof)
+        clear[k] = values[gauge] > 0.0 and values[gauge + 1] > least and _invert(square, dof)
         for r in range(dof):
-            row = r * width
-            _times_inverse(s, row + second + dof, p, dof)
+            row = rows + r * width
+            by_y, by_rate = row + second, row + (second + dof)
+            _times_inverse(by_rate, square, dof)
             for j in range(dof):
-                weight, other = s[row + second + dof + j], j * width + turn
-                for c in range(dof):
-                    s[row + second + c] -= weight * s[other + c]
-                s[row + rate - 1] -= weight * s[other + dof]
-            _times_inverse(s, row + second, p, dof)
+                other = rows + (j * width + turn)
+                axpy(-by_rate[j], other, by_y, dof)
+                row[rate - 1] -= by_rate[j] * other[dof]
+            _times_inverse(by_y, square, dof)
             for j in range(dof):
-                s[row + rate - 1] -= s[row + second + j] * s[j * width + dof]
-            top, bottom = k * size + r * row_size, k * size + (dof + r) * row_size
-            wrong = 0.0
-            for c in range(row_size - 1):
-                result[top + c] = 0.0
-                result[bottom + c] = s[row + second + c]
-                wrong += 0.0 * s[row + second + c]
-            result[top + dof + r] = 1.0
-            result[top + row_size - 1] = s[row + rate]
-            result[bottom + row_size - 1] = s[row + rate + 1]
-            clear[k] = clear[k] and wrong == 0.0
+                row[rate - 1] -= by_y[j] * rows[j * width + dof]
+            top, bottom = result + (k * size + r * row_size), result + (k * size + (dof + r) * row_size)
+            set_unit(top, dof + r, row_size - 1)
+            copy(by_y, bottom, row_size - 1)
+            clear[k] = clear[k] and is_finite(by_y, row_size - 1)
+            top[row_size - 1] = row[rate]
+            bottom[row_size - 1] = row[rate + 1]
     return room.size + d.size + x.size + out.size
 
 
 @njit(error_model="numpy")
 def _put_state(x, q, v, u, t, k):
     """Put state k at the start of x."""
-    nq, nv, nu = q.shape[1], v.shape[1], u.shape[1]
-    for i in range(nq):
-        x[i] = q[k, i]
-    for i in range(nv):
-        x[nq + i] = v[k, i]
-    for i in range(nu):
-        x[nq + nv + i] = u[k, i]
-    x[nq + nv + nu] = t[k]
+    nq, nv, nu, state = q.shape[1], v.shape[1], u.shape[1], flat(x)
+    copy(flat(q) + k * nq, state, nq)
+    copy(flat(v) + k * nv, state + nq, nv)
+    copy(flat(u) + k * nu, state + (nq + nv), nu)
+    state[nq + nv + nu] = t[k]
 
 
 @njit(error_model="numpy")
-def _invert(s, p, n):
+def _invert(P, n):
     """Turn [P | 1] into [· | P⁻¹] by elimination with row pivoting; tell whether P is far from singular."""
     width, largest, smallest = 2 * n, 0.0, np.inf
     for r in range(n):
         for c in range(n):
-            largest = max(largest, abs(s[p + r * width + c]))
+            largest = max(largest, abs(P[r * width + c]))
     for k in range(n):
-        pivot = k
+        pivot, row = k, P + k * width
         for r in range(k + 1, n):
-            if abs(s[p + r * width + k]) > abs(s[p + pivot * width + k]):
+            if abs(P[r * width + k]) > abs(P[pivot * width + k]):
                 pivot = r
         if pivot != k:
-            for c in range(width):
-                value = s[p + k * width + c]
-                s[p + k * width + c] = s[p + pivot * width + c]
-                s[p + pivot * width + c] = value
-        smallest = min(smallest, abs(s[p + k * width + k]))
-        inverse = 1.0 / s[p + k * width + k]
-        for c in range(k + 1, width):
-            s[p + k * width + c] *= inverse
+            swap(row, P + pivot * width, width)
+        smallest = min(smallest, abs(row[k]))
+        behind, left = row + (k + 1), width - k - 1
+        multiply(behind, 1.0 / row[k], left)
         for r in range(n):
-            weight = s[p + r * width + k]
+            weight = P[r * width + k]
             if r != k and weight != 0.0:
-                for c in range(k + 1, width):
-                    s[p + r * width + c] -= weight * s[p + k * width + c]
+                axpy(-weight, behind, P + (r * width + k + 1), left)
     return smallest > CLEAR * largest
 
 
 @njit(error_model="numpy")
-def _times_inverse(s, start, p, n):
-    """Replace the row x of length n from ``start`` on by x P⁻¹, where [P | 1] was; the first block is room."""
-    for c in range(n):
-        s[p + c] = 0.0
+def _times_inverse(x, P, n):
+    """Replace the row x (n) by x P⁻¹, where [P | 1] was; the first block is room."""
+    fill(P, 0.0, n)
     for j in range(n):
-        weight = s[start + j]
-        for c in range(n):
-            s[p + c] += weight * s[p + (2 * j + 1) * n + c]
-    for c in range(n):
-        s[start + c] = s[p + c]
+        axpy(x[j], P + (2 * j + 1) * n, P, n)
+    copy(P, x, n)
     return n

@@ -21,6 +21,7 @@ from sarrus.kernels.dispatched import kept
 from sarrus.kernels.flat import flat, table_at
 from sarrus.kernels.forward import forward
 from sarrus.kernels.native_call import call_native
+from sarrus.kernels.vectors import axpy, copy, divide, dot, set_unit, swap
 
 # Those of `Derivatives`, in its order.
 MASS, JACOBIAN, ACTUATION, FORCE_Q, BIAS_Q, VELOCITY_Q, FORCE_V, BIAS_V = range(8)
@@ -57,12 +58,10 @@ def linear_models(table, native, at, n_out, q, v, u, t, rows, rank, pivots, out)
     state = own.x
     ways[nv, width - 1] = 1.0
     for k in range(q.shape[0]):
-        for i in range(nu):
-            state[nq + nv + i] = u[k, i]
+        copy(flat(u) + k * nu, state + (nq + nv), nu)
         if forward(table, q[k], v[k], tau, t[k], answer) != rank:
             return -1 - k
-        for i in range(size):
-            x[i] = state[i]
+        copy(state, flat(x), size)
         x[size:] = answer[: nv + nc]
         call_native(native, x, d)
         if at[RATE_V] < 0:
@@ -153,8 +152,7 @@ def _add_product(sign, a, start, b, out):
         for k in range(n):
             weight = sign * left[start + i * n + k]
             if weight != 0.0:
-                for c in range(width):
-                    sums[i * wide + c] += weight * right[k * width + c]
+                axpy(weight, right + k * width, sums + i * wide, width)
     return a.size + b.size + out.size
 
 
@@ -165,9 +163,7 @@ def _add_transposed_product(sign, a, b, out):
     (m, width), n = out.shape, b.shape[0]
     for k in range(n):
         for i in range(m):
-            weight = sign * left[k * m + i]
-            for c in range(width):
-                sums[i * width + c] += weight * right[k * width + c]
+            axpy(sign * left[k * m + i], right + k * width, sums + i * width, width)
     return a.size + b.size + out.size
 
 
@@ -181,8 +177,7 @@ def _matrix(room, perm, m, n, big):
 @njit(error_model="numpy")
 def _factor(room, d, start, m, n, rank, perm, big):
     """Factor A, which lies in ``d`` from ``start`` on, at the start of ``room``; False where its rank is lower."""
-    for j in range(m * n):
-        room[j] = d[start + j]
+    copy(flat(d) + start, flat(room), m * n)
     A = _matrix(room, perm, m, n, big)
     used = fa.factor(A, rank, DEPENDENT, 0.0)
     if rank < m:
@@ -195,17 +190,12 @@ def _basis(room, perm, nc, nv, rank, big, w, square, null, basis):
     """Write K = Z (W Z)⁻¹, return the smallest pivot of W Z over the largest |W|; ``null`` has room for Zᵀ."""
     A, x, dof = _matrix(room, perm, nc, nv, big), flat(room) + (nc * nv + 6 * big), nv - rank
     for c in range(dof):
-        for i in range(nv):
-            x[i] = 0.0
-        x[rank + c] = 1.0
+        set_unit(x, rank + c, nv)
         fa.apply_q(A, rank, x)
-        for i in range(nv):
-            null[c, i] = x[i]
-    square[:] = 0.0
+        copy(x, flat(null) + c * nv, nv)
     for r in range(dof):
         for c in range(dof):
-            for i in range(nv):
-                square[c, r] += w[r, i] * null[c, i]  # (W Z)ᵀ
+            square[c, r] = dot(flat(w) + r * nv, flat(null) + c * nv, nv)  # (W Z)ᵀ
     least, largest = _eliminate(square, null), 0.0
     for r in range(dof):
         for i in range(nv):
@@ -248,27 +238,20 @@ def _solve(room, perm, rank, big, b, c, w, basis, out):
 @njit(error_model="numpy")
 def _eliminate(a, b):
     """Replace b by a⁻¹ b, by elimination with row pivoting; return the smallest pivot."""
-    n = a.shape[0]
-    smallest = np.inf
+    (n, m), smallest, rows, right = b.shape, np.inf, flat(a), flat(b)
     for k in range(n):
-        pivot = k + np.abs(a[k:, k]).argmax()
-        size = abs(a[pivot, k])
-        smallest = min(smallest, size)
+        pivot, row = k + np.abs(a[k:, k]).argmax(), rows + k * n
+        smallest = min(smallest, abs(a[pivot, k]))
         if pivot != k:
-            for c in range(n):
-                a[k, c], a[pivot, c] = a[pivot, c], a[k, c]
-            for c in range(b.shape[1]):
-                b[k, c], b[pivot, c] = b[pivot, c], b[k, c]
+            swap(row, rows + pivot * n, n)
+            swap(right + k * m, right + pivot * m, m)
         for i in range(k + 1, n):
             weight = a[i, k] / a[k, k]
             if weight != 0.0:
-                for c in range(k + 1, n):
-                    a[i, c] -= weight * a[k, c]
-                for c in range(b.shape[1]):
-                    b[i, c] -= weight * b[k, c]
+                axpy(-weight, row + (k + 1), rows + (i * n + k + 1), n - k - 1)
+                axpy(-weight, right + k * m, right + i * m, m)
     for k in range(n - 1, -1, -1):
-        for c in range(b.shape[1]):
-            for j in range(k + 1, n):
-                b[k, c] -= a[k, j] * b[j, c]
-            b[k, c] /= a[k, k]
+        for j in range(k + 1, n):
+            axpy(-a[k, j], right + j * m, right + k * m, m)
+        divide(right + k * m, a[k, k], m)
     return smallest
