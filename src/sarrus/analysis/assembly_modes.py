@@ -202,7 +202,7 @@ class _Search:
     ) -> None:
         self.system, self.t = system, t
         bodies = system.mechanism.bodies if system.mechanism else ()
-        self.bodies = [place_of(name, "body", bodies, "by") for name in by]
+        self.bodies = [place_of("body", name, bodies, "by") for name in by]
         Problem(system, dict(zip(driven, values)), (), False, t)  # checks that these are scalar coordinates
         self.free = free_velocities(system, driven, "driven")
         self.held = {system.coordinate_names.index(name): value for name, value in zip(driven, values)}

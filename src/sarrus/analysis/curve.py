@@ -14,7 +14,7 @@ from sarrus.analysis.internal_motions import internal_motions
 from sarrus.analysis.inverse_kinematics import coordinate_limits
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import tangents
@@ -94,7 +94,7 @@ def follow_curve(
     Redundant rows are ordinary. Through singular configurations the curve goes straight on; its branches are
     those of `mobility` there. Inconsistent rows are met as well as they can be.
     """
-    place_of(driven, "scalar coordinate", scalar_coordinates(system), "driven")
+    check_known("scalar coordinate", driven, scalar_coordinates(system), "driven")
     curve = _Curve(system, closed_start(system, real_array(q), t), driven, locked, t)
     limits = [float(side[curve.coordinate]) for side in coordinate_limits(system)]
     bounds = (limits[0] if lower is None else lower, limits[1] if upper is None else upper)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.analysis.targets import scalar_coordinates
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, tangents
@@ -77,7 +77,7 @@ class Follower:
         Loops open by up to 1e-5 at q are closed first. Loops open by more, an unknown coordinate and one of a
         quaternion are an `ArgumentError`.
         """
-        place_of(name, "scalar coordinate", self.indices)
+        check_known("scalar coordinate", name, self.indices)
         if not np.isfinite(value):
             raise ArgumentError(f"{name}: the value must be finite, got {value!r}", element=name)
         k, j = self.indices[name]

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 from sarrus.mechanism.pose import Pose
@@ -30,7 +30,7 @@ class CoordinateTarget:
 
     def __init__(self, system: System, name: str, value: float) -> None:
         scalars = scalar_coordinates(system)
-        place_of(name, "scalar coordinate", scalars, "targets")
+        check_known("scalar coordinate", name, scalars, "targets")
         self.name, self._value = name, float(value)
         self._index, velocity = scalars[name]
         self._row = np.eye(system.nv)[[velocity]]
@@ -108,7 +108,7 @@ def target(system: System, key: Any, value: Any) -> CoordinateTarget | BodyTarge
             raise ArgumentError(f"{label}: must be finite, got {value}", element=name)
         return CoordinateTarget(system, name, float(value))
     bodies = tuple(system.mechanism.bodies) if system.mechanism else ()
-    place_of(name, "body", bodies, label)
+    check_known("body", name, bodies, label)
     place, turn = _place_and_turn(value, label, name)
     local = real_array(point)
     if local.shape != (3,) or not np.isfinite(local).all():

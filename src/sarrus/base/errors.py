@@ -115,7 +115,7 @@ def check_known(
         raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)
 
 
-def place_of(name: str, kind: str, valid: Iterable[str], argument: str = "") -> int:
+def place_of(kind: str, name: str, valid: Iterable[str], argument: str = "") -> int:
     """Return where a name stands among those of its kind, or raise `ArgumentError`, with the ``argument`` it is of."""
     names = list(valid)
     check_known(kind, name, names, argument)

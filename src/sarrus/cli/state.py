@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.closed_state import require_closed
 from sarrus.mechanism.keyframe import Keyframe
 
@@ -89,8 +89,7 @@ def _assignments(texts: Sequence[str], kind: str, names: Sequence[str]) -> dict[
             raise ArgumentError(
                 f"{text!r}: write NAME=VALUE with a finite number, such as {names[0]}=0.5", element=text
             )
-        if name not in names:
-            raise ArgumentError(unknown_name(kind, name, names), element=name, valid=names)
+        check_known(kind, name, names)
         values[list(names).index(name)] = value
     return values
 

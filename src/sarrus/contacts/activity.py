@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
@@ -126,5 +126,5 @@ def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:
                 element=name,
                 valid=valid,
             )
-        place_of(name, "constraint that comes and goes", valid, system.name)
+        check_known("constraint that comes and goes", name, valid, system.name)
     return checked

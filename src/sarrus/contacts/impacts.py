@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
@@ -114,7 +114,7 @@ def impact(
         )
     closing = on if closing is None else list(closing)
     for name in closing:
-        place_of(name, "constraint", valid, f"{system.name}: closing")
+        check_known("constraint", name, valid, f"{system.name}: closing")
     system = system.varied()
     switch_on(system, [name for name in active(system) if name in closing or name in on], q, t)
     _check_gaps(system, closing, q, t)
@@ -149,7 +149,7 @@ def _rebound(
     if restitution is not None and not isinstance(restitution, Mapping):
         given = dict.fromkeys(coefficients, restitution)
     for name, value in given.items():
-        place_of(name, "contact that closes", coefficients, f"{system.name}: restitution")
+        check_known("contact that closes", name, coefficients, f"{system.name}: restitution")
         if not (isinstance(value, (int, float, np.number)) and 0.0 <= value <= 1.0):
             raise ArgumentError(
                 f"{system.name}: restitution of {name!r} must be between 0 and 1, got {value!r}", element=name

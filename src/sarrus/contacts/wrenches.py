@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import place_of
+from sarrus.base.errors import check_known
 from sarrus.dynamics.system import System
 from sarrus.mechanism.pose import Pose
 
@@ -51,7 +51,7 @@ def contact_wrench(
     Raises `ArgumentError` for an unknown patch and for a system without mechanism.
     """
     mechanism = system.current_mechanism()
-    place_of(patch, "contact patch", mechanism.patches, system.name)
+    check_known("contact patch", patch, mechanism.patches, system.name)
     given = system.checked(multipliers, system.nc, "multipliers")
     placed = (Pose(p, r) for p, r in zip(*system.body_placements(q, t)))
     poses = dict(zip(mechanism.bodies, placed))

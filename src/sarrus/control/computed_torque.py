@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.control.demands import Settings
 from sarrus.control.law import Law
 from sarrus.control.reference import Reference
@@ -46,7 +46,7 @@ class ComputedTorque(Law):
         demand = Task(names, reference, stiffness, damping).demand(system, settings, "motion")
         used = _acting_on(system, names) if actuators is None else list(actuators)
         for name in used:
-            place_of(name, "actuator", system.actuator_names)
+            check_known("actuator", name, system.actuator_names)
         if len(used) != len(names):
             raise ArgumentError(
                 f"{system.name}: {len(names)} coordinates need as many actuators, got {', '.join(used) or 'none'}; "

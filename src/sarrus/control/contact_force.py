@@ -35,7 +35,7 @@ class ContactForce:
         self, system: System, terms: ContactTerms, closed: ca.SX, settings: Settings, name: str
     ) -> Demand:
         """Return the task as a level of a law of ``system``, whose unknowns are the controls and the contact forces."""
-        k = place_of(self.contact, "contact", terms.names)
+        k = place_of("contact", self.contact, terms.names)
         valid = ROWS[: terms.places[k].stop - terms.places[k].start]
         chosen = (self.rows,) if isinstance(self.rows, str) else tuple(self.rows)
         if not chosen or len(set(chosen)) != len(chosen) or any(row not in valid for row in chosen):

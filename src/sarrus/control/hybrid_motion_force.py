@@ -65,7 +65,7 @@ class HybridMotionForce(Law):
                 f"{system.name}: give forces= by constraint row, or constraint_force= for Aᵀλ as a whole",
                 element="forces",
             )
-        self._rows = tuple(place_of(name, "constraint row", system.constraint_names) for name in names)
+        self._rows = tuple(place_of("constraint row", name, system.constraint_names) for name in names)
         motion = Task(quantity, reference, stiffness, damping).demand(system, settings, "motion")
         if constraint_force is not None:
             names, measured_rows = system.velocity_names, tuple(range(system.nc))

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known, place_of
 from sarrus.base.numbers import real_array
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.reference import Reference, trace_reference
@@ -96,7 +96,7 @@ def along(system: System, value: ca.SX, rows: tuple[str, ...]) -> Quantity:
 
 
 def _coordinates(system: System, names: Sequence[str]) -> Quantity:
-    places = [place_of(name, "coordinate", system.coordinate_names) for name in names]
+    places = [place_of("coordinate", name, system.coordinate_names) for name in names]
     return along(system, system.equations.q[places], tuple(names))
 
 
@@ -208,7 +208,7 @@ def _rotation(vector: ca.SX) -> ca.SX:
 def _frames(system: System, body: str) -> Frames:
     mechanism = _mechanism(system)
     if body != WORLD:
-        place_of(body, "body", mechanism.bodies)
+        check_known("body", body, mechanism.bodies)
     tree = system.equations.tree
     assert tree is not None
     return Frames(tree, forward_kinematics(tree, system.equations.q, system.equations.v))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import at_rank
@@ -56,7 +56,7 @@ def choose(
     """
     dof = system.nv - rank
     if isinstance(coordinates, str):
-        place_of(coordinates, "choice of coordinates", AUTOMATIC)
+        check_known("choice of coordinates", coordinates, AUTOMATIC)
         if coordinates == PARTITION:
             dependent = dense.leading_columns(jacobian, rank)
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
@@ -114,7 +114,7 @@ def choose_both(
 def _indices(system: Evaluations, name: str) -> list[int]:
     indices = system.velocity_indices(name)
     if not indices:
-        place_of(name, "coordinate", system.velocity_names)
+        check_known("coordinate", name, system.velocity_names)
     return indices
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility import independent_rows
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known, unknown_name
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
@@ -176,10 +176,7 @@ class _Place:
         kept = live
         if wanted is not None:
             for name in wanted:
-                if name not in names:
-                    raise ArgumentError(
-                        f"{self.system.name}: {unknown_name('row', name, names)}", element=name, valid=names
-                    )
+                check_known("row", name, names, self.system.name)
             kept = sorted({names.index(name) for name in wanted})
         if len(kept) == self.rank and (wanted is None or rank_of(self.jacobian[kept]) == self.rank):
             return kept

@@ -30,7 +30,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from sarrus.base.errors import ModelFileError, unknown_name
+from sarrus.base.errors import ModelFileError, check_known, unknown_name
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.loop_yaml import read_yaml
@@ -89,11 +89,9 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
             raise ModelFileError(
                 f"{source}: joint_name has {name!r} twice; a joint has one type", element=name
             )
-        if kind not in _JOINT_TYPES:
-            raise ModelFileError(
-                f"{source}: joint {name!r}: " + unknown_name("joint_type", str(kind), _JOINT_TYPES),
-                element=name,
-            )
+        check_known(
+            "joint_type", kind, _JOINT_TYPES, f"{source}: joint {name!r}", error=ModelFileError, element=name
+        )
     motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
     return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
 
@@ -213,7 +211,4 @@ def _names(content: Mapping[str, Any], key: str, source: str) -> list[str]:
 
 def _known_keys(given: Mapping[str, Any], known: Sequence[str], label: str) -> None:
     for key in given:
-        if key not in known:
-            raise ModelFileError(
-                f"{label}: " + unknown_name("key", str(key), known), element=str(key), valid=known
-            )
+        check_known("key", key, known, label, error=ModelFileError)

@@ -78,7 +78,7 @@ class Task:
     def _set_parameters(self, rows: np.ndarray, given: Mapping[str, ArrayLike]) -> None:
         names = list(self.system.parameters)
         for name, value in given.items():
-            place = place_of(name, "parameter", names, f"{self.system.name}: reset")
+            place = place_of("parameter", name, names, f"{self.system.name}: reset")
             self.stepper.parameters[rows, place] = _finite(value, (len(rows),), f"reset: parameter {name!r}")
 
     def advance(self, actions: Array) -> tuple[np.ndarray, np.ndarray]:

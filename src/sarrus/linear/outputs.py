@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import coordinate_units, velocity_units
 
@@ -34,7 +34,7 @@ def output_matrix(
     of_q = tangent[: system.nv] if rate is None else rate @ tangent[: system.nv]
     rows = _by_name(system, list(of_q), list(velocities))
     for name in outputs:
-        place_of(name, "output", rows, "outputs")
+        check_known("output", name, rows, "outputs")
     names = tuple(outputs)
     return names, np.array([rows[name] for name in names]).reshape(len(names), tangent.shape[1])
 

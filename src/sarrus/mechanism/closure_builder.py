@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, check_known, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm
@@ -54,10 +54,7 @@ class ClosureBuilder(Description):
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
         self._fresh_constraint(name, "closure")
         label = f"closure {name!r}"
-        if kind not in CLOSURE_KINDS:
-            raise ModelError(
-                f"{label}: " + unknown_name("kind", kind, CLOSURE_KINDS), element=name, valid=CLOSURE_KINDS
-            )
+        check_known("kind", kind, CLOSURE_KINDS, label, error=ModelError, element=name)
         self.check_body(body1, label)
         self.check_body(body2, label)
         if body1 == body2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, check_known
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Geom
 from sarrus.mechanism.pose import Pose, clean
@@ -55,8 +55,7 @@ def only_one(body: Any, where: Any, site: Any, geom: Any, name: str, label: str)
 def at_site(description: Description, site: str, label: str) -> Place:
     """Return the place of a frame that the file names; bodies are frames too."""
     frames = {name: (name, Pose()) for name in description.bodies} | description.frames
-    if site not in frames:
-        raise ModelError(f"{label}: " + unknown_name("site", site, frames), element=site, valid=frames)
+    check_known("site", site, frames, label, error=ModelError)
     return Place(*frames[site])
 
 
@@ -109,6 +108,5 @@ def lower_face(
 def geom_named(description: Description, name: str, label: str) -> Geom:
     """Return a geom of the file by name."""
     valid = tuple(description.geoms)
-    if name not in valid:
-        raise ModelError(f"{label}: " + unknown_name("geom", name, valid), element=name, valid=valid)
+    check_known("geom", name, valid, label, error=ModelError)
     return description.geoms[name]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, check_known
 from sarrus.base.later import later
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
@@ -132,10 +132,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         """
         self._fresh(name, "joint", self._owners)
         label = f"joint {name!r}"
-        if kind not in JOINT_KINDS:
-            raise ModelError(
-                f"{label}: " + unknown_name("kind", kind, JOINT_KINDS), element=name, valid=JOINT_KINDS
-            )
+        check_known("kind", kind, JOINT_KINDS, label, error=ModelError, element=name)
         body = self._joined(child, parent, parent_pose is None, name, label)
         in_parent, in_child = (
             as_pose(parent_pose, "parent_pose", label),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, check_known, unknown_name
 from sarrus.mechanism import checks
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.description import Description
@@ -68,10 +68,7 @@ class SensorBuilder(Description):
         """
         self._fresh(name, "sensor", self.sensors)
         label = f"sensor {name!r}"
-        if kind not in SENSOR_KINDS:
-            raise ModelError(
-                f"{label}: " + unknown_name("kind", kind, SENSOR_KINDS), element=name, valid=SENSOR_KINDS
-            )
+        check_known("kind", kind, SENSOR_KINDS, label, error=ModelError, element=name)
         if kind not in kinds.FRAME_KINDS and not (pose is None and reference is None):
             raise ModelError(f"{label}: a {kind} has no frame: leave pose and reference out", element=name)
         if reference is not None and kind not in kinds.RELATIVE_KINDS:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, check_known
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.pose import as_pose, scalar, vector
@@ -116,10 +116,7 @@ class TendonBuilder(Description):
     def _wrap(self, item: Wrap, name: str) -> Wrap:
         label = f"tendon {name!r}"
         self.check_body(item.body, label)
-        if item.kind not in WRAP_KINDS:
-            raise ModelError(
-                f"{label}: " + unknown_name("wrap", item.kind, WRAP_KINDS), element=name, valid=WRAP_KINDS
-            )
+        check_known("wrap", item.kind, WRAP_KINDS, label, error=ModelError, element=name)
         radius = scalar(item.radius, "radius", label)
         if radius <= 0.0:
             raise ModelError(f"{label}: the radius of a wrap must be positive, got {radius}", element=name)

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import place_of
+from sarrus.base.errors import check_known
 from sarrus.base.status import Status
 from sarrus.dynamics.workspace import Workspace
 from sarrus.formulations import METHODS
@@ -29,7 +29,7 @@ def find_method(formulation: str | Method) -> Method:
     """Return a formulation by its name in `sarrus.formulations.METHODS`; a function stays what it is."""
     if callable(formulation):
         return formulation
-    place_of(formulation, "formulation", METHODS)
+    check_known("formulation", formulation, METHODS)
     return METHODS[formulation]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SolveError, place_of
+from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.contacts.activity import (
     active,
     contact_names,
@@ -117,7 +117,7 @@ class Switcher:
                     "a foothold on schedule is a closure of kind 'point'",
                     element=name,
                 )
-            place_of(name, "closure added with active=", closures, f"{system.name}: schedule")
+            check_known("closure added with active=", name, closures, f"{system.name}: schedule")
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of, unknown_name
+from sarrus.base.errors import ArgumentError, check_known, unknown_name
 from sarrus.base.later import later
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
@@ -70,7 +70,7 @@ class Comparison:
     conservative: bool = True
 
     def __getitem__(self, label: str) -> Trajectory:
-        place_of(label, "run", self.trajectories)
+        check_known("run", label, self.trajectories)
         return self.trajectories[label]
 
     @cached_property
@@ -230,7 +230,7 @@ def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, M
         raise ArgumentError("formulations is empty: nothing to compare", element="formulations")
     known = [name for name in inspect.signature(simulate).parameters if name not in _OWN]
     for name in (*options, *(name for own in runs.values() for name in own)):
-        place_of(name, "option", known)
+        check_known("option", name, known)
     return runs
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.status import Status
 from sarrus.files.netcdf import Variable
 from sarrus.simulation.many.result import FACTS, Rollout, variable
@@ -39,7 +39,7 @@ def check_outputs(outputs: Any) -> tuple[str | OutputFunction, ...]:
     valid = output_names()
     for output in outputs:
         if not callable(output):
-            place_of(output, "output", valid, "outputs")
+            check_known("output", output, valid, "outputs")
     return tuple(dict.fromkeys(outputs))
 
 

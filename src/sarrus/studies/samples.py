@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 
 # scipy.stats is imported where it is used: it takes half a second.
 SCHEMES = ("random", "latin", "sobol")
@@ -53,7 +53,7 @@ def draw(
     Raises `ArgumentError` for an unknown scheme, fewer runs than one, and what is no distribution or gives numbers that
     are not finite, with its name.
     """
-    place_of(scheme, "scheme", SCHEMES)
+    check_known("scheme", scheme, SCHEMES)
     if not (isinstance(runs, (int, np.integer)) and runs >= 1):
         raise ArgumentError(f"runs must be a whole number ≥ 1, got {runs!r}", element="runs")
     if not (isinstance(seed, (int, np.integer)) and seed >= 0):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import finite_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
@@ -38,7 +38,7 @@ SHARED = {
 def shared_options(duration: float, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that all runs share, short forms as the whole; an unknown one is an `ArgumentError`."""
     for name in given:
-        place_of(name, "option", SHARED)
+        check_known("option", name, SHARED)
     options = {**SHARED, **given, "duration": duration}
     return options | {
         "method": Stepping.of(*(options.pop(name) for name in ("method", "dt", "rtol", "atol"))),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, SarrusError, place_of
+from sarrus.base.errors import ArgumentError, SarrusError, check_known
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
 from sarrus.simulation.run_options import Stabilization, Stepping
@@ -215,7 +215,7 @@ def _check_keys(
     table: Mapping[str, Any], valid: Sequence[str], of: str = "", needed: Sequence[str] = ()
 ) -> None:
     for key in table:
-        place_of(key, f"key of {of}" if of else "key", valid)
+        check_known(f"key of {of}" if of else "key", key, valid)
     for key in needed:
         if key not in table:
             place = f"{of}: " if of else ""

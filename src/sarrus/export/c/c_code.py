@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.default_configuration import default_configuration
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.control.law import Law
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.sensing import needs_accelerations, sensors_of
@@ -158,10 +158,7 @@ def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]
         return ("law",) if of_a_law else ("forward_dynamics",)
     given = [functions] if isinstance(functions, str) else list(functions)
     for function in given:
-        if function not in valid:
-            raise ArgumentError(
-                unknown_name("function to export", function, valid), element=function, valid=valid
-            )
+        check_known("function to export", function, valid)
     if not given:
         raise ArgumentError(f"functions is empty; there are {', '.join(valid)}", element="functions")
     return tuple(dict.fromkeys(given))

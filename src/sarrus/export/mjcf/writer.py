@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Comment, Element, ElementTree, SubElement, ind
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError, unknown_name
+from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError, check_known
 from sarrus.export.mjcf.contacts import CHOICES, add_contacts, refuse_contacts
 from sarrus.export.mjcf.equalities import add_closures, add_couplings
 from sarrus.export.mjcf.forces import add_actuators, add_springs, add_tendons
@@ -65,8 +65,7 @@ def mjcf_file(
     complete, or if MuJoCo's compiler refuses the model. `ArgumentError` for another word for contacts.
     """
     mechanism.check()
-    if contacts not in CHOICES:
-        raise ArgumentError(unknown_name("contacts", contacts, CHOICES), element="contacts", valid=CHOICES)
+    check_known("contacts", contacts, CHOICES, element="contacts")
     radius = scalar(contact_radius, "contact_radius", f"mechanism {mechanism.name!r}")
     if radius <= 0.0:
         raise ArgumentError(f"contact_radius must be positive, got {radius}", element="contact_radius")

@@ -70,7 +70,7 @@ def _pack_parameters(system: Evaluations, columns: Array, count: int, given: Map
     columns[:] = list(system.parameters.values())
     extremes: set[int] = set()
     for name, values in given.items():
-        place = place_of(name, "parameter", names, system.name)
+        place = place_of("parameter", name, names, system.name)
         if name.startswith(("active.", "stick.", "anchor.")):
             raise ArgumentError(
                 f"{system.name}: {name!r} says which constraints hold, and runs of one batch share these: set "
