@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,21 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 sys.path.append(str(EXAMPLES))  # examples import each other
+# Files of few tests that take minutes where nothing is compiled yet: the longest, which compiles for four processors.
+LONGEST = ("test_reproducible_bits.py",)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep pytest-xdist from an order of its own, which leaves files of few tests to the end."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that no process waits for another at the end: `LONGEST`, then by
+    number of tests."""
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path.name not in LONGEST, -tests[item.path], item.path))
 
 
 def load_example(name: str) -> ModuleType:
