@@ -10,6 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
+
+# Families of inputs: the same examples in every run, no clock, no files of failures.
+settings.register_profile("sarrus", derandomize=True, deadline=None, database=None, max_examples=50)
+settings.load_profile("sarrus")
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 sys.path.append(str(EXAMPLES))  # examples import each other

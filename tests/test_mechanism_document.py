@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sarrus as sr
-from mechanisms import LOOPS, close_loops, random_tree
+from mechanisms import CLOSURES, KINDS, LOOPS, close_loops, random_tree
 from sarrus.base.errors import ArgumentError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.mechanism import Mechanism
@@ -62,6 +64,49 @@ def test_every_kind_of_element_comes_back_bit_for_bit() -> None:
     again = from_json(to_json(mechanism))
     assert same(vars(mechanism), vars(again))
     assert not same(vars(mechanism), vars(from_json(to_json(mechanism).replace("for the test", "changed"))))
+
+
+numbers = st.floats(-1e99, 1e99)  # sums of two stay below the largest number taken
+positive = st.floats(1e-100, 1e50)
+names = st.lists(
+    st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8).filter(
+        lambda name: name != "world"
+    ),
+    min_size=4, max_size=4, unique=True,
+)  # fmt: skip
+
+
+@st.composite
+def mechanisms(draw: st.DrawFn) -> Mechanism:
+    """Draw two bodies with a joint and a closure of any kind and any numbers and names."""
+
+    def pose() -> sr.Pose:
+        return sr.Pose.of(draw(st.tuples(numbers, numbers, numbers)), rpy=draw(st.tuples(*3 * [angle])))
+
+    angle, (one, two, joint, closure) = st.floats(-10.0, 10.0), draw(names)
+    mechanism = Mechanism(draw(st.text(max_size=8)), gravity=draw(st.tuples(numbers, numbers, numbers)))
+    for body in (one, two):
+        com, inertia = draw(st.tuples(*3 * [st.floats(-1e50, 1e50)])), draw(positive) * np.eye(3)
+        mechanism.add_body(body, draw(positive), com, inertia)
+    mechanism.add_joint(one, draw(st.sampled_from(KINDS)), "world", one)
+    mechanism.add_joint(
+        joint, draw(st.sampled_from(["revolute", "prismatic", "screw"])), one, two,
+        axis=draw(st.tuples(angle, angle, st.floats(1.0, 2.0))), parent_pose=pose(), child_pose=pose(),
+        stiffness=draw(positive), reference=draw(numbers), pitch=draw(positive),
+    )  # fmt: skip
+    mechanism.add_closure(
+        closure, draw(st.sampled_from(CLOSURES)), "world", two, pose1=pose(), length=draw(positive)
+    )
+    return mechanism
+
+
+@settings(max_examples=25)
+@given(mechanisms())
+def test_any_names_and_numbers_come_back_bit_for_bit(mechanism: Mechanism) -> None:
+    text = to_json(mechanism)
+    again = from_json(text)
+    assert same(vars(mechanism), vars(again))
+    assert to_json(again) == text
 
 
 def test_what_comes_back_moves_alike() -> None:
