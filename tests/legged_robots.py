@@ -18,6 +18,7 @@ from sarrus.contacts import activity
 from sarrus.control.contact_options import FORCE_WEIGHT
 from sarrus.control.tasks import quantity
 
+CLARABEL = 1e-12  # relative duality gap that the other solver stops at
 LEGS = ("FL", "FR", "RL", "RR")
 G = 9.81
 
@@ -232,15 +233,23 @@ class ByHand:
     def solve(self) -> Array:
         """Return z by the cone programs of the package."""
         k = self.rows
-        return optimize.solve_cone_program(
+        found = optimize.solve_cone_program(
             self.P, self.c, k.G, k.h, self.A, self.b, linear=k.linear, cones=k.cones
-        ).x
+        )
+        self.gap = found.gap
+        return found.x
+
+    def distance(self, cost: float) -> float:
+        """Return how far the controls of an answer of `clarabel` may be from the best: W |Δu|² is below the gap."""
+        least = 0.5 * np.diag(self.P)[self.u].min()
+        return float(np.sqrt(CLARABEL * max(1.0, cost) / least))
 
     def clarabel(self) -> Array:
         """Return z by another solver."""
         k = self.rows
         settings = clarabel.DefaultSettings()
         settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = CLARABEL
         cones = [clarabel.ZeroConeT(len(self.b)), clarabel.NonnegativeConeT(k.linear)]
         cones += [clarabel.SecondOrderConeT(size) for size in k.cones]
         solution = clarabel.DefaultSolver(

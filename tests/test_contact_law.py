@@ -173,7 +173,8 @@ def test_the_paper_and_a_program_by_hand_find_the_same_controls(mu: float, limit
             coefficient=mu, limit=limit, weights=weights,
         )  # fmt: skip
         assert_allclose(told.u, hand.solve()[hand.u], atol=1e-8)
-        assert_allclose(told.u, hand.clarabel()[hand.u], atol=1e-3)
+        other = hand.clarabel()
+        assert_allclose(told.u, other[hand.u], rtol=0, atol=hand.distance(told.cost))
         assert told.primal_residual < 1e-9
         assert abs(told.gap) < 1e-7 * told.cost
     assert (at_cone > 0) == (mu < 0.2)
@@ -401,7 +402,9 @@ def test_the_least_acceleration_is_given_up() -> None:
             assert slack(told.contact_forces, MU) > -1e-9
             hand = ByHand(system, q, v, LEGS, relaxed=tuple(zip(tasks, rhos)), coefficient=MU, limit=40.0)
             z = hand.solve()
-            assert_allclose(told.u, z[hand.u], atol=1e-4)
+            # The cost grows with the square of the distance from the best controls, and is off by the gap.
+            allowed = np.sqrt(abs(told.gap)) + np.sqrt(abs(hand.gap))
+            assert_allclose(told.u, z[hand.u], rtol=0, atol=allowed)
             missed = [np.linalg.norm(J @ z[hand.a] - r) for J, r in hand.tasks]
             assert_allclose([level.residual for level in told.levels[1:]], missed, rtol=1e-4, atol=1e-6)
             total = told.cost + sum(rho * level.residual**2 for rho, level in zip(rhos, told.levels[1:]))

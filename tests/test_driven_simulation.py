@@ -74,8 +74,9 @@ def test_sampled_control_approaches_the_compiled_one() -> None:
         abs(simulate(cart(), [1.0], duration=1.0, control=law, sample_time=s).q[-1, 0] - compiled.q[-1, 0])
         for s in (0.02, 0.01, 0.005)
     ]
-    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.2)
-    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.2)
+    # The next term of the series in the time of a sample is smaller by that time, here in units of 1 s.
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.02)
+    assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.01)
 
 
 def test_records_do_not_depend_on_the_sample_time() -> None:

@@ -156,7 +156,8 @@ def test_passing_close_by_is_the_motion_of_a_ball_joint_or_said_not_to_be(
         motion = sr.simulate(hinges, q, v, duration=0.4, throw=False, **options)
     if motion.status is sr.Status.OK:
         where = [s.body_placements(m.q[-1])[1][-1] for s, m in ((hinges, motion), (joint, truth))]
-        np.testing.assert_allclose(*where, atol=1e-4)
+        allowed = 10 * (motion.error[-1] + truth.error[-1])  # estimates, believed to a digit
+        np.testing.assert_allclose(*where, rtol=0, atol=allowed)
 
 
 def test_the_null_space_is_used_from_the_point_where_a_run_needs_it() -> None:

@@ -143,7 +143,8 @@ def test_limits_hold_while_loops_close():
     # Beyond the dead centre at x = √(0.7² − 0.05²) the slider does not go.
     far = inverse_kinematics(system, {"slider": 0.9}, start, throw=False)
     assert far.q[2] == pytest.approx(np.sqrt(0.7**2 - 0.05**2), abs=1e-9)
-    assert far.q[0] == pytest.approx(0.07148944988552053, abs=1e-4)
+    # There it moves with the square of the angle: crank 0.2 m and rod 0.5 m in line have |x″| ≥ 0.28 m.
+    assert far.q[0] == pytest.approx(0.07148944988552053, abs=np.sqrt(2 * 1e-9 / 0.28))
 
 
 def test_locked_joints_rest(example):
@@ -160,7 +161,8 @@ def test_locked_joints_rest(example):
 def test_target_at_the_edge_of_reach():
     """The stretched arm: a double root, reached at half the rate."""
     found = inverse_kinematics(arm(), {("lower", (1, 0, 0)): (0.0, 2.0, None)}, [1.0, 0.5])
-    assert found.q[0] == pytest.approx(np.pi / 2, abs=1e-4)
+    # A link of 1 m that is off by δ lowers the tip by δ²/2.
+    assert found.q[0] == pytest.approx(np.pi / 2, abs=np.sqrt(2 * 1e-9))
     assert found.residual < 1e-9
 
 
@@ -353,5 +355,6 @@ def test_idle_motions_do_not_keep_a_curve_open():
     curve = follow_curve(system, system.assemble(system.neutral()).q, "crank")
     assert curve.closed
     assert curve.turning_points == ()
-    assert curve.values[-1] - curve.values[0] == pytest.approx(2 * np.pi, abs=0.05)
+    # The last step back to the first point is not among them.
+    assert curve.values[-1] - curve.values[0] == pytest.approx(2 * np.pi, abs=np.diff(curve.values).max())
     assert max(np.abs(system.constraint_residual(q)).max() for q in curve.q) < 1e-12

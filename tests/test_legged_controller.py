@@ -173,13 +173,15 @@ def test_feet_that_are_relieved_while_the_robot_moves() -> None:
             sample_time=period,
             switching=False,
         )
+        # all contacts hold in the plant, and exert there what the law says
+        mine = [system.forward_dynamics(*state).multipliers for state in zip(run.q, run.v, controls)]
+    # but for what it asks of feet to come back by micrometres that they have drifted
+    assert_allclose(mine, forces[: len(mine)], rtol=0, atol=0.01)
     law.settings["centre.reference[0]"], law.settings["centre.reference[1]"] = place(
         system, control.centre_of_mass("xy"), q
     )
     assert run.status.ok
     assert np.abs(run.q[:, 2] - q[2]).max() < 0.01
-    # all contacts hold in the plant; a sample later its forces are still those of the law
-    assert_allclose(run.multipliers[1 : len(forces)], forces[:-1], atol=0.1)
     step = period / 0.05 * LARGEST
     assert largest_change(np.array(controls)) < 0.42 * step
 

@@ -148,6 +148,7 @@ def test_five_bar_goes_through_its_singular_configurations(coordinates: str, tol
     assert [round(p.time, 2) for p in motion.passages] == [0.65, 1.85, 3.91]
     assert max(violations(system, motion)) < 1e-12
     assert motion.energy_drift < 1e-5
+    # The symmetric motion is unstable: what differs by 1e-13 at first differs by 1e-3 after 5 s.
     assert_allclose(motion.q[:, 0] + motion.q[:, 2], np.pi, atol=1e-3)
     assert motion.steps < 400
 
@@ -189,7 +190,8 @@ def test_fixed_steps_stop_before_coordinates_fail(name: str, step: float) -> Non
     assert lost - 8 * step - 1e-3 < motion.t[-1] < lost
     assert motion.energy_drift < 0.02
     expected = sr.simulate(pendulum(), q, v, duration=motion.t[-1], rtol=1e-11, atol=1e-11)
-    assert_allclose(motion.q[-1], expected.q[-1], atol=1e-4)
+    # Where the coordinates are about to fail their rates have no bound, and the method is of first order.
+    assert_allclose(motion.q[-1], expected.q[-1], rtol=0, atol=1e-2 * step)
 
 
 @pytest.mark.parametrize("name", ["q1", "q2"])

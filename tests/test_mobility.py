@@ -124,7 +124,9 @@ def test_beside_the_flat_parallelogram_the_status_is_ok(distance):
     found = mobility(system, distance * Parallelogram.tangent)
     assert (found.status, found.rank) == (sr.Status.OK, 2)
     far = mobility(system, 2e-2 * Parallelogram.tangent)
-    assert found.singular_values[1] / far.singular_values[1] == pytest.approx(distance / 2e-2, rel=1e-3)
+    assert found.singular_values[1] / far.singular_values[1] == pytest.approx(
+        distance / 2e-2, rel=2e-2**2
+    )  # of first order in the distance, even or odd
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])

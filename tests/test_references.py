@@ -119,7 +119,10 @@ def test_four_bar_chain(example, n, duration, dt):
     turn, first = TURNS[n]
     crossed = [p for p in motion.passages if p.crossed]
     expected = [k * turn + s for k in range(6) for s in (first, turn - first) if k * turn + s < duration]
-    assert np.allclose([p.time for p in crossed], expected, rtol=0, atol=1e-4)
+    atol = allowed / np.abs(
+        np.interp(expected[0], motion.t, rate)
+    )  # where the cranks are so near, they pass so late
+    assert np.allclose([p.time for p in crossed], expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

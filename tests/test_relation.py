@@ -244,7 +244,9 @@ def test_relation_that_fails_on_the_way(method: dict[str, float]) -> None:
     assert "the chosen coordinates no longer determine the configuration at t = 1.2" in fall.message
     arrival = np.pi / 2 / np.sqrt(1.5)
     assert arrival - 6 * method.get("dt", 1e-3) < fall.t[-1] < arrival
-    assert_allclose(fall.q[-1, 0], np.cos(np.sqrt(1.5) * fall.t[-1]), atol=1e-4)
+    # At its end the relation has no bounded rate: a fixed step is of first order there.
+    allowed = 1e-3 * method["dt"] if "dt" in method else 10 * method["rtol"]
+    assert_allclose(fall.q[-1, 0], np.cos(np.sqrt(1.5) * fall.t[-1]), rtol=0, atol=allowed)
 
 
 @pytest.mark.parametrize("seed", range(3))

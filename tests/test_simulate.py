@@ -64,9 +64,9 @@ def test_order_of_the_fixed_step_method(stabilization: str) -> None:
 
 
 def test_an_infinite_tolerance_takes_fixed_steps_with_any_method() -> None:
-    steps = np.array([0.02, 0.01, 0.005, 0.0025])
+    steps = np.array([0.01, 0.005, 0.0025])
     errors = [angle_error(method="dopri5", dt=dt, rtol=np.inf) for dt in steps]
-    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(5.0, abs=0.3), errors
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(5.0, abs=0.2), errors
     motion = simulate(pendulum(), [1, 0], duration=0.1, method="dop853", dt=0.01, rtol=np.inf)
     assert motion.steps == 10
 

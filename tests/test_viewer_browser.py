@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ import pytest
 from PIL import Image
 
 import sarrus as sr
-from chromium import open_browser, open_page
+from chromium import NEXT_FRAME, open_browser, open_page
 from sarrus.viewer.server import Viewer
 
 ROOT = Path(__file__).resolve().parent.parent
 POSITIONS = 15  # of the slider over its range
+FRAMES = 1000  # drawn at most while something is waited for
 
 
 @pytest.fixture(scope="module")
@@ -37,25 +37,28 @@ def residual(page: Any) -> float:
     return float(found.group(1))
 
 
-def wait_for(condition: Any, seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the page did not come to show it"
-        time.sleep(0.02)
+def wait_for(page: Any, condition: Callable[[], Any]) -> None:
+    """Have the page draw frame after frame until a condition holds."""
+    for _ in range(FRAMES):
+        if condition():
+            return
+        page.evaluate(NEXT_FRAME)
+    pytest.fail("the page did not come to show it")
 
 
 def picture(page: Any) -> np.ndarray:
     """The pixels of the canvas without viser's notices, once two of them in a row are alike."""
     page.add_style_tag(content=".mantine-Notifications-root { display: none }")
     clip = page.locator("canvas").first.bounding_box()
-    before = None
-    for _ in range(20):
-        now = np.asarray(Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")).astype(int)
-        if before is not None and np.array_equal(before, now):
-            break
-        before = now
-        page.wait_for_timeout(150)
-    return now
+    shots: list[np.ndarray] = []
+
+    def rests() -> bool:
+        shot = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+        shots.append(np.asarray(shot).astype(int))
+        return len(shots) > 1 and np.array_equal(shots[-2], shots[-1])
+
+    wait_for(page, rests)
+    return shots[-1]
 
 
 def orange(shot: np.ndarray) -> int:
@@ -81,11 +84,11 @@ def test_a_slider_over_its_whole_range_keeps_the_loop_closed_on_the_screen(brows
         open_page(browser, viewer.url) as (page, complaints),
     ):
         page.wait_for_selector('[data-sarrus="state"]', timeout=60000)
-        wait_for(lambda: "degrees of freedom\t2" in state(page))
+        wait_for(page, lambda: "degrees of freedom\t2" in state(page))
         assert "tips.y" in state(page)  # a planar loop closed in space: one row is redundant
         assert page.inner_text('[data-sarrus="forces"]').startswith("tips.x")
         slider = viewer.joints.sliders["left"]
-        wait_for(lambda: viewer.joints.pending == 0)
+        wait_for(page, lambda: viewer.joints.pending == 0)
         track = page.locator(f'[id="{slider._impl.uuid}"] .mantine-Slider-trackContainer').bounding_box()
         y = track["y"] + track["height"] / 2
         start = (slider.value - slider.min) / (slider.max - slider.min)
@@ -95,8 +98,8 @@ def test_a_slider_over_its_whole_range_keeps_the_loop_closed_on_the_screen(brows
         for share in (*np.linspace(start, 0.0, POSITIONS // 3), *np.linspace(0.0, 1.0, POSITIONS)):
             page.mouse.move(track["x"] + share * track["width"], y)
             aim = slider.min + share * (slider.max - slider.min)
-            wait_for(lambda aim=aim: abs(viewer.q[0] - aim) < 0.05)
-            wait_for(lambda: f"{viewer.readout.residual:.1e}" in state(page))
+            wait_for(page, lambda aim=aim: abs(viewer.q[0] - aim) < 0.05)
+            wait_for(page, lambda: f"{viewer.readout.residual:.1e}" in state(page))
             worst = max(worst, residual(page))
             assert np.abs(system.constraint_residual(viewer.q)).max() < 1e-9
             seen.append(float(viewer.q[0]))
@@ -117,6 +120,8 @@ def test_joints_are_where_the_camera_and_the_kinematics_say(browser: Any) -> Non
         viewer.forces.wanted.value = False
         for value in (2.3, 1.8):
             viewer.drag("left", value)
+            # What is shown beside the picture comes after it.
+            wait_for(page, lambda: f"{viewer.readout.condition:.4g}" in state(page))
             shot = picture(page)
             assert (shot > 225).all(axis=2).mean() > 0.6  # a light background
             assert (shot < 200).any(axis=2).mean() > 0.01  # and something on it
@@ -142,16 +147,16 @@ def test_a_run_plays_and_marks_its_passages(browser: Any) -> None:
         page.wait_for_selector('[data-sarrus="energy_change"]', timeout=60000)
         assert page.get_by_text("▲").count() == len(run.passages)
         page.get_by_role("button", name="Next singular passage").click()
-        wait_for(lambda: abs(viewer.timeline.time - run.passages[0].time) < 1e-9)
-        wait_for(lambda: re.search(r"condition number\s+(∞|[0-9.]+e\+|[0-9]{4})", state(page)))
+        wait_for(page, lambda: abs(viewer.timeline.time - run.passages[0].time) < 1e-9)
+        wait_for(page, lambda: re.search(r"condition number\s+(∞|[0-9.]+e\+|[0-9]{4})", state(page)))
         assert viewer.readout.condition > 1e3
         page.get_by_role("button", name="Play").click()
-        wait_for(lambda: viewer.timeline.time > run.passages[0].time + 0.1)
+        wait_for(page, lambda: viewer.timeline.time > run.passages[0].time + 0.1)
         page.get_by_role("button", name="Pause").click()
-        wait_for(lambda: not viewer.timeline.playing)
+        wait_for(page, lambda: not viewer.timeline.playing)
         np.testing.assert_allclose(viewer.q, run.at(viewer.timeline.time), atol=1e-12)
         page.get_by_role("button", name="Simulate from here").click()
-        wait_for(lambda: viewer.labels == ["simulated from here"])
+        wait_for(page, lambda: viewer.labels == ["simulated from here"])
         assert viewer.runs[0].residual.max() < 1e-12
         assert complaints == []
 
@@ -163,7 +168,7 @@ def test_an_exported_page_opens_from_its_file(browser: Any, tmp_path: Path) -> N
     assert path.stat().st_size < 1.2e6
     with open_page(browser, path.as_uri()) as (page, complaints):
         page.wait_for_selector("canvas", timeout=60000)
-        wait_for(lambda: orange(picture(page)) > 50)  # the closure
+        wait_for(page, lambda: orange(picture(page)) > 50)  # the closure
         assert (picture(page) > 225).all(axis=2).mean() > 0.6
         assert "five bar" in page.inner_text('[data-sarrus="caption"]')
         assert complaints == []
