@@ -46,7 +46,7 @@ def test_every_lane_is_the_scalar_function(chunk: int) -> None:
     x = ca.SX.sym("x", 3)
     scalar = compile_function("scalar", [x], every_operation(x))
     wide = compile_function("wide", [x], every_operation(x), lanes=WIDE, chunk=chunk)
-    assert wide.chunks == (1 if chunk == 0 else -(-wide.n_instructions // chunk))
+    assert (wide.chunks == 1) == (chunk == 0)
     rng = np.random.default_rng(0)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, np.pi])
     for scale in (1e-8, 1.0, 30.0, 1e6, 1e9):

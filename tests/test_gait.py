@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,6 @@ from sarrus import control
 from sarrus.base.errors import ArgumentError
 from sarrus.contacts.activity import gaps
 from sarrus.control.contact_law import LEAST_SHARE
-from sarrus.kernels import law_layout as ll
-from sarrus.kernels.record import laid
 
 LEGS = ("FL", "FR", "RL", "RR")
 TROT = {"FL": 0.0, "FR": 0.5, "RL": 0.5, "RR": 0.0}
@@ -54,8 +54,19 @@ def standing(system):
 def told(law, q, v, t):
     """Return which contacts are closed and their shares at a state."""
     law.solve(q, v, t, throw=False)
-    closed, share = laid(law.arrays.work, ll.law_sizes(law.table)).contacts.reshape(2, 4)
-    return closed.copy(), share.copy()
+    return law.closed, output(law, "contacts").reshape(2, 4)[1]
+
+
+def output(law, name):
+    """Return what the law evaluated at its last state, by name."""
+    return law.native(law.arrays.input)[law.native.outputs[name][0]]
+
+
+def wanted_of(law, name):
+    """Return the accelerations that a task asks for at the last state of the law."""
+    sizes = {level.name: level.wanted.numel() for level in law.levels}
+    start = sum(size for _, size in takewhile(lambda item: item[0] != name, sizes.items()))
+    return output(law, "wanted")[start : start + sizes[name]]
 
 
 def phases(t):
@@ -113,11 +124,7 @@ def test_a_late_foot_goes_on_looking_for_the_ground(system, law):
 def swing_of(system, law, q, v, t):
     """Return the accelerations that the law has for the feet (4 × 3) in the world, found by its own answer."""
     law(q, v, t)
-    own = law.native(law.arrays.input)
-    parts = law.native.outputs
-    wanted = (
-        own[parts["wanted"][0]].ravel()[13:25].reshape(4, 3)
-    )  # after the contacts (12) and the height (1)
+    wanted = wanted_of(law, "swing feet").reshape(4, 3)
     return wanted[:, [1, 2, 0]]
 
 
@@ -214,8 +221,7 @@ def test_travel_begins_with_the_gait(system):
     wanted = []
     for t in (START - 0.01, START + 0.01):
         law(q, v, t)
-        own = law.native(law.arrays.input)
-        wanted.append(own[law.native.outputs["wanted"][0]].ravel()[25:27])
+        wanted.append(wanted_of(law, "travel"))
     np.testing.assert_allclose(wanted[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(wanted[1], [0.0, 5.0 * 0.4], atol=1e-12)
 
@@ -227,9 +233,7 @@ def test_the_line_pulls_back_with_a_limit(system):
     for offset, speed in ((0.0, 0.05), (1.0, 0.15), (-1.0, -0.15)):
         law.settings["gait.line[1]"] = across + 0.1 + offset
         law(q, v, START + 0.01)
-        own = law.native(law.arrays.input)
-        wanted = own[law.native.outputs["wanted"][0]].ravel()[25:27]
-        np.testing.assert_allclose(wanted, [0.0, 5.0 * speed], atol=1e-12)
+        np.testing.assert_allclose(wanted_of(law, "travel"), [0.0, 5.0 * speed], atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -16,10 +14,8 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.system import System
 from sarrus.linear.along import LinearModels, general_models
-from sarrus.linear.code import StraightLine, numbers_at
-from sarrus.linear.partition import partition
+from sarrus.linear.code import StraightLine
 from sarrus.linear.pieces import DifferentiatedPieces, Pieces, RecursivePieces
-from sarrus.linear.traced import own_model
 from test_linearization import State, looped, moving, own, pendulum, shipped
 
 # Shipped mechanisms whose rows are independent, and equations of one's own.
@@ -93,26 +89,6 @@ def test_recursion_agrees_for_couplings_contacts_and_switches() -> None:
     mechanism.add_contact("foot", "b1", (0.1, 0.2, 0.3), active=True)
     mechanism.add_contact("slide", "b3", ground="b0", friction="frictionless", active=True)
     assert_pieces_agree(System(mechanism))
-
-
-@pytest.mark.parametrize("name", ["five_bar", "three_leg_platform", "front_loader", "quadruped"])
-def test_recursion_takes_fewer_instructions(name: str) -> None:
-    """Together with the elimination, and at most four times those of forward dynamics."""
-    system, q, v, u, t = shipped(name)
-    forward = system.compiled.function("direct").n_instructions
-    model = sr.linearize_at(system, q, v, u)
-    chosen = StraightLine(system, model).native
-    assert chosen is not None
-    assert chosen.n_instructions <= 4 * forward
-    pieces = DifferentiatedPieces(system)
-    rows = system.compiled.direct
-    assert rows is not None
-    independent = model.coordinate_indices
-    dependent = [i for i in range(system.nv) if i not in independent]
-    parts = partition(*numbers_at(system, pieces, system.pack(q, v, u, t)), rows, dependent)
-    expressions = own_model(system, pieces, replace(parts, independent=independent))
-    column = ca.cse(ca.vertcat(*(ca.vec(x) for x in expressions.values())))
-    assert chosen.n_instructions < ca.Function("f", system.compiled.inputs, [column]).n_instructions()
 
 
 # --- agreement with the general route -----------------------------------------------------------------------
