@@ -14,7 +14,7 @@ from sarrus.dynamics.system import System
 from sarrus.kernels import layout as la
 from sarrus.mechanism.joint import COORDINATE_LABELS
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, perpendicular_to, rotation_about
+from sarrus.mechanism.pose import Pose, clean, perpendicular_to
 
 KINDS = tuple(COORDINATE_LABELS)
 CLOSURES = (
@@ -48,6 +48,13 @@ class Blueprint:
     rng: np.random.Generator
     joints: list[JointSpec] = field(default_factory=list)
     inertias: dict[str, tuple[float, Array, Array]] = field(default_factory=dict)
+
+
+def rotation_about(axis: Array, angle: float) -> Array:
+    """Return the rotation by ``angle`` about the unit vector ``axis`` (Rodrigues)."""
+    x, y, z = axis
+    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return clean(np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k))
 
 
 def unit(rng: np.random.Generator, size: int = 3) -> Array:

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from mechanisms import random_pose, unit
+from mechanisms import random_pose, rotation_about, unit
 from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError
 from sarrus.contacts import activity
-from sarrus.mechanism.pose import rotation_about
 
 MASS, GRAVITY, TALL = 2.0, 9.81, 0.05
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mechanisms import rotation_about
 from sarrus.base.errors import ModelError, ModelFileError, UnsupportedElementError
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
 from sarrus.formats.sdf.read_sdf import load_sdf
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, rotation_about, rotation_of_rpy
+from sarrus.mechanism.pose import Pose, rotation_of_rpy
 from sarrus.mechanism.report import Outcome
 
 MODELS = Path(__file__).parent / "models"

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from mechanisms import close_loops, random_coordinates, random_tree
+from mechanisms import close_loops, random_coordinates, random_tree, rotation_about
 from sarrus.analysis.assembly_modes import assembly_modes
 from sarrus.analysis.curve import follow_curve
 from sarrus.analysis.inverse_kinematics import inverse_kinematics
 from sarrus.analysis.targets import inverse_left_jacobian, rotation_vector, target
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.mechanism.pose import rotation_about
 from test_mobility import spatial_four_bar
 from test_redundancy import CLOSURES, closed, four_bar
 from test_references import GRASHOF, planar_four_bar, slider_crank

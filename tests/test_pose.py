@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from mechanisms import rotation_about
 from sarrus.base.arrays import Array
-from sarrus.mechanism.pose import Pose, perpendicular_to, rotation_about, rotation_of_rpy
+from sarrus.mechanism.pose import Pose, perpendicular_to, rotation_of_rpy
 
 EPSILON = float(np.finfo(float).eps)
 ENTRY = (

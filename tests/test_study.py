@@ -385,9 +385,10 @@ def cluster():
         yield client
 
 
-# A process that does the study of these tests, here or on a cluster, and says so when a chunk is on disk.
+# A process that does the study of these tests, here or on a cluster, says so when a chunk is on disk, and waits for an
+# answer.
 CHILD = """
-import sys, time
+import sys
 sys.path.insert(0, {folder!r})
 import test_study
 from sarrus.studies.store import Store
@@ -395,7 +396,7 @@ keep = Store.keep
 def told(self, index, columns):
     keep(self, index, columns)
     print("chunk", flush=True)
-    time.sleep(0.02)
+    sys.stdin.readline()
 Store.keep = told
 client = None
 if len(sys.argv) > 2:
@@ -412,14 +413,17 @@ def test_killed_process_loses_nothing_that_was_finished(where, system, tmp_path,
     store, client = tmp_path / "study", cluster if where == "cluster" else None
     command = [sys.executable, "-c", CHILD.format(folder=str(Path(__file__).parent)), str(store)]
     command += [] if client is None else [client.scheduler.address]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdin is not None
     assert child.stdout is not None
-    for _ in range(5):
+    for k in range(5):
+        if k:
+            print(file=child.stdin, flush=True)
         assert child.stdout.readline() == "chunk\n"
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
     finished = {int(path.stem) for path in (store / "chunks").glob("*[0-9].nc")}
-    assert 5 <= len(finished) < 13
+    assert len(finished) == 5
     assert not (store / "result.nc").exists()
     keep, kept = Store.keep, []
     monkeypatch.setattr(

@@ -126,13 +126,6 @@ def rotation_of_rpy(rpy: ArrayLike) -> Array:
     return clean(rz @ ry @ rx)
 
 
-def rotation_about(axis: ArrayLike, angle: float) -> Array:
-    """Return the rotation by ``angle`` about the unit vector ``axis`` (Rodrigues)."""
-    x, y, z = real_array(axis)
-    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return clean(np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k))
-
-
 def perpendicular_to(axis: ArrayLike) -> Array:
     """Return a unit vector perpendicular to the unit vector ``axis``: the projection of x, or of y or z."""
     a = real_array(axis)
