@@ -49,15 +49,13 @@ class Compiled:
     """A compiled ``mjModel`` and what was changed to compile it.
 
     ``name`` is the model's own, or empty; ``given`` maps body ids to the mass and the inertia in inertial axes that the
-    file gives and MuJoCo refuses; ``undrawn`` holds the ids of geoms whose mesh or height field could not be read,
-    ``mesh_folder`` is the model's meshdir.
+    file gives and MuJoCo refuses; ``undrawn`` holds the ids of geoms whose mesh or height field could not be read.
     """
 
     model: Any
     name: str = ""
     given: dict[int, tuple[float, Array]] = field(default_factory=dict)
     undrawn: frozenset[int] = frozenset()
-    mesh_folder: str = ""
 
     def inertia_of(self, body: int) -> tuple[float, Array, Array]:
         """Return mass, centre of mass and inertia about it, in body axes, as the file means them."""
@@ -119,7 +117,7 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
                 _list_warning(report, path, message_of(warning.message))
             undrawn = frozenset(geom.id for geom in repairs.undrawn)
             name = "" if spec.modelname == "MuJoCo Model" else spec.modelname
-            return Compiled(model, name, repairs.given, undrawn, spec.meshdir or "")
+            return Compiled(model, name, repairs.given, undrawn)
         except ModelFileError:
             raise
         except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files

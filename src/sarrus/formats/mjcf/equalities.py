@@ -2,132 +2,100 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from sarrus.formats.importing import Import
-from sarrus.formats.mjcf.element_names import Names, equality_kind
-from sarrus.formats.mjcf.survey import disabled
-from sarrus.formats.mjcf.tendons import coordinate_weights, two_sites
+from sarrus.formats.mjcf.element_names import Names
+from sarrus.formats.mjcf.tendons import coordinate_weights, tendon_path, trimmed
 from sarrus.mechanism.pose import Pose
 
 _DEFAULT_SOFTNESS = np.array([0.02, 1.0, 0.9, 0.95, 0.001, 0.5, 2.0])
 
 
-def add_equalities(load: Import, model: Any, names: Names) -> None:
+def add_equalities(load: Import, names: Names) -> None:
     """Add every equality of the model as a closure or coupling, or refuse it by name."""
-    readers = {"connect": _connect, "weld": _weld, "joint": _joint, "tendon": _tendon}
-    off = disabled(model, "EQUALITY") or disabled(model, "CONSTRAINT")
-    for i in range(model.neq):
-        kind, name = equality_kind(model.eq_type[i]), names.equalities[i]
+    model, readers = names.model, {"connect": _closure, "weld": _closure, "joint": _joint, "tendon": _tendon}
+    off = names.disabled("EQUALITY") or names.disabled("CONSTRAINT")
+    for i, name in enumerate(names.equalities):
+        kind = names.kind("eq_type", i)
         label = f"equality {kind}"
         if off or not model.eq_active0[i]:
             reason = "equalities are disabled in <option><flag>" if off else 'inactive (active="false")'
             load.report.set_aside(label, name, reason)
-            continue
-        if kind not in readers:
+        elif kind not in readers:
             load.refuse(label, name, "a flex has no rigid-body closure", "remove the flex and its equality")
-            continue
-        if readers[kind](load, model, names, i, label):
-            _note_softness(load, model, i, label, name)
+        else:
+            readers[kind](load, names, i)
 
 
-def _note_softness(load: Import, model: Any, i: int, label: str, name: str) -> None:
-    softness = np.concatenate([model.eq_solref[i], model.eq_solimp[i]])
-    if np.array_equal(softness, _DEFAULT_SOFTNESS):
-        load.report.act(label, name, "exact here; soft in MuJoCo")
+def _note(load: Import, names: Names, i: int) -> None:
+    softness = np.concatenate([names.model.eq_solref[i], names.model.eq_solimp[i]])
+    note = "exact here; soft in MuJoCo"
+    if not np.array_equal(softness, _DEFAULT_SOFTNESS):
+        note = "exact here, where the file has a softness of its own (solref, solimp)"
+    load.report.act(f"equality {names.kind('eq_type', i)}", names.equalities[i], note)
+
+
+def _closure(load: Import, names: Names, i: int) -> None:
+    """Connect: eq_data holds the anchor in body 1 and in body 2. Weld: the anchor in body 2, the pose in body 1.
+
+    Both may be between sites instead. The last number of a weld is its torquescale.
+    """
+    model, name, data = names.model, names.equalities[i], names.model.eq_data[i]
+    ends, kind = (model.eq_obj1id[i], model.eq_obj2id[i]), names.kind("eq_type", i)
+    if names.kind("eq_objtype", i) == "site":
+        (body1, pose1), (body2, pose2) = (names.place("site", site) for site in ends)
     else:
-        load.report.act(label, name, "exact here, where the file has a softness of its own (solref, solimp)")
-
-
-def _frames(model: Any, names: Names, i: int) -> tuple[str, str, Pose | None, Pose | None]:
-    """Return the two bodies of an equality and, if it is between sites, the poses of the sites."""
-    one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
-    if int(model.eq_objtype[i]) != int(mujoco.mjtObj.mjOBJ_SITE):
-        return names.bodies[one], names.bodies[two], None, None
-    poses = [Pose.of(model.site_pos[s], quaternion=model.site_quat[s]) for s in (one, two)]
-    return names.bodies[model.site_bodyid[one]], names.bodies[model.site_bodyid[two]], poses[0], poses[1]
-
-
-def _apart(load: Import, label: str, name: str, body1: str, body2: str) -> bool:
-    """Return True if the bodies differ; refuse the closure of a body with itself."""
+        body1, body2 = (names.bodies[body] for body in ends)
+        pose1, pose2 = Pose(data[0:3]), Pose(data[3:6])
+        if kind == "weld":
+            pose1, pose2 = Pose.of(data[3:6], quaternion=data[6:10]), pose1
     if body1 == body2:
-        load.refuse(label, name, f"it ties body {body1!r} to itself", "name two different bodies or sites")
-    return body1 != body2
-
-
-def _connect(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
-    body1, body2, pose1, pose2 = _frames(model, names, i)
-    name = names.equalities[i]
-    if not _apart(load, label, name, body1, body2):
-        return False
-    one = Pose(model.eq_data[i][0:3]) if pose1 is None else pose1
-    two = Pose(model.eq_data[i][3:6]) if pose2 is None else pose2
-    load.mechanism.add_closure(name, "point", body1, body2, pose1=one, pose2=two)
-    return True
-
-
-def _weld(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
-    """Weld: eq_data holds the anchor in body 2, the pose of the weld frame in body 1, torquescale."""
-    body1, body2, pose1, pose2 = _frames(model, names, i)
-    name, data = names.equalities[i], model.eq_data[i]
-    if not _apart(load, label, name, body1, body2):
-        return False
-    if pose1 is None or pose2 is None:
-        pose1, pose2 = Pose.of(data[3:6], quaternion=data[6:10]), Pose(data[0:3])
-    free_rotation = float(data[10]) == 0.0
-    load.mechanism.add_closure(
-        name, "point" if free_rotation else "weld", body1, body2, pose1=pose1, pose2=pose2
-    )
+        reason = f"it ties body {body1!r} to itself"
+        load.refuse(f"equality {kind}", name, reason, "name two different bodies or sites")
+        return
+    free_rotation = kind == "weld" and float(data[10]) == 0.0
+    closure = "weld" if kind == "weld" and not free_rotation else "point"
+    load.mechanism.add_closure(name, closure, body1, body2, pose1=pose1, pose2=pose2)
     if free_rotation:
-        load.report.act(label, name, "torquescale is 0: a point closure")
-    return not free_rotation
+        load.report.act("equality weld", name, "torquescale is 0: a point closure")
+    else:
+        _note(load, names, i)
 
 
-def _joint(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
+def _joint(load: Import, names: Names, i: int) -> None:
     """Joint: y − y₀ = Σ aₖ (x − x₀)ᵏ, with y₀, x₀ the coordinates in qpos0."""
-    one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
-    constant, *higher = (float(c) for c in model.eq_data[i][:5])
-    joint1 = names.joints[one]
-    terms: dict[str, tuple[float, ...]] = {joint1: (-constant, 1.0)}
-    references = {joint1: float(model.qpos0[model.jnt_qposadr[one]])}
+    one, two = int(names.model.eq_obj1id[i]), int(names.model.eq_obj2id[i])
+    constant, *higher = (float(c) for c in names.model.eq_data[i][:5])
+    terms: dict[str, tuple[float, ...]] = {names.joints[one]: (-constant, 1.0)}
     if two >= 0:
-        terms[names.joints[two]] = _trimmed([0.0, *(-c for c in higher)])
-        references[names.joints[two]] = float(model.qpos0[model.jnt_qposadr[two]])
-    load.mechanism.add_coupling(names.equalities[i], terms, references)
-    return True
+        terms[names.joints[two]] = trimmed([0.0, *(-c for c in higher)], 2)
+    load.mechanism.add_coupling(names.equalities[i], terms, _references(names, terms))
+    _note(load, names, i)
 
 
-def _tendon(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
+def _tendon(load: Import, names: Names, i: int) -> None:
     """Tendon: L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ. One two-site tendon is a distance, the others are couplings.
 
     Fixed tendons become terms of their coordinates where the sum allows that, so that gears stay gears.
     """
+    model, name = names.model, names.equalities[i]
     one, two = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
-    name, coefficients = names.equalities[i], [float(c) for c in model.eq_data[i][:5]]
-    sites = two_sites(model, one)
-    if sites is not None and two < 0:
-        bodies = [names.bodies[model.site_bodyid[s]] for s in sites]
-        length = float(model.tendon_length0[one]) + coefficients[0]
-        if bodies[0] != bodies[1] and length > 0.0:
-            poses = [Pose(model.site_pos[s]) for s in sites]
-            load.mechanism.add_closure(
-                name, "distance", bodies[0], bodies[1], pose1=poses[0], pose2=poses[1], length=length
-            )
-            return True
-    weights1 = coordinate_weights(model, names, one)
-    weights2 = coordinate_weights(model, names, two) if two >= 0 else {}
+    coefficients = [float(c) for c in model.eq_data[i][:5]]
+    weights1 = coordinate_weights(names, one)
+    weights2 = coordinate_weights(names, two) if two >= 0 else {}
     terms: dict[str, list[float]] = {}
+    if two < 0 and _distance(load, names, i, float(model.tendon_length0[one]) + coefficients[0]):
+        return
     if weights1 is None or weights2 is None or (len(weights2) > 1 and any(coefficients[2:])):
+        lengths = {f"tendon:{names.tendons[t]}": float(model.tendon_length0[t]) for t in (one, two) if t >= 0}
         terms[f"tendon:{names.tendons[one]}"] = [-coefficients[0], 1.0, 0.0, 0.0, 0.0]
         if two >= 0:
             term = terms.setdefault(f"tendon:{names.tendons[two]}", [0.0] * 5)
             term[1:] = [before - c for before, c in zip(term[1:], coefficients[1:])]
-        references = {
-            f"tendon:{names.tendons[t]}": float(model.tendon_length0[t]) for t in (one, two) if t >= 0
-        }
     else:
         terms = {joint: [0.0, weight] for joint, weight in weights1.items()}
         terms[next(iter(terms))][0] -= coefficients[0]
@@ -136,14 +104,26 @@ def _tendon(load: Import, model: Any, names: Names, i: int, label: str) -> bool:
             term.extend([0.0] * (5 - len(term)))
             for k in range(1, 5):
                 term[k] -= coefficients[k] * weight**k
-        references = {
-            joint: float(model.qpos0[model.jnt_qposadr[names.joints.index(joint)]]) for joint in terms
-        }
-    load.mechanism.add_coupling(name, {term: _trimmed(c) for term, c in terms.items()}, references)
+        lengths = _references(names, terms)
+    load.mechanism.add_coupling(name, {term: trimmed(c, 2) for term, c in terms.items()}, lengths)
+    _note(load, names, i)
+
+
+def _distance(load: Import, names: Names, i: int, length: float) -> bool:
+    """Add a distance for a tendon that is one straight line between two bodies; tell whether it is one."""
+    path = tendon_path(names, int(names.model.eq_obj1id[i]))
+    if [kind for kind, _, _ in path] != ["site", "site"] or not length > 0.0:
+        return False
+    (body1, pose1), (body2, pose2) = (names.place("site", site) for _, site, _ in path)
+    if body1 == body2:
+        return False
+    ends: dict[str, Any] = {"pose1": pose1.position, "pose2": pose2.position}
+    load.mechanism.add_closure(names.equalities[i], "distance", body1, body2, length=length, **ends)
+    _note(load, names, i)
     return True
 
 
-def _trimmed(coefficients: list[float]) -> tuple[float, ...]:
-    """Return the coefficients without trailing zeros, at least two."""
-    count = max((k + 1 for k, c in enumerate(coefficients) if c != 0.0), default=0)
-    return tuple(coefficients[: max(count, 2)])
+def _references(names: Names, joints: Iterable[str]) -> dict[str, float]:
+    """Return the coordinates of scalar joints in the reference configuration."""
+    model = names.model
+    return {joint: float(model.qpos0[model.jnt_qposadr[names.joints.index(joint)]]) for joint in joints}

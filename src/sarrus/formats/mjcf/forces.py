@@ -11,7 +11,7 @@ import numpy as np
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.element_names import Names
-from sarrus.formats.mjcf.survey import disabled
+from sarrus.mechanism.joint import VELOCITY_LABELS
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class PolynomialForce:
         return out
 
 
-def add_forces(load: Import, model: Any, names: Names) -> None:
+def add_forces(load: Import, names: Names) -> None:
     """Add gravity compensation of bodies and the higher-order springs and dampers of scalar joints."""
-    mechanism = load.mechanism
+    mechanism, model = load.mechanism, names.model
     for body in np.flatnonzero(model.body_gravcomp):
         name = names.bodies[body]
         if model.body_weldid[body] == 0 or not np.any(mechanism.gravity):
@@ -60,43 +60,29 @@ def add_forces(load: Import, model: Any, names: Names) -> None:
         force = ConstantForce((float(lift[0]), float(lift[1]), float(lift[2])))
         taken = unique(f"{name}_gravcomp", mechanism.forces)
         mechanism.add_force(taken, force, body=name, point=element.com, through_joints=True)
-        limited = [
-            names.joints[j]
-            for j in range(model.njnt)
-            if model.jnt_bodyid[j] == body and model.jnt_actgravcomp[j] and model.jnt_actfrclimited[j]
-        ]
-        for held in limited:
-            load.report.leave_out(
-                "joint",
-                held,
-                "the limit of its actuators' force (actuatorfrcrange) does not bound the compensation",
-            )
+        limited = (model.jnt_bodyid == body) & model.jnt_actgravcomp.astype(bool) & model.jnt_actfrclimited
+        for held in np.flatnonzero(limited):
+            reason = "the limit of its actuators' force (actuatorfrcrange) does not bound the compensation"
+            load.report.leave_out("joint", names.joints[held], reason)
         load.report.act("gravity compensation", name, "a constant force at the centre of mass")
-    if hasattr(model, "jnt_stiffnesspoly"):
-        for joint in range(model.njnt):
-            _add_polynomial(load, model, names, joint)
-
-
-def _add_polynomial(load: Import, model: Any, names: Names, joint: int) -> None:
-    first = int(model.jnt_dofadr[joint])
-    scalar = int(model.jnt_type[joint]) in (2, 3)
-    width = 1 if scalar else 6 - 3 * int(model.jnt_type[joint])
-    stiffness = (
-        0.0 * model.jnt_stiffnesspoly[joint] if disabled(model, "SPRING") else model.jnt_stiffnesspoly[joint]
-    )
-    damping = model.dof_dampingpoly[first : first + width]
-    damping = 0.0 * damping if disabled(model, "DAMPER") else damping
-    if not (np.any(stiffness) or np.any(damping)):
-        return
-    name = names.joints[joint]
-    if not scalar:
-        load.report.leave_out("joint spring", name, "stiffness and damping above first order are left out")
-        return
-    mechanism = load.mechanism
-    coordinate, velocity = mechanism.coordinate_names.index(name), mechanism.velocity_names.index(name)
-    reference = float(model.qpos_spring[model.jnt_qposadr[joint]])
-    force = PolynomialForce(
-        coordinate, velocity, reference, tuple(map(float, stiffness)), tuple(map(float, damping[0]))
-    )
-    mechanism.add_force(unique(f"{name}_polynomial", mechanism.forces), force)
-    load.report.act("joint spring", name, "stiffness and damping above first order, as a force")
+    springs, dampers = (0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER"))
+    for joint, name in enumerate(names.joints):
+        first, kind = int(model.jnt_dofadr[joint]), names.joint_kinds[joint]
+        stiffness = springs * model.jnt_stiffnesspoly[joint]
+        damping = dampers * model.dof_dampingpoly[first : first + len(VELOCITY_LABELS[kind])]
+        if not (np.any(stiffness) or np.any(damping)):
+            continue
+        if kind in ("spherical", "free"):
+            load.report.leave_out(
+                "joint spring", name, "stiffness and damping above first order are left out"
+            )
+            continue
+        polynomial = PolynomialForce(
+            mechanism.coordinate_names.index(name),
+            mechanism.velocity_names.index(name),
+            float(model.qpos_spring[model.jnt_qposadr[joint]]),
+            tuple(stiffness.tolist()),
+            tuple(damping[0].tolist()),
+        )
+        mechanism.add_force(unique(f"{name}_polynomial", mechanism.forces), polynomial)
+        load.report.act("joint spring", name, "stiffness and damping above first order, as a force")

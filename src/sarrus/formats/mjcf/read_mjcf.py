@@ -21,11 +21,12 @@ from sarrus.formats.mjcf.keyframes import add_keyframes
 from sarrus.formats.mjcf.sensors import add_sensors
 from sarrus.formats.mjcf.shapes import add_geoms, shapes_of_bodies
 from sarrus.formats.mjcf.sources import survey_sources
-from sarrus.formats.mjcf.survey import disabled, survey
+from sarrus.formats.mjcf.survey import survey
 from sarrus.formats.mjcf.tendons import add_tendons
 from sarrus.formats.model_xml import parse_xml
 from sarrus.formats.mujoco_compiler import Compiled, compile_spec
 from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
@@ -90,48 +91,37 @@ def build(
     model, names = compiled.model, Names(compiled.model)
     mechanism, extra = load.mechanism, extra_joints or {}
     on_world = any(joint.kind == "free" for joints in extra.values() for joint in joints)
-    mechanism.gravity = np.zeros(3) if disabled(model, "GRAVITY") else model.opt.gravity.copy()
-    shapes = shapes_of_bodies(load, compiled, prefer_visual)
+    mechanism.gravity = np.zeros(3) if names.disabled("GRAVITY") else model.opt.gravity.copy()
+    shapes = shapes_of_bodies(load, compiled, names, prefer_visual)
     mechanism.world_shapes = shapes.get(0, ())
-    for body in range(1, model.nbody):
-        name = names.bodies[body]
+    for body, name in enumerate(names.bodies[1:], start=1):
         mass, com, inertia = (inertias or {}).get(name) or compiled.inertia_of(body)
         added = load.add_body(name, mass, com, inertia, shapes.get(body, ()))
-        _attach(load, model, names, body, extra.get(name, ()), on_world)
+        _attach(load, names, body, extra.get(name, ()), on_world)
         note = ""
         if mass == 0.0 and not added.inertia.any():
             moves = model.body_jntnum[body] or name in extra
             note = "massless; legal where its motion is constrained" if moves else "massless"
         load.report.act("body", name, note)
         if model.body_mocapid[body] >= 0:
-            mechanism.drive(names.bodies[body])
-            load.report.act(
-                "mocap body",
-                names.bodies[body],
-                "at its pose in the file until mechanism.drive(body, function of t) moves it",
-            )
-    for site in range(model.nsite):
-        body_name = names.bodies[model.site_bodyid[site]]
-        pose = Pose.of(model.site_pos[site], quaternion=model.site_quat[site])
-        mechanism.frames[names.sites[site]] = (body_name, pose)
+            mechanism.drive(name)
+            note = "at its pose in the file until mechanism.drive(body, function of t) moves it"
+            load.report.act("mocap body", name, note)
+    for site, name in enumerate(names.sites):
+        mechanism.frames[name] = names.place("site", site)
     add_geoms(mechanism, compiled, names)
-    add_tendons(load, model, names)
-    add_equalities(load, model, names)
-    add_actuators(load, model, names)
-    add_forces(load, model, names)
-    add_keyframes(load, model, names)
-    add_sensors(load, model, names)
-    survey(load.report, model, names)
+    for add in (add_tendons, add_equalities, add_actuators, add_forces, add_keyframes, add_sensors):
+        add(load, names)
+    survey(load.report, names)
 
 
-def _attach(
-    load: Import, model: Any, names: Names, body: int, extra: Sequence[ExtraJoint], on_world: bool
-) -> None:
+def _attach(load: Import, names: Names, body: int, extra: Sequence[ExtraJoint], on_world: bool) -> None:
     """Hang a body on its parent: by its joints in series, by ``extra`` ones, or fixed.
 
     With ``on_world`` what moves relative to a fixed link hangs on the world. A floating joint has to, since its
     coordinates are the pose in the world, and the order of the others would change if they did not.
     """
+    model = names.model
     name, parent = names.bodies[body], names.bodies[model.body_parentid[body]]
     pose = Pose.of(model.body_pos[body], quaternion=model.body_quat[body])
     first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
@@ -146,7 +136,7 @@ def _attach(
         load.mechanism.add_joint(joint.name, joint.kind, parent, name, damping=joint.damping, **given)
         load.report.act("joint", joint.name)
     for joint_id in range(first, first + count):
-        _add_joint(load, model, names, joint_id, parent, pose, series=joint_id > first)
+        _add_joint(load, names, joint_id, parent, pose, series=joint_id > first)
         load.report.act("joint", names.joints[joint_id])
 
 
@@ -159,59 +149,42 @@ def _from_the_world(mechanism: Mechanism, parent: str, pose: Pose) -> tuple[str,
     return (WORLD, in_world) if ancestor == WORLD else (parent, pose)
 
 
-def _add_joint(
-    load: Import, model: Any, names: Names, joint: int, parent: str, pose: Pose, *, series: bool
-) -> None:
+def _add_joint(load: Import, names: Names, joint: int, parent: str, pose: Pose, *, series: bool) -> None:
     """Add one MuJoCo joint; the second and later joints of a body act in series."""
-    kind = {
-        int(mujoco.mjtJoint.mjJNT_HINGE): "revolute",
-        int(mujoco.mjtJoint.mjJNT_SLIDE): "prismatic",
-        int(mujoco.mjtJoint.mjJNT_BALL): "spherical",
-        int(mujoco.mjtJoint.mjJNT_FREE): "free",
-    }[int(model.jnt_type[joint])]
-    nq, nv = {"spherical": (4, 3), "free": (7, 6)}.get(kind, (1, 1))
-    iq, iv = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    model, kind = names.model, names.joint_kinds[joint]
+    scalar = kind in ("revolute", "prismatic")
     anchor = Pose(np.zeros(3) if kind == "free" else model.jnt_pos[joint])
     if kind == "free":  # its coordinates are the pose in the world, so its own frame has the world's axes
         pose = Pose(pose.position)
-    limited = bool(model.jnt_limited[joint]) and not disabled(model, "LIMIT")
-    limited, cone = limited and nv == 1, limited and kind == "spherical"
-    scale = 0.0 if disabled(model, "SPRING") else 1.0
-    damping = 0.0 * model.dof_damping if disabled(model, "DAMPER") else model.dof_damping
-    friction = 0.0 * model.dof_frictionloss if disabled(model, "FRICTIONLOSS") else model.dof_frictionloss
+    limits = None if names.disabled("LIMIT") else names.limits("jnt_", joint)
+    springs, dampers, friction = (
+        0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER", "FRICTIONLOSS")
+    )
+    iq, iv = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    q, v = slice(iq, iq + len(COORDINATE_LABELS[kind])), slice(iv, iv + len(VELOCITY_LABELS[kind]))
     load.mechanism.add_joint(
         names.joints[joint],
         kind,
         parent,
         names.bodies[model.jnt_bodyid[joint]],
-        axis=model.jnt_axis[joint] if nv == 1 else (0.0, 0.0, 1.0),
+        axis=model.jnt_axis[joint] if scalar else (0.0, 0.0, 1.0),
         parent_pose=None if series else pose @ anchor,
         child_pose=anchor,
-        reference=_coordinates(model.qpos0, iq, nq),
-        limits=tuple(model.jnt_range[joint]) if limited else None,
-        stiffness=scale * float(model.jnt_stiffness[joint]),
-        spring_reference=_coordinates(model.qpos_spring, iq, nq),
-        damping=damping[iv : iv + nv].tolist(),
-        actuator_force_limits=_actuator_force_limits(model, joint),
-        friction=friction[iv : iv + nv].tolist(),
-        largest_angle=float(model.jnt_range[joint][1]) if cone else None,
-        armature=(model.dof_armature[iv : iv + nv] + _reflected_armature(model, joint)).tolist(),
+        reference=model.qpos0[q].tolist(),
+        limits=limits if scalar else None,
+        stiffness=springs * float(model.jnt_stiffness[joint]),
+        spring_reference=model.qpos_spring[q].tolist(),
+        damping=(dampers * model.dof_damping[v]).tolist(),
+        actuator_force_limits=names.limits("jnt_actfrc", joint) if scalar else None,
+        friction=(friction * model.dof_frictionloss[v]).tolist(),
+        largest_angle=limits[1] if limits and kind == "spherical" else None,
+        armature=(model.dof_armature[v] + _reflected_armature(model, joint)).tolist(),
     )
 
 
-def _actuator_force_limits(model: Any, joint: int) -> tuple[float, float] | None:
-    if not model.jnt_actfrclimited[joint] or int(model.jnt_type[joint]) not in (2, 3):
-        return None
-    return float(model.jnt_actfrcrange[joint][0]), float(model.jnt_actfrcrange[joint][1])
-
-
-def _coordinates(values: Array, start: int, count: int) -> float | list[float]:
-    return float(values[start]) if count == 1 else [float(x) for x in values[start : start + count]]
-
-
 def _reflected_armature(model: Any, joint: int) -> float:
-    """Return the rotor inertia that an actuator reflects on its joint, gear² × armature (MuJoCo ≥ 4)."""
-    actuator = int(model.jnt_actuatorid[joint]) if hasattr(model, "jnt_actuatorid") else -1
+    """Return the rotor inertia that an actuator reflects on its joint, gear² × armature."""
+    actuator = int(model.jnt_actuatorid[joint])
     if actuator < 0:
         return 0.0
     gear = float(model.actuator_gear[model.actuator_outadr[actuator]][0])

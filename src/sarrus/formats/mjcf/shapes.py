@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from sarrus.formats.importing import Import
-from sarrus.formats.mjcf.element_names import Names, enum_name
+from sarrus.formats.mjcf.element_names import Names
 from sarrus.formats.mujoco_compiler import Compiled
 from sarrus.mechanism.elements import Geom, Shape
 from sarrus.mechanism.mechanism import Mechanism
@@ -17,7 +16,9 @@ from sarrus.mechanism.pose import Pose
 _HIDDEN_GROUP = 3  # MuJoCo's viewer shows geom groups 0 to 2
 
 
-def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> dict[int, tuple[Shape, ...]]:
+def shapes_of_bodies(
+    load: Import, compiled: Compiled, names: Names, prefer_visual: bool
+) -> dict[int, tuple[Shape, ...]]:
     """Return the shapes of each body by MuJoCo index.
 
     Drawn are geoms in groups 0 to 2, those that MuJoCo's viewer shows, and all geoms of a body which has
@@ -34,7 +35,7 @@ def shapes_of_bodies(load: Import, compiled: Compiled, prefer_visual: bool) -> d
             shown = [g for g in shown if not model.geom_contype[g] and not model.geom_conaffinity[g]] or shown
         made = []
         for geom in shown:
-            shape = _shape(load, compiled, geom)
+            shape = _shape(load, compiled, names, geom)
             if isinstance(shape, Shape):
                 made.append(shape)
             else:
@@ -49,15 +50,10 @@ def add_geoms(mechanism: Mechanism, compiled: Compiled, names: Names) -> None:
     """Note the geoms that collide and whose size is known, in ``mechanism.geoms``."""
     model = compiled.model
     for geom in sorted({*colliding(model)} - compiled.undrawn):
-        name = names.geoms[geom]
-        mechanism.geoms[name] = Geom(
-            name=name,
-            body=names.bodies[model.geom_bodyid[geom]],
-            kind=enum_name(mujoco.mjtGeom, model.geom_type[geom]),
-            size=model.geom_size[geom].copy(),
-            pose=Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom]),
-            friction=float(model.geom_friction[geom, 0]),
-        )
+        name, kind = names.geoms[geom], names.kind("geom_type", geom)
+        body, pose = names.place("geom", geom)
+        friction = float(model.geom_friction[geom, 0])
+        mechanism.geoms[name] = Geom(name, body, kind, model.geom_size[geom].copy(), pose, friction)
 
 
 def colliding(model: Any) -> list[int]:
@@ -67,25 +63,20 @@ def colliding(model: Any) -> list[int]:
     return np.flatnonzero(able).tolist()
 
 
-def _shape(load: Import, compiled: Compiled, geom: int) -> Shape | str:
+def _shape(load: Import, compiled: Compiled, names: Names, geom: int) -> Shape | str:
     """Return one geom as a shape, or its kind if it cannot be drawn."""
     model = compiled.model
     if geom in compiled.undrawn:
         return "mesh without file"
-    kind = enum_name(mujoco.mjtGeom, model.geom_type[geom])
-    pose = Pose.of(model.geom_pos[geom], quaternion=model.geom_quat[geom])
-    red, green, blue, alpha = map(float, _colour(model, geom))
+    kind, (_, pose) = names.kind("geom_type", geom), names.place("geom", geom)
+    material = int(model.geom_matid[geom])
+    red, green, blue, alpha = map(float, model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom])
     rgba = (red, green, blue, alpha)
     if kind in ("mesh", "sdf"):
         return _mesh(load, compiled, geom, pose, rgba)
     if kind not in ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane"):
         return kind
     return Shape(kind, model.geom_size[geom].copy(), pose, rgba)
-
-
-def _colour(model: Any, geom: int) -> np.ndarray:
-    material = int(model.geom_matid[geom])
-    return model.mat_rgba[material] if material >= 0 else model.geom_rgba[geom]
 
 
 def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) -> Shape | str:
@@ -102,11 +93,8 @@ def _mesh(load: Import, compiled: Compiled, geom: int, pose: Pose, rgba: Any) ->
         return Shape("mesh", np.ones(3), pose, rgba, points=points, faces=triangles)
     file = model.paths[address:].split(b"\0", 1)[0].decode()
     moved = Pose.of(model.mesh_pos[mesh], quaternion=model.mesh_quat[mesh])
-    folder = load.path.parent
-    candidates = (folder / file, folder / compiled.mesh_folder / file)  # before MuJoCo 3.3 without meshdir
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
-    if found is None:
+    found = load.path.parent / file
+    if not found.is_file():
         return "mesh without file"
-    return Shape(
-        "mesh", model.mesh_scale[mesh].copy(), pose @ moved.inverse(), rgba, file=str(found.resolve())
-    )
+    size, frame = model.mesh_scale[mesh].copy(), pose @ moved.inverse()
+    return Shape("mesh", size, frame, rgba, file=str(found.resolve()))
