@@ -30,12 +30,12 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from sarrus.base.errors import ModelFileError, check_known, unknown_name
+from sarrus.base.errors import ModelFileError, unknown_name
 from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.loop_yaml import read_yaml
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
-from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.pose import Pose, check_name, vector
 
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
 _JOINT_TYPES = ("SPHERICAL", "FIXED", *(f"UJOINT_{one}{two}" for one, two in permutations("XYZ", 2)))
@@ -89,9 +89,7 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
             raise ModelFileError(
                 f"{source}: joint_name has {name!r} twice; a joint has one type", element=name
             )
-        check_known(
-            "joint_type", kind, _JOINT_TYPES, f"{source}: joint {name!r}", error=ModelFileError, element=name
-        )
+        check_name(str(kind), "joint_type", _JOINT_TYPES, f"{source}: joint {name!r}", name, ModelFileError)
     motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
     return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
 
@@ -113,9 +111,7 @@ def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
     if name == WORLD:
         return WORLD, Pose()
     frames = load.frames
-    if name not in frames:
-        valid = tuple(frames)
-        raise UnknownFrame(f"{label}: " + unknown_name("frame", name, valid), element=name, valid=valid)
+    check_name(name, "frame", frames, label, name, UnknownFrame)
     return frames[name]
 
 
@@ -127,12 +123,7 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
         if key not in loop:
             raise ModelFileError(f"{label}: {key!r} is missing", element=name)
     kind = {"spherical": "point", "ball": "point", "fixed": "weld"}.get(str(loop["kind"]), str(loop["kind"]))
-    if kind not in CLOSURE_KINDS:
-        raise ModelFileError(
-            f"{label}: " + unknown_name("kind", str(loop["kind"]), CLOSURE_KINDS),
-            element=name,
-            valid=CLOSURE_KINDS,
-        )
+    check_name(kind, "kind", CLOSURE_KINDS, label, name, ModelFileError)
     try:
         body1, pose1 = _frame(load, loop["frame1"], label)
         body2, pose2 = _frame(load, loop["frame2"], label)
@@ -211,4 +202,4 @@ def _names(content: Mapping[str, Any], key: str, source: str) -> list[str]:
 
 def _known_keys(given: Mapping[str, Any], known: Sequence[str], label: str) -> None:
     for key in given:
-        check_known("key", key, known, label, error=ModelFileError)
+        check_name(str(key), "key", known, label, str(key), ModelFileError)

@@ -21,22 +21,6 @@ _DECLARED = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252")
 _DECLARATION = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
 
 
-def is_file(path: Path) -> bool:
-    """Return whether there is an ordinary file; a name that no file can have is none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether there is a folder; a name that no folder can have is none."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
 def is_pipe(path: Path) -> bool:
     """Return whether there is a pipe or a socket, which may never end; a name that none can have is none."""
     try:

@@ -144,3 +144,12 @@ def real(text: str) -> float:
     if not _NUMBER.fullmatch(text.strip()):
         raise ValueError(text)
     return float(text)
+
+
+def reals(text: str, count: int | None = None) -> list[float] | None:
+    """Return the numbers of a text that separates them by spaces, None unless they are ``count`` where it is given."""
+    try:
+        values = [real(word) for word in text.split()]
+    except ValueError:
+        return None
+    return values if count in (None, len(values)) else None

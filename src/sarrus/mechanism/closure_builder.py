@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, check_known, unknown_name
+from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm
-from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector
+from sarrus.mechanism.pose import PoseLike, as_pose, check_name, clean, perpendicular_to, scalar, unit_vector
 
 
 class ClosureBuilder(Description):
@@ -54,11 +54,8 @@ class ClosureBuilder(Description):
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
         self._fresh_constraint(name, "closure")
         label = f"closure {name!r}"
-        check_known("kind", kind, CLOSURE_KINDS, label, error=ModelError, element=name)
-        self.check_body(body1, label)
-        self.check_body(body2, label)
-        if body1 == body2:
-            raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=name)
+        check_name(kind, "kind", CLOSURE_KINDS, label, name)
+        self._check_bodies(body1, body2, label, name)
         frame1, frame2 = as_pose(pose1, "pose1", label), as_pose(pose2, "pose2", label)
         u = unit_vector(axis, "axis", label)
         if kind == "universal":
@@ -109,8 +106,8 @@ class ClosureBuilder(Description):
         self._fresh_constraint(name, "closure")
         label = f"coupling {name!r}"
         checks.mapping(terms, "terms", label)
-        for coordinate in set(references or ()) - set(terms):
-            raise ModelError(f"{label}: references: " + unknown_name("term", coordinate, terms), element=name)
+        for coordinate in set(references or ()):
+            check_name(coordinate, "term", terms, f"{label}: references", name)
         built = []
         for coordinate, given in terms.items():
             self._scalar_coordinate_or_tendon(coordinate, label)

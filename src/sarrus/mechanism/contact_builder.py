@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, check_known
+from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.contact_places import Place, Plane, at_site, lower_face, only_one, point_of
 from sarrus.mechanism.description import Description
@@ -16,6 +16,7 @@ from sarrus.mechanism.pose import (
     Pose,
     PoseLike,
     as_pose,
+    check_name,
     clean,
     perpendicular_to,
     scalar,
@@ -192,7 +193,7 @@ def _surface(
     """Return the checked attributes of a contact that say how the two bodies touch."""
     if place.body == ground:
         raise ModelError(f"{label}: needs two different bodies, got {ground!r} twice", element=name)
-    check_known("friction", friction, CONTACT_ROWS, label, error=ModelError, element=name)
+    check_name(friction, "friction", CONTACT_ROWS, label, name)
     if friction_coefficient is None and friction == "stick":
         friction_coefficient = place.friction
     if friction_coefficient is not None:

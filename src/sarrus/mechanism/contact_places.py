@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, check_known
+from sarrus.base.errors import ModelError
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Geom
-from sarrus.mechanism.pose import Pose, clean
+from sarrus.mechanism.pose import Pose, check_name, clean
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def only_one(body: Any, where: Any, site: Any, geom: Any, name: str, label: str)
 def at_site(description: Description, site: str, label: str) -> Place:
     """Return the place of a frame that the file names; bodies are frames too."""
     frames = {name: (name, Pose()) for name in description.bodies} | description.frames
-    check_known("site", site, frames, label, error=ModelError)
+    check_name(site, "site", frames, label, site)
     return Place(*frames[site])
 
 
@@ -107,6 +107,5 @@ def lower_face(
 
 def geom_named(description: Description, name: str, label: str) -> Geom:
     """Return a geom of the file by name."""
-    valid = tuple(description.geoms)
-    check_known("geom", name, valid, label, error=ModelError)
+    check_name(name, "geom", description.geoms, label, name)
     return description.geoms[name]

@@ -30,7 +30,7 @@ from sarrus.mechanism.elements import (
 )
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
-from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.pose import Pose, check_name, vector
 from sarrus.mechanism.report import ImportReport
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.mechanism.tendons import Tendon
@@ -199,14 +199,19 @@ class Description:
             raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
 
     def _body(self, name: str, label: str) -> Body:
-        if not isinstance(name, str) or name not in self._bodies:
-            valid = tuple(self._bodies)
-            raise ModelError(f"{label}: " + unknown_name("body", name, valid), element=name, valid=valid)
+        check_name(name, "body", self._bodies, label, name)
         return self._bodies[name]
 
     def check_body(self, name: str, label: str) -> None:
         if name != WORLD:
             self._body(name, label)
+
+    def _check_bodies(self, body1: str, body2: str, label: str, element: str) -> None:
+        """Raise unless there are two bodies of these names; one may be the world."""
+        self.check_body(body1, label)
+        self.check_body(body2, label)
+        if body1 == body2:
+            raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=element)
 
     def _joint_of(self, velocity: str) -> Joint | None:
         """Return the joint that a velocity belongs to, None if there is no velocity of that name."""
@@ -234,9 +239,7 @@ class Description:
             self._scalar_coordinate(name, label)
 
     def _tendon(self, name: str, label: str) -> None:
-        if name not in self.tendons:
-            valid = tuple(self.tendons)
-            raise ModelError(f"{label}: " + unknown_name("tendon", name, valid), element=name, valid=valid)
+        check_name(name, "tendon", self.tendons, label, name)
 
     def _scalar_coordinate(self, name: str, label: str) -> str:
         joint = self._joint_of(name) if isinstance(name, str) else None

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
-from sarrus.mechanism.pose import as_pose, scalar, vector
+from sarrus.mechanism.pose import as_pose, check_name, scalar, vector
 from sarrus.mechanism.transmissions import (
     JointGears,
     ParentTransmission,
@@ -45,10 +45,7 @@ class ForceBuilder(Description):
         """
         self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         label = f"spring {name!r}"
-        self.check_body(body1, label)
-        self.check_body(body2, label)
-        if body1 == body2:
-            raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=name)
+        self._check_bodies(body1, body2, label, name)
         rest = checks.rest_length(rest_length, label)
         if rest[0] < 0.0:
             raise ModelError(
@@ -153,9 +150,7 @@ class ForceBuilder(Description):
         if isinstance(target, ParentTransmission):
             sizes = {joint.name: {"spherical": 3, "free": 6}.get(joint.kind, 0) for joint in self.joints()}
             valid = tuple(name for name, size in sizes.items() if size)
-            if target.joint not in valid:
-                reason = unknown_name("spherical or free joint", target.joint, valid)
-                raise ModelError(f"{label}: {reason}", element=name, valid=valid)
+            check_name(target.joint, "spherical or free joint", valid, label, name)
             gear = vector(target.gear, sizes[target.joint], "gear", label)
             return ParentTransmission(target.joint, tuple(map(float, gear)))
         if isinstance(target, SiteTransmission):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, check_known
+from sarrus.base.errors import ModelError
 from sarrus.base.later import later
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
@@ -20,7 +20,16 @@ from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
-from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector, vector
+from sarrus.mechanism.pose import (
+    PoseLike,
+    as_pose,
+    check_name,
+    clean,
+    perpendicular_to,
+    scalar,
+    unit_vector,
+    vector,
+)
 from sarrus.mechanism.sensor_builder import SensorBuilder
 from sarrus.mechanism.tendon_builder import TendonBuilder
 
@@ -132,7 +141,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         """
         self._fresh(name, "joint", self._owners)
         label = f"joint {name!r}"
-        check_known("kind", kind, JOINT_KINDS, label, error=ModelError, element=name)
+        check_name(kind, "kind", JOINT_KINDS, label, name)
         body = self._joined(child, parent, parent_pose is None, name, label)
         in_parent, in_child = (
             as_pose(parent_pose, "parent_pose", label),

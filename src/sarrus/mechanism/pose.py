@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ModelError, unknown_name
 from sarrus.base.numbers import real_array
-
-Array = NDArray[np.float64]
 
 _SNAP = 1e-14
 # Larger numbers are no quantities of a mechanism, and their products leave the range of floating point.
@@ -30,6 +29,19 @@ def clean(array: ArrayLike) -> Array:
     close = (np.abs(out - nearest) < _SNAP) & (np.abs(nearest) <= 1.0)
     out[close] = nearest[close]
     return out + 0.0  # no negative zeros
+
+
+def check_name(
+    name: Any,
+    kind: str,
+    valid: Collection[str],
+    label: str,
+    element: str,
+    error: type[ModelError] = ModelError,
+) -> None:
+    """Raise unless ``name`` is one of the valid ones; the error names ``element`` and lists them."""
+    if not isinstance(name, str) or name not in valid:
+        raise error(f"{label}: {unknown_name(kind, name, valid)}", element=element, valid=valid)
 
 
 def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
@@ -112,14 +124,7 @@ def quaternion_of_rotation(rotation: ArrayLike) -> Array:
 def rotation_of_rpy(rpy: ArrayLike) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll), URDF's and SDF's fixed-axis roll-pitch-yaw."""
     roll, pitch, yaw = real_array(rpy)
-    cr, sr, cp, sp, cy, sy = (
-        np.cos(roll),
-        np.sin(roll),
-        np.cos(pitch),
-        np.sin(pitch),
-        np.cos(yaw),
-        np.sin(yaw),
-    )
+    (cr, sr), (cp, sp), (cy, sy) = ((np.cos(angle), np.sin(angle)) for angle in (roll, pitch, yaw))
     rz = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
     ry = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
     rx = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
@@ -134,20 +139,12 @@ def perpendicular_to(axis: ArrayLike) -> Array:
     return clean(out / np.linalg.norm(out))
 
 
-def _identity() -> Array:
-    return np.eye(3)
-
-
-def _origin() -> Array:
-    return np.zeros(3)
-
-
 @dataclass(frozen=True, eq=False)
 class Pose:
     """Placement of a frame B in a frame A: a point at r in B is at position + rotation @ r in A."""
 
-    position: Array = field(default_factory=_origin)
-    rotation: Array = field(default_factory=_identity)
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    rotation: Array = field(default_factory=lambda: np.eye(3))
 
     def __post_init__(self) -> None:
         position = clean(vector(self.position, 3, "position", "pose"))

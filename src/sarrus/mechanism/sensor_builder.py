@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sarrus.base.errors import ModelError, check_known, unknown_name
+from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.pose import Pose, PoseLike, as_pose, scalar
+from sarrus.mechanism.pose import Pose, PoseLike, as_pose, check_name, scalar
 from sarrus.mechanism.sensor import SENSOR_KINDS, Sensor
 
 
@@ -68,7 +68,7 @@ class SensorBuilder(Description):
         """
         self._fresh(name, "sensor", self.sensors)
         label = f"sensor {name!r}"
-        check_known("kind", kind, SENSOR_KINDS, label, error=ModelError, element=name)
+        check_name(kind, "kind", SENSOR_KINDS, label, name)
         if kind not in kinds.FRAME_KINDS and not (pose is None and reference is None):
             raise ModelError(f"{label}: a {kind} has no frame: leave pose and reference out", element=name)
         if reference is not None and kind not in kinds.RELATIVE_KINDS:
@@ -131,7 +131,4 @@ class SensorBuilder(Description):
             what, valid = "spring or tendon", (*self.springs, *self.coordinate_springs, *self.tendons)
         elif kind in kinds.ACTUATOR_KINDS:
             what, valid = "actuator", tuple(self.actuators)
-        if target not in valid:
-            raise ModelError(
-                f"{label}: " + unknown_name(what, target, valid), element=label, valid=tuple(valid)
-            )
+        check_name(target, what, valid, label, label)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError, check_known
+from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.pose import as_pose, scalar, vector
+from sarrus.mechanism.pose import as_pose, check_name, scalar, vector
 from sarrus.mechanism.tendons import WRAP_KINDS, Pulley, Tendon, TendonJoint, TendonPoint, Wrap, segments
 
 Item = TendonPoint | Pulley | Wrap | TendonJoint
@@ -116,7 +116,7 @@ class TendonBuilder(Description):
     def _wrap(self, item: Wrap, name: str) -> Wrap:
         label = f"tendon {name!r}"
         self.check_body(item.body, label)
-        check_known("wrap", item.kind, WRAP_KINDS, label, error=ModelError, element=name)
+        check_name(item.kind, "wrap", WRAP_KINDS, label, name)
         radius = scalar(item.radius, "radius", label)
         if radius <= 0.0:
             raise ModelError(f"{label}: the radius of a wrap must be positive, got {radius}", element=name)

@@ -15,11 +15,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, check_known
+from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.pose import Pose, check_name, vector
 from sarrus.mechanism.sensor import FRAME_KINDS
 
 SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")
@@ -89,7 +89,7 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
         built.add_coupling(coupling.name, terms, references, active=coupling.active)
     for contact in mechanism.contacts.values():
         label = f"contact {contact.name!r}"
-        check_known("friction", contact.friction, CONTACT_ROWS, label, error=ModelError, element=label)
+        check_name(contact.friction, "friction", CONTACT_ROWS, label, label)
         offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))
         given = _given(contact, origin=None, tangent1=None, tangent2=None)
         built.add_contact(**given, offset=offset, tangent=contact.tangent1)
@@ -154,7 +154,7 @@ def _check_names(table: Mapping[str, Any]) -> None:
 
 
 def _check_shape(shape: Shape, label: str) -> None:
-    check_known("shape", shape.kind, SHAPES, label, error=ModelError, element=label)
+    check_name(shape.kind, "shape", SHAPES, label, label)
     for array in (shape.size, shape.points):
         if array is not None and not np.isfinite(array).all():
             raise ModelError(f"{label}: {shape.kind}: sizes and points must be finite", element=label)

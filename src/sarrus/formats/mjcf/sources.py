@@ -7,6 +7,7 @@ is compared with what was compiled.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from xml.etree.ElementTree import Element
 
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
-from sarrus.formats.model_text import decode, is_file, is_pipe, read_bytes
+from sarrus.formats.model_text import decode, is_pipe, read_bytes
 from sarrus.formats.model_xml import label_of
 from sarrus.formats.mujoco_compiler import refuse_formats
 
@@ -160,7 +161,7 @@ def _find(element: Element, folder: Path, here: Path) -> Path | None:
     """Return the file of an include or a model: beside the main file, else beside the file that names it."""
     for place in (folder, here):
         candidate = place / element.get("file", "")
-        if is_file(candidate):
+        if os.path.isfile(candidate):
             return candidate.resolve()
     return None
 

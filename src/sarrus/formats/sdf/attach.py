@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sarrus.formats.importing import Import
-from sarrus.formats.sdf.joints import Axis, SdfJoint
+from sarrus.formats.sdf.joints import AXIS_TAGS, Axis, SdfJoint
 from sarrus.mechanism.elements import CLOSURE_ROWS
 from sarrus.mechanism.pose import Pose
 
@@ -28,33 +28,41 @@ def attach(importing: Import, joint: SdfJoint, reverse: bool, poses: Mapping[str
         "child_pose": poses[far].inverse() @ joint.pose,
     }
     kind, sign = _JOINT_KINDS.get(joint.kind, joint.kind), -1.0 if reverse else 1.0
-    mechanism, report = importing.mechanism, importing.report
+    parts: list[tuple[str, str, dict[str, Any]]]  # name, kind and numbers of the joints that it becomes
+    note = ""
     if kind == "fixed":
-        mechanism.add_joint(joint.name, kind, near, far, **frames)
-        report.act("joint", joint.name)
+        parts = [(joint.name, kind, {})]
     elif kind == "spherical":
         damping = joint.axes[0].damping if joint.axes else 0.0
-        mechanism.add_joint(joint.name, kind, near, far, damping=damping, **frames)
+        parts = [(joint.name, kind, {"damping": damping})]
         if reverse:
-            report.act("joint", joint.name, "its quaternion turns the file's parent relative to its child")
+            note = "its quaternion turns the file's parent relative to its child"
         elif damping:
-            report.act("joint", joint.name, "the damping of its <axis> acts about all three axes")
-        else:
-            report.act("joint", joint.name)
+            note = "the damping of its <axis> acts about all three axes"
     elif len(joint.axes) == 1:
-        given = _forces(joint.axes[0]) | frames
-        mechanism.add_joint(
-            joint.name, kind, near, far, axis=sign * joint.axes[0].xyz, pitch=joint.pitch, **given
-        )
-        report.act("joint", joint.name, "from child to parent, axis negated" if reverse else "")
+        parts = [(joint.name, kind, _turning(joint.axes[0], sign) | {"pitch": joint.pitch})]
+        note = "from child to parent, axis negated" if reverse else ""
     elif not reverse and joint.perpendicular and joint.axes[0].stiffness == joint.axes[1].stiffness:
-        _attach_universal(importing, joint, frames)
+        one, two = (_turning(axis, sign) for axis in joint.axes)
+        both = {key: (one[key], two[key]) for key in ("limits", "spring_reference", "damping")}
+        parts = [(joint.name, kind, one | both | {"axis2": two["axis"]})]
     else:
-        _attach_series(importing, joint, reverse, frames)
+        # Where the axes are not perpendicular, where the springs differ, and where the second axis turns first, since
+        # the joint is reversed: two joints with the coordinate names of a universal one.
+        series = [(joint.coordinate(tag), axis) for tag, axis in zip(AXIS_TAGS, joint.axes)]
+        parts = [(name, "revolute", _turning(axis, sign)) for name, axis in series[:: -1 if reverse else 1]]
+        turned = ", the second axis first and both negated" if reverse else ""
+        note = f"two revolute joints in series{turned}"
+    for name, part, numbers in parts:
+        importing.mechanism.add_joint(name, part, near, far, **numbers, **frames)
+        frames["parent_pose"] = None
+    importing.report.act("joint", joint.name, note)
 
 
-def _forces(axis: Axis) -> dict[str, Any]:
+def _turning(axis: Axis, sign: float) -> dict[str, Any]:
+    """Return what `Mechanism.add_joint` takes of one axis."""
     return {
+        "axis": sign * axis.xyz,
         "limits": axis.limits,
         "stiffness": axis.stiffness,
         "spring_reference": axis.spring_reference,
@@ -62,56 +70,15 @@ def _forces(axis: Axis) -> dict[str, Any]:
     }
 
 
-def _attach_universal(importing: Import, joint: SdfJoint, frames: Mapping[str, Any]) -> None:
-    one, two = joint.axes
-    importing.mechanism.add_joint(
-        joint.name,
-        "universal",
-        joint.parent,
-        joint.child,
-        axis=one.xyz,
-        axis2=two.xyz,
-        limits=(one.limits, two.limits),
-        stiffness=one.stiffness,
-        spring_reference=(one.spring_reference, two.spring_reference),
-        damping=(one.damping, two.damping),
-        **frames,
-    )
-    importing.report.act("joint", joint.name)
-
-
-def _attach_series(importing: Import, joint: SdfJoint, reverse: bool, frames: Mapping[str, Any]) -> None:
-    """Add two revolute joints with the coordinate names of a universal one.
-
-    They serve where the axes are not perpendicular, where the springs differ, and where the joint is
-    reversed, since the second axis then turns first.
-    """
-    near, far = (joint.child, joint.parent) if reverse else (joint.parent, joint.child)
-    series = [(joint.coordinate("axis"), joint.axes[0]), (joint.coordinate("axis2"), joint.axes[1])]
-    sign = -1.0 if reverse else 1.0
-    placed = dict(frames)
-    for name, axis in series[::-1] if reverse else series:
-        importing.mechanism.add_joint(
-            name, "revolute", near, far, axis=sign * axis.xyz, **_forces(axis), **placed
-        )
-        placed["parent_pose"] = None
-    turned = ", the second axis first and both negated" if reverse else ""
-    importing.report.act("joint", joint.name, f"two revolute joints in series{turned}")
-
-
 def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None:
     """Add a joint that was cut as a closure of its own kind: body 1 the file's parent, body 2 its child."""
     kind = _CLOSURE_KINDS.get(joint.kind, joint.kind)
     directions: dict[str, Any] = {}
     if kind not in ("weld", "point"):
-        directions = {name: axis.xyz for name, axis in zip(("axis", "axis2"), joint.axes)}
+        directions = {tag: axis.xyz for tag, axis in zip(AXIS_TAGS, joint.axes)}
     if kind == "universal" and not joint.perpendicular:
-        importing.refuse(
-            "joint",
-            joint.name,
-            "its loop has to be cut here, and a closure needs axes that are perpendicular",
-            "put must_be_loop_joint on another joint of the loop",
-        )
+        reason = "its loop has to be cut here, and a closure needs axes that are perpendicular"
+        importing.refuse("joint", joint.name, reason, "put must_be_loop_joint on another joint of the loop")
         return
     importing.mechanism.add_closure(
         joint.name,
@@ -124,15 +91,10 @@ def close(importing: Import, joint: SdfJoint, poses: Mapping[str, Pose]) -> None
         **directions,
     )
     reason = f"cut: a {kind} closure of {len(CLOSURE_ROWS[kind])} rows"
-    losses = {
-        "spring": any(axis.stiffness for axis in joint.axes),
-        "damping": any(axis.damping for axis in joint.axes),
-        "limits": any(axis.limits for axis in joint.axes),
-    }
-    lost = [what for what, present in losses.items() if present]
+    losses = {"spring": "stiffness", "damping": "damping", "limits": "limits"}
+    lost = [what for what, number in losses.items() if any(getattr(axis, number) for axis in joint.axes)]
     if lost:
-        importing.report.leave_out(
-            "joint", joint.name, f"{reason}, which cannot keep its {' and '.join(lost)}"
-        )
+        reason += f", which cannot keep its {' and '.join(lost)}"
+        importing.report.leave_out("joint", joint.name, reason)
     else:
         importing.report.act("joint", joint.name, reason)

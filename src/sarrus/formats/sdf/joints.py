@@ -108,9 +108,8 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
     for tag in AXIS_TAGS[len(tags) :]:
         if element.find(tag) is not None:
             importing.report.set_aside(f"joint {tag}", name, f"a joint of type {kind!r} has no <{tag}>")
-    refuse_mimics(
-        importing, element, name, f"a joint of type {kind!r} has no such coordinate", _free_axes(kind)
-    )
+    free = AXIS_TAGS[: AXES[kind]] if kind != "gearbox" else ()  # a gearbox has the axes of other joints
+    refuse_mimics(importing, element, name, f"a joint of type {kind!r} has no such coordinate", free)
     reference = xml.text(element, "gearbox_reference_body")
     return SdfJoint(
         name=name,
@@ -124,11 +123,6 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
         ratio=xml.number(element, "gearbox_ratio", 1.0, label),
         reference_body=scope.body(reference, f"gearbox_reference_body of {label}") if reference else "",
     )
-
-
-def _free_axes(kind: str) -> tuple[str, ...]:
-    """Return the axes of a joint type that may follow others; a gearbox has two that are those of other joints."""
-    return AXIS_TAGS[: AXES[kind]] if kind != "gearbox" else ()
 
 
 def refuse_mimics(
@@ -177,17 +171,15 @@ def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: s
     label = f"joint {name!r}: <{tag}>"
     effort = xml.number(axis, "limit/effort", np.inf, label)
     if 0.0 < effort < np.inf:
-        report.set_aside(
-            f"{tag} effort", name, f"{effort:g}; SDF has no actuators: add them with add_actuator"
-        )
+        reason = f"{effort:g}; SDF has no actuators: add them with add_actuator"
+        report.set_aside(f"{tag} effort", name, reason)
     if 0.0 <= xml.number(axis, "limit/velocity", np.inf, label) < np.inf:
         report.leave_out(f"{tag} velocity", name, "velocities are not limited here")
     if xml.number(axis, "dynamics/friction", 0.0, label) != 0.0:
         report.leave_out(f"{tag} friction", name, "dry friction is left out")
     if xml.number(axis, "initial_position", 0.0, label) != 0.0:
-        report.leave_out(
-            f"{tag} initial_position", name, "left out; the links' poses are the initial configuration"
-        )
+        reason = "left out; the links' poses are the initial configuration"
+        report.leave_out(f"{tag} initial_position", name, reason)
 
 
 def _rotation_of_axis(scope: Scope, axis: Element | None, joint: Pose, label: str) -> Array:
@@ -198,9 +190,7 @@ def _rotation_of_axis(scope: Scope, axis: Element | None, joint: Pose, label: st
     """
     if axis is None:
         return joint.rotation
-    xyz = axis.find("xyz")
-    expressed_in = xyz.get("expressed_in", "").strip() if xyz is not None else ""
-    if expressed_in:
+    if expressed_in := xml.attribute(axis.find("xyz"), "expressed_in"):
         return scope.pose(expressed_in, label).rotation
     in_model = "true" if scope.version < (1, 5) else "false"
     if scope.version < (1, 7) and xml.flag(xml.text(axis, "use_parent_model_frame", in_model), label):
@@ -217,15 +207,9 @@ def _mimic(importing: Import, scope: Scope, axis: Element | None, label: str) ->
     if leader not in names and "::" not in leader:
         importing.odd("mimic", label, unknown_name("joint", leader, names), element=leader, valid=names)
         return None
-    leader_axis = mimic.get("axis", "axis")
-    if leader_axis not in ("axis", "axis2"):
-        raise ModelError(
-            f"{label}: mimic: axis must be 'axis' or 'axis2', got {leader_axis!r}", element=leader
-        )
-    return Mimic(
-        leader=scope.full(leader),
-        leader_axis=leader_axis,
-        multiplier=xml.number(mimic, "multiplier", 1.0, label),
-        offset=xml.number(mimic, "offset", 0.0, label),
-        reference=xml.number(mimic, "reference", 0.0, label),
-    )
+    tag = mimic.get("axis", "axis")
+    if tag not in AXIS_TAGS:
+        raise ModelError(f"{label}: mimic: axis must be 'axis' or 'axis2', got {tag!r}", element=leader)
+    defaults = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}
+    numbers = {key: xml.number(mimic, key, default, label) for key, default in defaults.items()}
+    return Mimic(scope.full(leader), tag, **numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -10,8 +11,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError, ModelFileError
 from sarrus.formats.importing import Import
-from sarrus.formats.model_text import is_file, is_folder
-from sarrus.formats.model_xml import parse_xml, real
+from sarrus.formats.model_xml import parse_xml, real, reals
 from sarrus.mechanism.pose import Pose, vector
 
 Version = tuple[int, int]
@@ -55,9 +55,9 @@ def model_file(uri: str, directory: Path) -> Path:
             element=uri,
         )
     for candidate in candidates:
-        if is_file(candidate):
+        if os.path.isfile(candidate):
             return candidate
-        if is_folder(candidate):
+        if os.path.isdir(candidate):
             return _file_of_folder(candidate, uri)
     looked = " and ".join(repr(str(c)) for c in candidates)
     raise ModelFileError(f"include {uri!r}: no such file or folder; looked for {looked}", element=uri)
@@ -65,8 +65,8 @@ def model_file(uri: str, directory: Path) -> Path:
 
 def _file_of_folder(folder: Path, uri: str) -> Path:
     config = folder / "model.config"
-    file = folder / (text(parse_xml(config), "sdf", "model.sdf") if is_file(config) else "model.sdf")
-    if not is_file(file):
+    file = folder / (text(parse_xml(config), "sdf", "model.sdf") if os.path.isfile(config) else "model.sdf")
+    if not os.path.isfile(file):
         raise ModelFileError(f"include {uri!r}: folder {str(folder)!r} holds no {file.name!r}", element=uri)
     return file
 
@@ -101,11 +101,8 @@ def number(element: Element | None, path: str, default: float, label: str) -> fl
 
 def numbers(given: str, size: int, what: str, label: str) -> Array:
     """Return ``size`` finite numbers from text that separates them by spaces."""
-    try:
-        values: list[float] | str = [real(part) for part in given.split()]
-    except ValueError:
-        values = given
-    return vector(values, size, what, label)
+    values = reals(given)
+    return vector(given if values is None else values, size, what, label)
 
 
 def flag(given: str, label: str) -> bool:
@@ -143,5 +140,9 @@ def pose_of(element: Element | None, label: str) -> Pose:
 
 def relative_to(element: Element | None) -> str:
     """Return the ``relative_to`` attribute of the ``<pose>`` child, or an empty string."""
-    pose = element.find("pose") if element is not None else None
-    return pose.get("relative_to", "").strip() if pose is not None else ""
+    return attribute(element.find("pose") if element is not None else None, "relative_to")
+
+
+def attribute(element: Element | None, key: str) -> str:
+    """Return the stripped text of an attribute, or an empty string."""
+    return element.get(key, "").strip() if element is not None else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import xml.etree.ElementTree as ElementTree
 from math import isfinite
 from pathlib import Path
 
 from sarrus.formats.importing import Import
-from sarrus.formats.model_text import is_file
-from sarrus.formats.model_xml import real
+from sarrus.formats.model_xml import reals
 
 # shape → its numbers, and how many of them
 _SIZES = {
@@ -42,11 +42,8 @@ def _prepare_shape(geometry: ElementTree.Element | None, folder: Path, mesh_fold
     if shape is None or shape.tag not in _SIZES:
         return "geometry", "is empty" if shape is None else f"<{shape.tag}> is none of URDF's"
     for key, count in _SIZES[shape.tag].items():
-        try:
-            numbers = [real(word) for word in shape.get(key, "1 1 1" if key == "scale" else "").split()]
-        except ValueError:
-            numbers = []
-        sound = len(numbers) == count and all(map(isfinite, numbers)) and 0.0 not in numbers
+        numbers = reals(shape.get(key, "1 1 1" if key == "scale" else ""), count) or [0.0]
+        sound = all(map(isfinite, numbers)) and 0.0 not in numbers
         if not sound or (key != "scale" and min(numbers) < 0.0):
             return shape.tag, f"has no size: {key}={shape.get(key, '')!r}"
     if shape.tag == "mesh":
@@ -75,6 +72,6 @@ def find_file(given: str, folder: Path, mesh_folder: str = "") -> Path | None:
     for tail in filter(None, tails):
         for place in folders:
             candidate = place / tail
-            if is_file(candidate):
+            if os.path.isfile(candidate):
                 return candidate.resolve()
     return None

@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
 from sarrus.formats.mjcf.read_mjcf import Inertia
-from sarrus.formats.model_xml import real
+from sarrus.formats.model_xml import reals
 from sarrus.mechanism import checks
 from sarrus.mechanism.pose import Pose, vector
 from sarrus.mechanism.report import Outcome
@@ -79,11 +79,8 @@ def _inertia(load: Import, link: str, inertial: Element) -> Inertia:
 
 def _numbers(element: Element | None, key: str, count: int, label: str, default: str = "") -> list[float]:
     given = default if element is None else element.get(key, default)
-    try:
-        values = [real(word) for word in given.split()]
-    except ValueError:
-        values = []
-    if len(values) != count:
+    values = reals(given, count)
+    if values is None:
         what = {"value": "<mass value>", "xyz": "<origin xyz>", "rpy": "<origin rpy>"}.get(
             key, f"<inertia {key}>"
         )

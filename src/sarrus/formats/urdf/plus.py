@@ -25,11 +25,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 
-from sarrus.base.errors import ModelFileError, unknown_name
+from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
 from sarrus.formats.loops import UnknownFrame, frame_of
-from sarrus.formats.model_xml import real
-from sarrus.mechanism.pose import Pose
+from sarrus.formats.model_xml import reals
+from sarrus.mechanism.pose import Pose, check_name
 
 _KINDS = {
     "revolute": "revolute",
@@ -62,10 +62,7 @@ def _add_loop(load: Import, loop: ElementTree.Element) -> None:
     label = f"{load.path}: loop {name!r}"
     _only(loop, ("predecessor", "successor", "axis"), label)
     kind = loop.get("type", "")
-    if kind not in _KINDS:
-        raise ModelFileError(
-            f"{label}: " + unknown_name("type", kind, _KINDS), element=name, valid=tuple(_KINDS)
-        )
+    check_name(kind, "type", _KINDS, label, name, ModelFileError)
     try:
         (body1, pose1), (body2, pose2) = (
             _end(load, loop, end, label) for end in ("predecessor", "successor")
@@ -162,17 +159,11 @@ def _attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -
 
 def _only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> None:
     for child in element:
-        if isinstance(child.tag, str) and child.tag not in tags:
-            raise ModelFileError(
-                f"{label}: " + unknown_name("element", child.tag, tags), element=child.tag, valid=tags
-            )
+        check_name(child.tag, "element", tags, label, child.tag, ModelFileError)
 
 
 def _numbers(text: str, label: str, what: str, count: int = 3) -> list[float]:
-    try:
-        values = [real(x) for x in text.split()]
-    except ValueError:
-        values = []
-    if len(values) != count:
+    values = reals(text, count)
+    if values is None:
         raise ModelFileError(f"{label}: {what} must be {count} numbers, got {text!r}", element=what)
     return values

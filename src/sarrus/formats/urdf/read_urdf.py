@@ -28,7 +28,7 @@ from sarrus.formats.urdf.inertia import take_inertias
 from sarrus.formats.urdf.plus import add_urdf_plus
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
+from sarrus.mechanism.pose import Pose, check_name
 
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
@@ -116,15 +116,13 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
     if compiler is None:
         compiler = ElementTree.SubElement(mujoco_element, "compiler")
     compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
-    links = {link.get("name") for link in root.findall("link")}
+    links = sorted(link.get("name", "") for link in root.findall("link"))
     replaced = dict(loop_file.replaced_joints) if loop_file else {}
     for joint in root.findall("joint"):
         for end in ("parent", "child"):
             link = _link_of(joint, end, path)
-            if link not in links:
-                valid = tuple(sorted(str(name) for name in links))
-                label = f"{path}: joint {joint.get('name')!r}: {end}: "
-                raise ModelFileError(label + unknown_name("link", link, valid), element=link, valid=valid)
+            label = f"{path}: joint {joint.get('name')!r}: {end}"
+            check_name(link, "link", links, label, link, ModelFileError)
         _prepare_joint(load, joint, prepared, replaced.pop(joint.get("name", ""), None))
     valid = tuple(j.get("name", "") for j in root.findall("joint"))
     for name in replaced:
