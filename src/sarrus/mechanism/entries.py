@@ -24,14 +24,15 @@ name, the kind tells them apart: "joint:elbow.stiffness".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.elements import Actuator, Body, CoordinateSpring, SpringDamper
+from sarrus.mechanism.elements import Body, CoordinateSpring, SpringDamper
 from sarrus.mechanism.joint import COORDINATE_LABELS, VELOCITY_LABELS, Joint
+from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Tendon
 
 # Where a number is in an attribute: nowhere else to look (a scalar), an index, row and column, or term and power.
@@ -115,90 +116,90 @@ def _entries(d: Description) -> Iterator[Entry]:
         for joint in body.joints:
             yield from _of_joint(joint)
     for c in d.closures.values():
-        yield from _point("closure", c.name, "pose1", c.pose1.position)
-        yield from _point("closure", c.name, "pose2", c.pose2.position)
+        yield from _point("closure", c, "pose1", "pose2")
         if c.kind == "distance":
-            yield Entry("closure", c.name, "length", "length", (None,), c.length, 0.0, positive=True)
+            yield _number("closure", c, "length", 0.0, positive=True)
         if c.kind == "screw":
-            yield Entry("closure", c.name, "pitch", "pitch", (None,), c.pitch)
+            yield _number("closure", c, "pitch")
     for coupling in d.couplings.values():
         for i, term in enumerate(coupling.terms):
             for k, value in enumerate(term.coefficients):
                 yield Entry("coupling", coupling.name, f"{term.coordinate}.{k}", "terms", ((i, k),), value)
     for contact in d.contacts.values():
-        yield from _point("contact", contact.name, "point", contact.point)
-        yield from _point("contact", contact.name, "origin", contact.origin)
+        yield from _point("contact", contact, "point", "origin")
     for spring in d.springs.values():
-        yield from _of_spring(spring, least=0.0)
-        yield from _point("spring", spring.name, "point1", spring.point1)
-        yield from _point("spring", spring.name, "point2", spring.point2)
+        yield from _of_spring("spring", spring, least=0.0)
+        yield from _point("spring", spring, "point1", "point2")
     for combined in d.coordinate_springs.values():
-        yield from _of_spring(combined, least=None)
+        yield from _of_spring("spring", combined, least=None)
     for tendon in d.tendons.values():
-        yield from _of_spring(tendon, least=0.0 if tendon.spatial else None)
-        yield Entry("tendon", tendon.name, "armature", "armature", (None,), tendon.armature, 0.0)
+        yield from _of_spring("tendon", tendon, least=0.0 if tendon.spatial else None)
+        yield _number("tendon", tendon, "armature", 0.0)
     for actuator in d.actuators.values():
-        yield from _of_actuator(actuator)
+        gears = actuator.transmission if isinstance(actuator.transmission, tuple) else ()
+        yield _number("actuator", actuator, "gain")
+        for i, (velocity, gear) in enumerate(gears):
+            label = f"gear.{velocity}" if len(gears) > 1 else "gear"
+            yield Entry("actuator", actuator.name, label, "transmission", (i,), gear)
+        yield from _list("actuator", actuator, "bias", (".constant", ".length", ".rate"))
     for force in d.forces.values():
         if force.body is not None:
-            yield from _point("force", force.name, "point", force.point)
+            yield from _point("force", force, "point")
     for i, letter in enumerate("xyz"):
         yield Entry("gravity", "gravity", letter, "gravity", (i,), float(d.gravity[i]))
 
 
-def _point(kind: str, element: str, attribute: str, point: Array) -> Iterator[Entry]:
-    for i, letter in enumerate("xyz"):
-        yield Entry(kind, element, f"{attribute}.{letter}", attribute, (i,), float(point[i]))
+def _number(
+    kind: str, element: Any, attribute: str, least: float | None = None, *, positive: bool = False
+) -> Entry:
+    value = getattr(element, attribute)
+    return Entry(kind, element.name, attribute, attribute, (None,), value, least, positive)
+
+
+def _list(
+    kind: str, element: Any, attribute: str, labels: Sequence[str], least: float | None = None
+) -> Iterator[Entry]:
+    """Iterate over the numbers of a vector, or of the position of a pose."""
+    values = getattr(element, attribute)
+    for i, (label, value) in enumerate(zip(labels, values.position if isinstance(values, Pose) else values)):
+        yield Entry(kind, element.name, attribute + label, attribute, (i,), float(value), least)
+
+
+def _point(kind: str, element: Any, *attributes: str) -> Iterator[Entry]:
+    for attribute in attributes:
+        yield from _list(kind, element, attribute, (".x", ".y", ".z"))
 
 
 def _of_body(body: Body) -> Iterator[Entry]:
-    yield Entry("body", body.name, "mass", "mass", (None,), body.mass, 0.0)
-    yield from _point("body", body.name, "com", body.com)
+    yield _number("body", body, "mass", 0.0)
+    yield from _point("body", body, "com")
     for label, (i, j) in _INERTIA.items():
         places = ((i, j),) if i == j else ((i, j), (j, i))
-        least = 0.0 if i == j else None
-        yield Entry(
-            "body", body.name, f"inertia.{label}", "inertia", places, float(body.inertia[i, j]), least
-        )
+        value, least = float(body.inertia[i, j]), 0.0 if i == j else None
+        yield Entry("body", body.name, f"inertia.{label}", "inertia", places, value, least)
     if not (body.joints and body.joints[0].kind == "free"):
-        yield from _point("body", body.name, "placement", body.placement.position)
+        yield from _point("body", body, "placement")
 
 
 def _of_joint(joint: Joint) -> Iterator[Entry]:
     if joint.kind not in ("prismatic", "free"):
-        yield from _point("joint", joint.name, "anchor", joint.anchor)
-    yield Entry("joint", joint.name, "stiffness", "stiffness", (None,), joint.stiffness, 0.0)
+        yield from _point("joint", joint, "anchor")
+    yield _number("joint", joint, "stiffness", 0.0)
     if joint.kind == "screw":
-        yield Entry("joint", joint.name, "pitch", "pitch", (None,), joint.pitch)
-    velocities, coordinates = VELOCITY_LABELS[joint.kind], COORDINATE_LABELS[joint.kind]
-    for attribute, values in (("damping", joint.damping), ("armature", joint.armature)):
-        for i, (label, value) in enumerate(zip(velocities, values)):
-            yield Entry("joint", joint.name, attribute + label, attribute, (i,), value, 0.0)
+        yield _number("joint", joint, "pitch")
+    for attribute in ("damping", "armature"):
+        yield from _list("joint", joint, attribute, VELOCITY_LABELS[joint.kind], 0.0)
     if joint.kind not in ("spherical", "free"):
-        for i, (label, value) in enumerate(zip(coordinates, joint.spring_reference)):
-            yield Entry(
-                "joint", joint.name, f"spring_reference{label}", "spring_reference", (i,), float(value)
-            )
+        yield from _list("joint", joint, "spring_reference", COORDINATE_LABELS[joint.kind])
 
 
-def _of_spring(spring: SpringDamper | CoordinateSpring | Tendon, least: float | None) -> Iterator[Entry]:
-    kind = "tendon" if isinstance(spring, Tendon) else "spring"
-    for attribute in ("stiffness", "damping"):
-        yield Entry(kind, spring.name, attribute, attribute, (None,), getattr(spring, attribute), 0.0)
+def _of_spring(
+    kind: str, spring: SpringDamper | CoordinateSpring | Tendon, least: float | None
+) -> Iterator[Entry]:
+    yield _number(kind, spring, "stiffness", 0.0)
+    yield _number(kind, spring, "damping", 0.0)
     lower, upper = spring.rest_length
     if lower == upper:
         yield Entry(kind, spring.name, "rest_length", "rest_length", (0, 1), lower, least)
-        return
-    yield Entry(kind, spring.name, "rest_length.lower", "rest_length", (0,), lower, least)
-    yield Entry(kind, spring.name, "rest_length.upper", "rest_length", (1,), upper, least)
-
-
-def _of_actuator(actuator: Actuator) -> Iterator[Entry]:
-    name, along = actuator.name, actuator.transmission
-    gears = along if isinstance(along, tuple) else ()
-    yield Entry("actuator", name, "gain", "gain", (None,), actuator.gain)
-    for i, (velocity, gear) in enumerate(gears):
-        label = f"gear.{velocity}" if len(gears) > 1 else "gear"
-        yield Entry("actuator", name, label, "transmission", (i,), gear)
-    for i, label in enumerate(("constant", "length", "rate")):
-        yield Entry("actuator", name, f"bias.{label}", "bias", (i,), actuator.bias[i])
+    else:
+        yield from _list(kind, spring, "rest_length", (".lower", ".upper"), least)
