@@ -24,7 +24,8 @@ FIXED, or universal joints UJOINT_XY, UJOINT_ZY … of two different axes, the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -86,9 +87,8 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
         )
     for name, kind in zip(names, types, strict=True):
         if names.count(name) > 1:
-            raise ModelFileError(
-                f"{source}: joint_name has {name!r} twice; a joint has one type", element=name
-            )
+            twice = f"{source}: joint_name has {name!r} twice; a joint has one type"
+            raise ModelFileError(twice, element=name)
         check_name(str(kind), "joint_type", _JOINT_TYPES, f"{source}: joint {name!r}", name, ModelFileError)
     motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
     return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
@@ -104,6 +104,17 @@ def add_loops(load: Import, loops: str | Path | Mapping[str, Any] | Sequence[Any
             if joint not in load.mechanism.actuators:
                 load.mechanism.add_actuator(joint, joint)
                 load.report.act("actuator", joint, f"named as a motor in {Path(file.source).name}")
+
+
+@contextmanager
+def frames_known(load: Import, kind: str, name: str) -> Iterator[None]:
+    """With ``strict=False`` leave out and list a closure that names a frame which the model has not."""
+    try:
+        yield
+    except UnknownFrame as error:
+        if load.strict is not False:
+            raise
+        load.report.leave_out(kind, name, str(error))
 
 
 def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
@@ -124,17 +135,11 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
             raise ModelFileError(f"{label}: {key!r} is missing", element=name)
     kind = {"spherical": "point", "ball": "point", "fixed": "weld"}.get(str(loop["kind"]), str(loop["kind"]))
     check_name(kind, "kind", CLOSURE_KINDS, label, name, ModelFileError)
-    try:
-        body1, pose1 = _frame(load, loop["frame1"], label)
-        body2, pose2 = _frame(load, loop["frame2"], label)
-    except UnknownFrame as error:
-        if load.strict is not False:
-            raise
-        load.report.leave_out(f"loop {kind}", name, str(error))
-        return
     options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
-    load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, **options)
-    load.report.act(f"loop {kind}", name)
+    with frames_known(load, f"loop {kind}", name):
+        (body1, pose1), (body2, pose2) = (_frame(load, loop[end], label) for end in ("frame1", "frame2"))
+        load.mechanism.add_closure(name, kind, body1, body2, pose1=pose1, pose2=pose2, **options)
+        load.report.act(f"loop {kind}", name)
 
 
 def _frame(load: Import, given: Any, label: str) -> tuple[str, Pose]:
@@ -167,10 +172,9 @@ def _frame_pairs(content: Mapping[str, Any], source: str) -> list[dict[str, Any]
             )
         if str(kind).lower() not in _PAIR_KINDS:
             raise ModelFileError(f"{source}: type {kind!r} of {pair!r} must be '3d' or '6d'", element="type")
-        name = f"{pair[0]}-{pair[1]}"
-        loops.append(
-            {"name": name, "kind": _PAIR_KINDS[str(kind).lower()], "frame1": pair[0], "frame2": pair[1]}
-        )
+        one, two = pair
+        joined = _PAIR_KINDS[str(kind).lower()]
+        loops.append({"name": f"{one}-{two}", "kind": joined, "frame1": one, "frame2": two})
     return loops
 
 

@@ -8,7 +8,8 @@ is compared with what was compiled.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -41,28 +42,30 @@ class Sources:
     equalities: int = 0
     attached: int = 0
     copies: float = 0.0
+    files: list[Path] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self._files: list[Path] = []
+    def fault(self, element: Element, what: str) -> ModelFileError:
+        """Return the error that an element of a model is at fault."""
+        name = element.get("name") or element.tag
+        return ModelFileError(f"{self.load.path}: {label_of(element)}{what}", element=name)
 
-    @property
-    def path(self) -> Path:
-        """The main file."""
-        return self.load.path
+    def read(self, file: Path, folder: Path, above: tuple[Path, ...] = ()) -> Element:
+        """Return the root of one file of a model that is in ``folder``.
 
-    def read(self, file: Path, above: tuple[Path, ...] = ()) -> Element:
-        """Return the root of one file; raise where the bounds end, and where MuJoCo would read other text."""
-        if len(self._files) >= MAX_FILES:
+        Raises where the bounds end, where MuJoCo would read other text, and where it would wait for a pipe.
+        """
+        if len(self.files) >= MAX_FILES:
             raise ModelFileError(
-                f"{self.path}: holds more than {MAX_FILES} included and attached files", element=str(file)
+                f"{self.load.path}: holds more than {MAX_FILES} included and attached files",
+                element=str(file),
             )
         if file in above or len(above) >= MAX_ATTACH_DEPTH:
             raise ModelFileError(
-                f"{self.path}: the model file {file.name!r} is attached "
+                f"{self.load.path}: the model file {file.name!r} is attached "
                 + ("to itself" if file in above else f"more than {MAX_ATTACH_DEPTH} files deep"),
                 element=file.name,
             )
-        self._files.append(file)
+        self.files.append(file)
         content = read_bytes(file)
         if decode(file, content) != content.decode("utf-8-sig", "replace"):
             raise ModelFileError(
@@ -71,18 +74,16 @@ class Sources:
             )
         root = self.load.parse(file)
         refuse_formats(file, root)
+        _check_pipes(self, root, folder)
         return root
 
     def compare(self, model: Any) -> None:
         """Refuse equalities and joints that are in the files and not in the compiled model."""
         load = self.load
         if model.neq < self.equalities:
-            load.refuse(
-                "equality",
-                f"{self.equalities - model.neq} of {self.equalities}",
-                "MuJoCo leaves them out when it attaches or copies bodies",
-                "write them in the main file",
-            )
+            count = f"{self.equalities - model.neq} of {self.equalities}"
+            reason = "MuJoCo leaves them out when it attaches or copies bodies"
+            load.refuse("equality", count, reason, "write them in the main file")
         if model.njnt < self.joints:
             count = f"{self.joints - model.njnt} of {self.joints}"
             reason = "not in the compiled model: MuJoCo attaches or copies none of the bodies that hold them"
@@ -103,9 +104,8 @@ def _walk(sources: Sources, file: Path, above: tuple[Path, ...]) -> None:
     """Count one model: a file and its includes, each of which MuJoCo reads once."""
     folder = file.parent
     included: set[Path] = set()
-    root = sources.read(file, above)
+    root = sources.read(file, folder, above)
     stack: list[tuple[Element, Path, str, float]] = [(root, folder, "", 1.0)]
-    _check_pipes(sources, root, folder)
     while stack:
         parent, here, section, copies = stack.pop()
         for element in parent:
@@ -115,12 +115,13 @@ def _walk(sources: Sources, file: Path, above: tuple[Path, ...]) -> None:
                 part = _find(element, folder, here)
                 if part is not None and part not in included:
                     included.add(part)
-                    root = sources.read(part)
-                    _check_pipes(sources, root, folder)
-                    stack.append((root, part.parent, section, copies))
+                    stack.append((sources.read(part, folder), part.parent, section, copies))
                 continue
             if tag == "model" and section == "asset":
-                _attached(sources, element, folder, here, (*above, file))
+                part = _find(element, folder, here)
+                if part is not None and part.suffix.lower() == ".xml":
+                    sources.attached += 1
+                    _walk(sources, part, (*above, file))
             elif tag == "default" or tag in _GENERATED:
                 _check_size(sources, element)
                 continue
@@ -144,17 +145,7 @@ def _check_pipes(sources: Sources, root: Element, folder: Path) -> None:
     for element in root.iter():
         for key, name in element.attrib.items():
             if key.startswith("file") and any(is_pipe(folder / inner / name) for inner in ["", *folders]):
-                raise ModelFileError(
-                    f"{sources.path}: {label_of(element)} names the pipe {name!r} as its {key}; give an ordinary file",
-                    element=element.get("name") or element.tag,
-                )
-
-
-def _attached(sources: Sources, element: Element, folder: Path, here: Path, above: tuple[Path, ...]) -> None:
-    part = _find(element, folder, here)
-    if part is not None and part.suffix.lower() == ".xml":
-        sources.attached += 1
-        _walk(sources, part, above)
+                raise sources.fault(element, f" names the pipe {name!r} as its {key}; give an ordinary file")
 
 
 def _find(element: Element, folder: Path, here: Path) -> Path | None:
@@ -168,23 +159,17 @@ def _find(element: Element, folder: Path, here: Path) -> Path | None:
 
 def _number(element: Element, attribute: str) -> float:
     """Return a number or the product of several; what is no number is left to MuJoCo."""
-    product = 1.0
     try:
-        for word in element.get(attribute, "1").split():
-            product *= float(word)
+        return prod(map(float, element.get(attribute, "1").split()), start=1.0)
     except ValueError:
         return 1.0
-    return product
 
 
 def _add_copies(sources: Sources, count: float, element: Element) -> None:
     sources.copies += count
     if sources.copies > MAX_COPIES:
-        raise ModelFileError(
-            f"{sources.path}: {label_of(element)} makes {sources.copies:g} copies; at most {MAX_COPIES} "
-            "elements are copied",
-            element=element.get("name") or element.tag,
-        )
+        made = f" makes {sources.copies:g} copies; at most {MAX_COPIES} elements are copied"
+        raise sources.fault(element, made)
 
 
 def _check_size(sources: Sources, element: Element) -> None:
@@ -199,7 +184,4 @@ def _check_size(sources: Sources, element: Element) -> None:
         sizes, bound = {f"{rows} × {columns}": _number(element, rows) * _number(element, columns)}, MAX_GRID
     for what, size in sizes.items():
         if size > bound:
-            raise ModelFileError(
-                f"{sources.path}: {label_of(element)}: {what} is {size:g}; at most {bound:,} is read",
-                element=element.get("name") or element.tag,
-            )
+            raise sources.fault(element, f": {what} is {size:g}; at most {bound:,} is read")

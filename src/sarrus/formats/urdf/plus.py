@@ -27,7 +27,7 @@ from collections.abc import Mapping
 
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
-from sarrus.formats.loops import UnknownFrame, frame_of
+from sarrus.formats.loops import frame_of, frames_known
 from sarrus.formats.model_xml import reals
 from sarrus.mechanism.pose import Pose, check_name
 
@@ -43,6 +43,8 @@ _KINDS = {
     "universal": "universal",
     "planar": "planar",
 }
+
+_ENDS = ("predecessor", "successor")
 
 Parents = Mapping[str, tuple[str, str]]
 
@@ -60,61 +62,37 @@ def add_urdf_plus(load: Import, root: ElementTree.Element, parents: Parents) -> 
 def _add_loop(load: Import, loop: ElementTree.Element) -> None:
     name = _attribute(load, loop, "name", "loop")
     label = f"{load.path}: loop {name!r}"
-    _only(loop, ("predecessor", "successor", "axis"), label)
+    _only(loop, (*_ENDS, "axis"), label)
     kind = loop.get("type", "")
     check_name(kind, "type", _KINDS, label, name, ModelFileError)
-    try:
-        (body1, pose1), (body2, pose2) = (
-            _end(load, loop, end, label) for end in ("predecessor", "successor")
-        )
-    except UnknownFrame as error:
-        if load.strict is not False:
-            raise
-        load.report.leave_out(f"loop {kind}", name, str(error))
-        return
     axis = loop.find("axis")
-    direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
-    load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
-    load.report.act(f"loop {kind}", name)
+    with frames_known(load, f"loop {kind}", name):
+        (body1, pose1), (body2, pose2) = (_end(load, loop, end, label) for end in _ENDS)
+        direction = [0.0, 0.0, 1.0] if axis is None else _numbers(axis.get("xyz", ""), label, "axis")
+        load.mechanism.add_closure(name, _KINDS[kind], body1, body2, pose1=pose1, pose2=pose2, axis=direction)
+        load.report.act(f"loop {kind}", name)
 
 
 def _add_coupling(load: Import, coupling: ElementTree.Element, parents: Parents) -> None:
     name = _attribute(load, coupling, "name", "coupling")
     label = f"{load.path}: coupling {name!r}"
-    _only(coupling, ("predecessor", "successor", "ratio"), label)
+    _only(coupling, (*_ENDS, "ratio"), label)
     ratio = coupling.find("ratio")
     if ratio is None:
         raise ModelFileError(f"{label}: <ratio value=...> is missing", element=name)
     factor = _numbers(ratio.get("value", ""), label, "ratio", count=1)[0]
-    try:
-        paths = [
-            _path(_end_link(load, coupling, end, label), parents) for end in ("predecessor", "successor")
-        ]
-    except UnknownFrame as error:
-        if load.strict is not False:
-            raise
-        load.report.leave_out("coupling", name, str(error))
-        return
-    shared = set(paths[0]) & set(paths[1])
-    scalar = {joint.name for joint in load.mechanism.joints() if joint.nv == 1}
-    movable = {joint.name for joint in load.mechanism.joints()}
-    terms: dict[str, float] = {}
-    for path, weight in zip(paths, (factor, -1.0), strict=True):
-        for joint in path:
-            if joint in shared:
-                continue
-            if joint in scalar:
-                terms[joint] = weight
-            elif joint in movable:
-                load.refuse(
-                    "coupling",
-                    name,
-                    f"joint {joint!r} has no scalar coordinate",
-                    "couple revolute or prismatic joints",
-                )
+    with frames_known(load, "coupling", name):
+        one, two = (_path(_end_link(load, coupling, end, label), parents) for end in _ENDS)
+        weights = dict.fromkeys(one, factor) | dict.fromkeys(two, -1.0)
+        movable = {joint.name: joint.nv for joint in load.mechanism.joints()}
+        terms = {j: w for j, w in weights.items() if j in movable and not (j in one and j in two)}
+        for joint in terms:
+            if movable[joint] != 1:
+                reason = f"joint {joint!r} has no scalar coordinate"
+                load.refuse("coupling", name, reason, "couple revolute or prismatic joints")
                 return
-    load.mechanism.add_coupling(name, terms)
-    load.report.act("coupling", name)
+        load.mechanism.add_coupling(name, terms)
+        load.report.act("coupling", name)
 
 
 def _path(link: str, parents: Parents) -> list[str]:
@@ -134,10 +112,8 @@ def _end(load: Import, loop: ElementTree.Element, end: str, label: str) -> tuple
     origin = element.find("origin")
     if origin is None:
         return body, pose
-    position = _numbers(origin.get("xyz", "0 0 0"), label, f"{end} origin xyz")
-    return body, pose @ Pose.of(
-        position, rpy=_numbers(origin.get("rpy", "0 0 0"), label, f"{end} origin rpy")
-    )
+    xyz, rpy = (_numbers(origin.get(key, "0 0 0"), label, f"{end} origin {key}") for key in ("xyz", "rpy"))
+    return body, pose @ Pose.of(xyz, rpy=rpy)
 
 
 def _end_link(load: Import, element: ElementTree.Element, end: str, label: str) -> str:

@@ -30,6 +30,8 @@ from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose, check_name
 
+# joints that MuJoCo's parser has no word for
+_EXTRA = {"spherical": "spherical", "SPHERICAL": "spherical", "floating": "free"}
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
@@ -109,12 +111,10 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
     """Change the tree in memory into one that MuJoCo reads as this importer means it."""
     path, report = load.path, load.report
     prepared = _Prepared()
-    mujoco_element = root.find("mujoco")
-    if mujoco_element is None:
-        mujoco_element = ElementTree.SubElement(root, "mujoco")
-    compiler = mujoco_element.find("compiler")
-    if compiler is None:
-        compiler = ElementTree.SubElement(mujoco_element, "compiler")
+    compiler = root
+    for tag in ("mujoco", "compiler"):
+        found = compiler.find(tag)
+        compiler = ElementTree.SubElement(compiler, tag) if found is None else found
     compiler.attrib |= {"fusestatic": "false", "discardvisual": "false", "strippath": "false"}
     links = sorted(link.get("name", "") for link in root.findall("link"))
     replaced = dict(loop_file.replaced_joints) if loop_file else {}
@@ -138,31 +138,20 @@ def _prepare_joint(
     load: Import, joint: ElementTree.Element, prepared: _Prepared, replaced: str | None
 ) -> None:
     """Take out of one joint what is put back after compiling: mimic, floating and replaced joints."""
-    path = load.path
-    name, child = joint.get("name", ""), _link_of(joint, "child", path)
+    name, child = joint.get("name", ""), _link_of(joint, "child", load.path)
     mimic = joint.find("mimic")
     if mimic is not None:
-        try:
-            prepared.mimics[name] = (
-                mimic.get("joint", ""),
-                real(mimic.get("multiplier", "1")),
-                real(mimic.get("offset", "0")),
-            )
-        except ValueError:
-            raise ModelFileError(
-                f"{path}: joint {name!r}: mimic multiplier and offset must be numbers", element=name
-            ) from None
+        factor, offset = _numbers(load, name, mimic.attrib, {"multiplier": "1", "offset": "0"}, "mimic ")
+        prepared.mimics[name] = mimic.get("joint", ""), factor, offset
         joint.remove(mimic)
     kind = replaced or joint.get("type") or ""
-    if kind in ("spherical", "SPHERICAL"):
-        prepared.extra_joints[child] = [ExtraJoint(name, "spherical", damping=_damping(load, joint))]
-    elif kind.startswith("UJOINT_"):
-        prepared.extra_joints[child] = [
-            ExtraJoint(f"{name}_{letter}", "revolute", _AXES[letter], _damping(load, joint))
-            for letter in kind.removeprefix("UJOINT_")
-        ]
-    elif kind == "floating":
-        prepared.extra_joints[child] = [ExtraJoint(name, "free", damping=_damping(load, joint))]
+    extra = [(name, _EXTRA[kind], _AXES["Z"])] if kind in _EXTRA else []
+    if kind.startswith("UJOINT_"):
+        letters = kind.removeprefix("UJOINT_")
+        extra = [(f"{name}_{letter}", "revolute", _AXES[letter]) for letter in letters]
+    if extra:
+        damping = _damping(load, joint)
+        prepared.extra_joints[child] = [ExtraJoint(*each, damping) for each in extra]
     if child in prepared.extra_joints or replaced == "FIXED":
         joint.set("type", "fixed")
     if joint.get("type") == "fixed":
@@ -175,15 +164,21 @@ def _damping(load: Import, joint: ElementTree.Element) -> float:
     """Return the damping of a joint that MuJoCo is not shown, in all directions as it would read it; list friction."""
     name, dynamics = joint.get("name", ""), joint.find("dynamics")
     given = {} if dynamics is None else dynamics.attrib
-    try:
-        damping, friction = (real(given.get(key, "0")) for key in ("damping", "friction"))
-    except ValueError:
-        raise ModelFileError(
-            f"{load.path}: joint {name!r}: damping and friction must be numbers", element=name
-        ) from None
+    damping, friction = _numbers(load, name, given, {"damping": "0", "friction": "0"})
     if friction:
         load.report.leave_out("joint friction", name, "dry friction is left out")
     return damping
+
+
+def _numbers(
+    load: Import, joint: str, given: Mapping[str, str], defaults: Mapping[str, str], of: str = ""
+) -> list[float]:
+    """Return the numbers of a joint's element by the names of its attributes."""
+    try:
+        return [real(given.get(key, default)) for key, default in defaults.items()]
+    except ValueError:
+        wrong = f"joint {joint!r}: {of}{' and '.join(defaults)} must be numbers"
+        raise ModelFileError(f"{load.path}: {wrong}", element=joint) from None
 
 
 def _float(
@@ -203,21 +198,16 @@ def _add_mimics(load: Import, prepared: _Prepared, fixed: Set[str]) -> None:
     for name, (other, multiplier, offset) in prepared.mimics.items():
         if name in fixed:
             load.odd("mimic", name, "the joint is fixed, so that it follows nothing")
-            continue
-        if name not in scalar:
-            load.refuse(
-                "mimic", name, "the joint has no scalar coordinate", "mimic revolute or prismatic joints"
-            )
-            continue
-        if other in fixed:
+        elif name not in scalar:
+            reason = "the joint has no scalar coordinate"
+            load.refuse("mimic", name, reason, "mimic revolute or prismatic joints")
+        elif other in fixed:
             load.odd("mimic", name, f"joint {other!r} is fixed, so that there is nothing to follow")
-            continue
-        if other not in scalar:
+        elif other not in scalar:
             load.odd("mimic", name, unknown_name("joint", other, scalar), element=other, valid=scalar)
-            continue
-        if other == name:
-            raise ModelFileError(
-                f"{load.path}: joint {name!r}: mimic: it follows itself; name another joint", element=name
-            )
-        load.mechanism.add_coupling(f"{name}_mimic", {name: (-offset, 1.0), other: -multiplier})
-        load.report.act("mimic", name)
+        elif other == name:
+            wrong = f"joint {name!r}: mimic: it follows itself; name another joint"
+            raise ModelFileError(f"{load.path}: {wrong}", element=name)
+        else:
+            load.mechanism.add_coupling(f"{name}_mimic", {name: (-offset, 1.0), other: -multiplier})
+            load.report.act("mimic", name)
