@@ -100,7 +100,13 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
             f"{file}: unknown suffix {suffix!r}. Known: {known}", element=str(file), valid=tuple(_SUFFIXES)
         )
     if suffix in (".sdf", ".world"):
-        return _load_sdf(file, loops, strict, floating_base)
+        for given, reason in (
+            (loops is not None, "loops is for URDF and MJCF; an SDF file holds its own loops"),
+            (floating_base, "floating_base is for URDF; an SDF model without a joint to the world floats"),
+        ):
+            if given:
+                raise ArgumentError(f"{file}: {reason}")
+        return load_sdf(file, strict=strict)
     # Only here, for start-up time: SDF is read without MuJoCo's library.
     from sarrus.formats.mjcf.read_mjcf import load_mjcf
     from sarrus.formats.urdf.read_urdf import load_urdf
@@ -121,13 +127,3 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
 
         add_loops(done, loops)
     return done.mechanism
-
-
-def _load_sdf(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> Mechanism:
-    if loops is not None:
-        raise ArgumentError(f"{file}: loops is for URDF and MJCF; an SDF file holds its own loops")
-    if floating_base:
-        raise ArgumentError(
-            f"{file}: floating_base is for URDF; an SDF model without a joint to the world floats"
-        )
-    return load_sdf(file, strict=strict)

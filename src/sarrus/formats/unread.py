@@ -86,16 +86,16 @@ def unread(grammar: Grammar, root: Element) -> Iterator[Unread]:
 
     Within one of these only those are listed that could be part of a mechanism.
     """
-    for parent, context, owner in _read(grammar, root):
+    for parent, context, owner in _read(grammar, root, grammar.context("", root.tag)):
         for child, inner, repeated in _children(grammar, parent, context):
             if inner is None:
                 yield Unread(child, parent, owner, repeated)
-                yield from _inside(child, owner)
+                yield from _inside(child, owner, child.tag if _foreign(child) else "")
 
 
 def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
     """List the attributes that no reader takes, of the elements that the grammar has attributes for."""
-    for element, context, owner in _read(grammar, root):
+    for element, context, owner in _read(grammar, root, grammar.context("", root.tag)):
         known = grammar.attributes.get(context)
         for key, value in element.attrib.items():
             if known is None or key in known.split() or ":" in key or key == "xmlns" or not value.strip():
@@ -104,17 +104,15 @@ def warn_of_attributes(load: Import, grammar: Grammar, root: Element) -> None:
             load.report.leave_out(f"<{element.tag}> attribute", f"{owner}: {key}" if owner else key, reason)
 
 
-def _read(grammar: Grammar, root: Element) -> Iterator[tuple[Element, str, str]]:
+def _read(
+    grammar: Grammar, element: Element, context: str, owner: str = ""
+) -> Iterator[tuple[Element, str, str]]:
     """Iterate over the elements that are read, each with its context and the nearest name around or on it."""
-    stack = [(root, grammar.context("", root.tag), "")]
-    while stack:
-        element, context, owner = stack.pop()
-        owner = element.get("name") or owner
-        yield element, context, owner
-        inner = [
-            (child, at, owner) for child, at, _ in _children(grammar, element, context) if at is not None
-        ]
-        stack += reversed(inner)
+    owner = element.get("name") or owner
+    yield element, context, owner
+    for child, at, _ in _children(grammar, element, context):
+        if at is not None:
+            yield from _read(grammar, child, at, owner)
 
 
 def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple[Element, str | None, bool]]:
@@ -133,18 +131,14 @@ def _children(grammar: Grammar, parent: Element, context: str) -> Iterator[tuple
             yield child, None, repeated
 
 
-def _inside(outer: Element, owner: str) -> Iterator[Unread]:
-    """Iterate over what could be part of a mechanism inside an element that is not read."""
-    stack = [(outer, owner, outer.tag if _foreign(outer) else "")]
-    while stack:
-        parent, owner, within = stack.pop()
-        owner = parent.get("name") or owner
-        inner = []
-        for child in parent:
-            if local(child.tag).lower() in BEARING:
-                yield Unread(child, parent, owner, within=within)
-            inner.append((child, owner, within or (child.tag if _foreign(child) else "")))
-        stack += reversed(inner)
+def _inside(parent: Element, owner: str, within: str) -> Iterator[Unread]:
+    """Iterate over what could be part of a mechanism inside an element that is not read, one level after the other."""
+    owner = parent.get("name") or owner
+    for child in parent:
+        if local(child.tag).lower() in BEARING:
+            yield Unread(child, parent, owner, within=within)
+    for child in parent:
+        yield from _inside(child, owner, within or (child.tag if _foreign(child) else ""))
 
 
 def _foreign(element: Element) -> bool:

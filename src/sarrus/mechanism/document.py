@@ -15,24 +15,19 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, SarrusError
-from sarrus.mechanism import elements, tendons, transmissions
+from sarrus.mechanism import elements, pose, report, sensor, tendons, transmissions
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose
-from sarrus.mechanism.report import Entry, ImportReport, Outcome
-from sarrus.mechanism.sensor import Sensor
+from sarrus.mechanism.report import Outcome
 from sarrus.mechanism.validation import check_description, check_fields
 
 FORMAT = "sarrus mechanism 1"
 
-_MODULES = (elements, tendons, transmissions)
+_MODULES = (elements, pose, report, sensor, tendons, transmissions)
 _CLASSES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (
-        *(c for module in _MODULES for c in vars(module).values()),
-        *(DrivenBody, Keyframe, Sensor, Pose, ImportReport, Entry),
-    )
+    for kind in (*(c for module in _MODULES for c in vars(module).values()), DrivenBody, Keyframe)
     if isinstance(kind, type) and is_dataclass(kind)
 }
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
@@ -78,13 +73,11 @@ def from_json(text: str) -> Mechanism:
     except (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArgumentError(f"not a mechanism that sarrus wrote ({error})", element="mechanism") from error
     for name in lost:
-        mechanism.report.leave_out(
-            "user force", name, "a Python function, which a file cannot hold: left out"
-        )
+        reason = "a Python function, which a file cannot hold: left out"
+        mechanism.report.leave_out("user force", name, reason)
     for name in still:
-        mechanism.report.leave_out(
-            "driven body", name, "its motion is a Python function, which a file cannot hold: it stays still"
-        )
+        reason = "its motion is a Python function, which a file cannot hold: it stays still"
+        mechanism.report.leave_out("driven body", name, reason)
     return mechanism
 
 

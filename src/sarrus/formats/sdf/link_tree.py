@@ -15,7 +15,7 @@ cut and becomes a closure of its own kind. The order in which they are taken:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -37,18 +37,13 @@ def choose_tree(
     group = {body: body for body in depth}
     group.update(dict.fromkeys(roots, roots[0]))
 
-    def find(body: str) -> str:
-        while group[body] != body:
-            body = group[body]
-        return body
-
     def key(joint: SdfJoint) -> tuple[int, int, int, int]:
         near, far = sorted((depth[joint.parent], depth[joint.child]))
         return _loss(joint, joint.name in needed), near, far, _KEPT_FIRST.get(joint.kind, 0)
 
     taken, cut = [], []
     for joint in sorted(joints, key=key):
-        one, two = find(joint.parent), find(joint.child)
+        one, two = _root(group, joint.parent), _root(group, joint.child)
         if one == two:
             cut.append(joint)
         else:
@@ -107,15 +102,17 @@ def _outward(taken: Sequence[SdfJoint], roots: Sequence[str]) -> list[tuple[SdfJ
 
 def parts(bodies: Sequence[str], joints: Sequence[SdfJoint]) -> list[list[str]]:
     """Return the sets of bodies that joints connect, each in the order of ``bodies``."""
-    neighbours, seen, found = _neighbours(joints), set[str](), []
+    group = {body: body for body in bodies}
+    for joint in joints:
+        group[_root(group, joint.child)] = _root(group, joint.parent)
+    found: dict[str, list[str]] = {}
     for body in bodies:
-        if body not in seen:
-            part, stack = set[str](), [body]
-            while stack:
-                here = stack.pop()
-                if here not in part:
-                    part.add(here)
-                    stack.extend(other for other, _ in neighbours.get(here, ()))
-            seen |= part
-            found.append([b for b in bodies if b in part])
-    return found
+        found.setdefault(_root(group, body), []).append(body)
+    return list(found.values())
+
+
+def _root(group: Mapping[str, str], body: str) -> str:
+    """Return the body that stands for all that are connected with one."""
+    while group[body] != body:
+        body = group[body]
+    return body

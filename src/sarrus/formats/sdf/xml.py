@@ -11,7 +11,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError, ModelFileError
 from sarrus.formats.importing import Import
-from sarrus.formats.model_xml import parse_xml, real, reals
+from sarrus.formats.model_xml import parse_xml, reals
 from sarrus.mechanism.pose import Pose, vector
 
 Version = tuple[int, int]
@@ -90,13 +90,10 @@ def number(element: Element | None, path: str, default: float, label: str) -> fl
     given = text(element, path)
     if not given:
         return default
-    try:
-        value = real(given)
-    except ValueError:
-        value = np.nan
-    if np.isnan(value):
+    values = reals(given, 1)
+    if values is None:
         raise ModelError(f"{label}: <{path}> must be a number, got {given!r}", element=label)
-    return value
+    return values[0]
 
 
 def numbers(given: str, size: int, what: str, label: str) -> Array:
