@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
-from sarrus.formats.model_text import check_file
+from sarrus.formats.model_text import check_file, file_fault
 from sarrus.formats.model_xml import parse_xml
 from sarrus.formats.sdf.read_sdf import load_sdf
 from sarrus.mechanism.mechanism import Mechanism
@@ -73,9 +73,7 @@ def load(
         with np.errstate(over="raise", invalid="raise"):
             mechanism = _load(file, loops, strict, floating_base)
     except FloatingPointError as error:
-        raise ModelFileError(
-            f"{file}: a number in it is too large to compute with ({error})", element=str(file)
-        ) from None
+        raise file_fault(file, f"a number in it is too large to compute with ({error})") from None
     except ModelError as error:
         named = [file.name] + ([Path(loops).name] if isinstance(loops, (str, os.PathLike)) else [])
         if any(name in str(error) for name in named):

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from sarrus.base.errors import ModelFileError
-from sarrus.formats.model_text import read_text
+from sarrus.formats.model_text import file_fault, read_text
 
 MAX_DEPTH = 20
 _SCALARS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null")}
@@ -29,7 +29,7 @@ def read_yaml(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "not readable"
-        raise ModelFileError(f"{path}: malformed YAML{where}: {problem}", element=str(path)) from None
+        raise file_fault(path, f"malformed YAML{where}: {problem}") from None
 
 
 def _check_events(path: Path, text: str) -> None:

@@ -36,7 +36,8 @@ from sarrus.base.names import unique
 from sarrus.formats.importing import Import
 from sarrus.formats.loop_yaml import read_yaml
 from sarrus.mechanism.elements import CLOSURE_KINDS, WORLD
-from sarrus.mechanism.pose import Pose, check_name, vector
+from sarrus.mechanism.faults import check_name
+from sarrus.mechanism.pose import Pose, vector
 
 _PAIR_KINDS = {"3d": "point", "6d": "weld"}
 _JOINT_TYPES = ("SPHERICAL", "FIXED", *(f"UJOINT_{one}{two}" for one, two in permutations("XYZ", 2)))

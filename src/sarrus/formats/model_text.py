@@ -21,6 +21,11 @@ _DECLARED = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252")
 _DECLARATION = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
 
 
+def file_fault(path: Path, problem: str) -> ModelFileError:
+    """Return the error that says what is wrong with a file."""
+    return ModelFileError(f"{path}: {problem}", element=str(path))
+
+
 def is_pipe(path: Path) -> bool:
     """Return whether there is a pipe or a socket, which may never end; a name that none can have is none."""
     try:
@@ -41,13 +46,11 @@ def check_file(path: Path) -> None:
     """Raise `ModelFileError` unless there is an ordinary file, which a folder, a pipe and a device are not."""
     try:
         if path.is_dir():
-            raise ModelFileError(f"{path}: is a folder; load takes one model file", element=str(path))
+            raise file_fault(path, "is a folder; load takes one model file")
         if not path.exists():
-            raise ModelFileError(f"{path}: no such file", element=str(path))
+            raise file_fault(path, "no such file")
         if not path.is_file():
-            raise ModelFileError(
-                f"{path}: is a pipe or a device; load takes an ordinary file", element=str(path)
-            )
+            raise file_fault(path, "is a pipe or a device; load takes an ordinary file")
     except (OSError, ValueError) as error:
         raise _closed(path, error) from None
 
@@ -76,15 +79,12 @@ def decode(path: Path, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         name = encoding.removesuffix("-sig").upper()
-        raise ModelFileError(
-            f"{path}: byte {error.start} in line {line} is no {name}; save the file as UTF-8",
-            element=str(path),
+        raise file_fault(
+            path, f"byte {error.start} in line {line} is no {name}; save the file as UTF-8"
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise ModelFileError(
-            f"{path}: a null character in line {line}; save the file as UTF-8", element=str(path)
-        )
+        raise file_fault(path, f"a null character in line {line}; save the file as UTF-8")
     return text
 
 
@@ -98,8 +98,5 @@ def _declared(path: Path, content: bytes) -> str:
     except (LookupError, ValueError):
         name = ""
     if name not in _DECLARED:
-        raise ModelFileError(
-            f"{path}: declares the encoding {given!r}, which is not read; save the file as UTF-8",
-            element=str(path),
-        )
+        raise file_fault(path, f"declares the encoding {given!r}, which is not read; save the file as UTF-8")
     return name

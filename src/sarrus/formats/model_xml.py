@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from sarrus.base.errors import ModelFileError
-from sarrus.formats.model_text import read_text
+from sarrus.formats.model_text import file_fault, read_text
 
 # Deeper files are no models; MuJoCo's parser stops at 500, and readers that follow the tree need the stack.
 MAX_DEPTH = 400
@@ -88,9 +88,9 @@ def parse_xml(path: Path, odd: list[tuple[int, str]] | None = None) -> ElementTr
     try:
         root = builder.parse()
     except expat.ExpatError as error:
-        raise ModelFileError(
-            f"{path}: malformed XML at line {error.lineno}, column {error.offset + 1}: {expat.ErrorString(error.code)}",
-            element=str(path),
+        raise file_fault(
+            path,
+            f"malformed XML at line {error.lineno}, column {error.offset + 1}: {expat.ErrorString(error.code)}",
         ) from None
     found += [(line, f"the prefix {prefix!r} is not declared") for prefix, line in builder.unbound()]
     if odd is not None:

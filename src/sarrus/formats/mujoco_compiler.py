@@ -23,6 +23,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError, ModelFileError
 from sarrus.formats.importing import Import
+from sarrus.formats.model_text import file_fault
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.pose import rotation_of_quaternion
 from sarrus.mechanism.report import ImportReport
@@ -129,7 +130,7 @@ def compile_spec(make: Callable[[], Any], load: Import) -> Compiled:
         for earlier in known:
             repair = repairs.repair(earlier, load)
             if repair is None:
-                raise ModelFileError(f"{path}: MuJoCo: {message}", element=str(path))
+                raise file_fault(path, f"MuJoCo: {message}")
         if repair:
             report.set_aside(*repair)
 
@@ -155,7 +156,7 @@ def _parsed(make: Callable[[], Any], path: Path, report: ImportReport) -> Any:
         with warnings_in(report, path):
             return make()
     except Exception as error:  # MuJoCo raises ValueError, and FatalError for some files
-        raise ModelFileError(f"{path}: MuJoCo: {message_of(error)}", element=str(path)) from None
+        raise file_fault(path, f"MuJoCo: {message_of(error)}") from None
 
 
 class _Repairs:

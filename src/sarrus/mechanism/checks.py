@@ -12,6 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
 from sarrus.base.numbers import real_array
 from sarrus.mechanism.elements import Activation
+from sarrus.mechanism.faults import fault
 from sarrus.mechanism.pose import LARGEST, scalar, vector
 
 
@@ -19,7 +20,7 @@ def nonnegative(value: Any, what: str, label: str) -> float:
     """Return a finite number ≥ 0."""
     out = scalar(value, what, label)
     if out < 0.0:
-        raise ModelError(f"{label}: {what} must not be negative, got {out}", element=label)
+        raise fault(label, f"{what} must not be negative, got {out}")
     return out
 
 
@@ -27,14 +28,14 @@ def fraction(value: Any, what: str, label: str) -> float:
     """Return a number from 0 to 1."""
     out = scalar(value, what, label)
     if not 0.0 <= out <= 1.0:
-        raise ModelError(f"{label}: {what} must be between 0 and 1, got {out}", element=label)
+        raise fault(label, f"{what} must be between 0 and 1, got {out}")
     return out
 
 
 def activity(value: Any, label: str) -> bool | None:
     """Return whether a constraint holds at the start: True, False, or None where it always holds."""
     if value is not None and not isinstance(value, (bool, np.bool_)):
-        raise ModelError(f"{label}: active must be True, False or None, got {value!r}", element=label)
+        raise fault(label, f"active must be True, False or None, got {value!r}")
     return None if value is None else bool(value)
 
 
@@ -52,18 +53,16 @@ def inertia(value: ArrayLike, label: str) -> Array:
     elif given.shape == (3, 3):
         matrix = given.copy()
     else:
-        raise ModelError(
-            f"{label}: inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) "
-            "or a 3×3 matrix",
-            element=label,
+        raise fault(
+            label, "inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix"
         )
     if not np.all(np.isfinite(matrix)):
-        raise ModelError(f"{label}: inertia must be finite, got {value!r}", element=label)
+        raise fault(label, f"inertia must be finite, got {value!r}")
     size = float(np.abs(matrix).max())
     if size > LARGEST:
-        raise ModelError(f"{label}: inertia must be at most {LARGEST:g} in size, got {size:g}", element=label)
+        raise fault(label, f"inertia must be at most {LARGEST:g} in size, got {size:g}")
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * size):
-        raise ModelError(f"{label}: inertia must be symmetric", element=label)
+        raise fault(label, "inertia must be symmetric")
     return 0.5 * (matrix + matrix.T)
 
 
@@ -98,7 +97,7 @@ def reference(value: Any, kind: str, nq: int, label: str, what: str = "reference
         identity = (0.0,) * (nq - 4) + (1.0, 0.0, 0.0, 0.0)
         values = identity if np.isscalar(value) else tuple(float(x) for x in vector(value, nq, what, label))
         if not any(values[-4:]):
-            raise ModelError(f"{label}: {what} has a quaternion of zero length", element=label)
+            raise fault(label, f"{what} has a quaternion of zero length")
         return values
     return tuple(scalar(v, what, label) for v in _one_or_several(value, nq, what, label))
 
@@ -110,9 +109,9 @@ def interval(value: Any, what: str, label: str) -> tuple[float, float]:
     except (TypeError, ValueError):
         lower = upper = np.nan
     if np.isnan(lower) or np.isnan(upper):
-        raise ModelError(f"{label}: {what} must be (lower, upper), got {value!r}", element=label)
+        raise fault(label, f"{what} must be (lower, upper), got {value!r}")
     if lower > upper:
-        raise ModelError(f"{label}: {what} has lower {lower} above upper {upper}", element=label)
+        raise fault(label, f"{what} has lower {lower} above upper {upper}")
     return lower, upper
 
 
@@ -126,11 +125,9 @@ def rest_length(value: Any, label: str) -> tuple[float, float]:
 def mapping(value: Any, what: str, label: str) -> None:
     """Raise unless ``value`` maps at least one name of a coordinate to something."""
     if not isinstance(value, Mapping):
-        raise ModelError(
-            f"{label}: {what} must map coordinate names to numbers, got {value!r}", element=label
-        )
+        raise fault(label, f"{what} must map coordinate names to numbers, got {value!r}")
     if not value:
-        raise ModelError(f"{label}: needs at least one coordinate", element=label)
+        raise fault(label, "needs at least one coordinate")
 
 
 def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None, ...]:
@@ -141,9 +138,7 @@ def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None,
     if nv == 1 and len(pairs) == 2:
         pairs = [value]
     if len(pairs) != nv or any(np.isscalar(pair) for pair in pairs):
-        raise ModelError(
-            f"{label}: limits must be one pair per degree of freedom ({nv}), got {value!r}", element=label
-        )
+        raise fault(label, f"limits must be one pair per degree of freedom ({nv}), got {value!r}")
     return tuple(None if p is None else interval(p, "limits", label) for p in pairs)
 
 
@@ -152,7 +147,7 @@ def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
     values = [value] * count if np.isscalar(value) else list(value) if np.iterable(value) else None
     if values is None or len(values) != count:
         got = value if values is None else len(values)
-        raise ModelError(f"{label}: {what} must be one number or {count}, got {got}", element=label)
+        raise fault(label, f"{what} must be one number or {count}, got {got}")
     return values
 
 
@@ -166,8 +161,6 @@ def activation(given: Any, label: str) -> Activation:
         )
     time = nonnegative(given.time_constant, "the time constant of its activation", label)
     if time == 0.0 and given.kind == "filter":
-        raise ModelError(
-            f"{label}: the time constant of its activation must be positive, got 0", element=label
-        )
+        raise fault(label, "the time constant of its activation must be positive, got 0")
     limits = None if given.limits is None else interval(given.limits, "limits of its activation", label)
     return Activation(given.kind, time, limits)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm
-from sarrus.mechanism.pose import PoseLike, as_pose, check_name, clean, perpendicular_to, scalar, unit_vector
+from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector
 
 
 class ClosureBuilder(Description):
@@ -61,13 +61,12 @@ class ClosureBuilder(Description):
         if kind == "universal":
             w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
             if abs(float(u @ w)) > 1e-9:
-                raise ModelError(f"{label}: axis2 must be perpendicular to axis", element=name)
+                raise fault(label, "axis2 must be perpendicular to axis", name)
         else:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
         if scalar(length, "length", label) <= 0.0 and kind == "distance":
-            raise ModelError(
-                f"{label}: length must be positive, got {length}. Zero distance is a 'point' closure",
-                element=name,
+            raise fault(
+                label, f"length must be positive, got {length}. Zero distance is a 'point' closure", name
             )
         closure = Closure(
             name=name,

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.contact_places import Place, Plane, at_site, lower_face, only_one, point_of
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import CONTACT_ROWS, WORLD, Contact, ContactPatch
+from sarrus.mechanism.faults import check_name, fault
 from sarrus.mechanism.pose import (
     Pose,
     PoseLike,
     as_pose,
-    check_name,
     clean,
     perpendicular_to,
     scalar,
@@ -136,7 +135,7 @@ class ContactBuilder(Description):
         only_one(body, pose, site, geom, name, label)
         if (extent is None) == (geom is None):
             wrong = "a box has its own" if geom is not None else "give a half length, or two half sizes"
-            raise ModelError(f"{label}: extent: {wrong}", element=name)
+            raise fault(label, f"extent: {wrong}", name)
         plane = self._plane(ground, normal, offset, tangent, name, label)
         if geom is not None:
             place, half = lower_face(self, geom, plane, label)
@@ -176,7 +175,7 @@ class ContactBuilder(Description):
         n = unit_vector(normal, "normal", label)
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
         if abs(float(n @ along)) > 1e-9:
-            raise ModelError(f"{label}: tangent must be perpendicular to normal", element=name)
+            raise fault(label, "tangent must be perpendicular to normal", name)
         return Plane(ground, scalar(offset, "offset", label) * n, n, along, clean(np.cross(n, along)))
 
 
@@ -192,16 +191,15 @@ def _surface(
 ) -> dict[str, Any]:
     """Return the checked attributes of a contact that say how the two bodies touch."""
     if place.body == ground:
-        raise ModelError(f"{label}: needs two different bodies, got {ground!r} twice", element=name)
+        raise fault(label, f"needs two different bodies, got {ground!r} twice", name)
     check_name(friction, "friction", CONTACT_ROWS, label, name)
     if friction_coefficient is None and friction == "stick":
         friction_coefficient = place.friction
     if friction_coefficient is not None:
         friction_coefficient = checks.nonnegative(friction_coefficient, "friction_coefficient", label)
         if friction == "frictionless" and friction_coefficient > 0.0:
-            raise ModelError(
-                f"{label}: a frictionless contact has no friction_coefficient; give friction='stick'",
-                element=name,
+            raise fault(
+                label, "a frictionless contact has no friction_coefficient; give friction='stick'", name
             )
     return {
         "friction": friction,
@@ -216,8 +214,9 @@ def _half_sizes(extent: Any, name: str, label: str) -> tuple[float, ...]:
     values = (extent,) if np.isscalar(extent) else tuple(extent) if np.iterable(extent) else ()
     half = tuple(scalar(value, "extent", label) for value in values)
     if len(half) not in (1, 2) or min(half) <= 0.0:
-        raise ModelError(
-            f"{label}: extent must be a positive half length [m], or a half length and a half width, got {extent!r}",
-            element=name,
+        raise fault(
+            label,
+            f"extent must be a positive half length [m], or a half length and a half width, got {extent!r}",
+            name,
         )
     return half

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Geom
-from sarrus.mechanism.pose import Pose, check_name, clean
+from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.pose import Pose, clean
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,9 @@ def only_one(body: Any, where: Any, site: Any, geom: Any, name: str, label: str)
     """Raise unless exactly one of a body, a site and a geom is given, and a place on the body with the body alone."""
     given = [what for what, value in (("body", body), ("site", site), ("geom", geom)) if value is not None]
     if len(given) != 1:
-        raise ModelError(
-            f"{label}: give one of body, site and geom, got {' and '.join(given) or 'none'}", element=name
-        )
+        raise fault(label, f"give one of body, site and geom, got {' and '.join(given) or 'none'}", name)
     if where is not None and body is None:
-        raise ModelError(
-            f"{label}: a place on the body goes with body=; a {given[0]} has its own", element=name
-        )
+        raise fault(label, f"a place on the body goes with body=; a {given[0]} has its own", name)
 
 
 def at_site(description: Description, site: str, label: str) -> Place:
@@ -71,9 +67,10 @@ def point_of(description: Description, name: str, label: str) -> Place:
         remedy = f"give body={geom.body!r} and an end, point={one} or {other}, with offset raised by {geom.size[0]:g}"
     elif geom.kind == "box":
         remedy = f"add_contact_patch with geom={name!r} has contacts at the corners of its lower face"
-    raise ModelError(
-        f"{label}: geom {name!r} ({geom.kind}): only a sphere touches with one point in all poses; {remedy}",
-        element=name,
+    raise fault(
+        label,
+        f"geom {name!r} ({geom.kind}): only a sphere touches with one point in all poses; {remedy}",
+        name,
     )
 
 
@@ -87,10 +84,11 @@ def lower_face(
     """
     geom = geom_named(description, name, label)
     if geom.kind != "box":
-        raise ModelError(
-            f"{label}: geom {name!r} ({geom.kind}): only a box has a face to stand on; give body={geom.body!r}, "
+        raise fault(
+            label,
+            f"geom {name!r} ({geom.kind}): only a box has a face to stand on; give body={geom.body!r}, "
             "the pose of the patch on it, and extent",
-            element=name,
+            name,
         )
     ground, body = description.reference_pose(plane.ground), description.reference_pose(geom.body)
     seen = (body @ geom.pose).rotation.T @ ground.rotation  # from axes of the ground to those of the box

@@ -28,9 +28,10 @@ from sarrus.mechanism.elements import (
     SpringDamper,
     UserForce,
 )
+from sarrus.mechanism.faults import check_name, fault
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
-from sarrus.mechanism.pose import Pose, check_name, vector
+from sarrus.mechanism.pose import Pose, vector
 from sarrus.mechanism.report import ImportReport
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.mechanism.tendons import Tendon
@@ -194,7 +195,7 @@ class Description:
     def _fresh(self, name: str, kind: str, *taken: Container[str]) -> None:
         """Raise unless a name is a non-empty string that none of the tables has."""
         if not isinstance(name, str) or not name:
-            raise ModelError(f"{kind}: name must be a non-empty string, got {name!r}", element=str(name))
+            raise fault(kind, f"name must be a non-empty string, got {name!r}", str(name))
         if any(name in table for table in taken):
             raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
 
@@ -211,7 +212,7 @@ class Description:
         self.check_body(body1, label)
         self.check_body(body2, label)
         if body1 == body2:
-            raise ModelError(f"{label}: needs two different bodies, got {body1!r} twice", element=element)
+            raise fault(label, f"needs two different bodies, got {body1!r} twice", element)
 
     def _joint_of(self, velocity: str) -> Joint | None:
         """Return the joint that a velocity belongs to, None if there is no velocity of that name."""

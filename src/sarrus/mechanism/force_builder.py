@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
-from sarrus.mechanism.pose import as_pose, check_name, scalar, vector
+from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.pose import as_pose, scalar, vector
 from sarrus.mechanism.transmissions import (
     JointGears,
     ParentTransmission,
@@ -48,9 +48,8 @@ class ForceBuilder(Description):
         self._check_bodies(body1, body2, label, name)
         rest = checks.rest_length(rest_length, label)
         if rest[0] < 0.0:
-            raise ModelError(
-                f"{label}: rest_length is a distance and must not be negative, got {rest_length!r}",
-                element=name,
+            raise fault(
+                label, f"rest_length is a distance and must not be negative, got {rest_length!r}", name
             )
         spring = SpringDamper(
             name,
@@ -166,7 +165,7 @@ class ForceBuilder(Description):
         pin, pose = vector(target.pin, 3, "pin", label), as_pose(target.pose, "pose", label)
         rod, gear_ratio = scalar(target.rod, "rod", label), scalar(target.gear, "gear", label)
         if rod <= 0.0:
-            raise ModelError(f"{label}: the rod of a slider-crank must be positive, got {rod}", element=name)
+            raise fault(label, f"the rod of a slider-crank must be positive, got {rod}", name)
         return SliderCrank(target.body, pin, target.slider, pose, rod, gear_ratio)
 
     def without_activation(self) -> Self:
@@ -200,7 +199,7 @@ class ForceBuilder(Description):
         self._fresh(name, "force", self.forces)
         label = f"force {name!r}"
         if not callable(function):
-            raise ModelError(f"{label}: function must be callable as function(q, v, t)", element=name)
+            raise fault(label, "function must be callable as function(q, v, t)", name)
         if body is not None:
             self._body(body, label)
         force = UserForce(name, function, body, vector(point, 3, "point", label), through_joints)

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError
 from sarrus.base.later import later
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
 from sarrus.mechanism.contact_builder import ContactBuilder
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import WORLD, Body, Shape
+from sarrus.mechanism.faults import check_name, fault
 from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import (
     PoseLike,
     as_pose,
-    check_name,
     clean,
     perpendicular_to,
     scalar,
@@ -87,7 +86,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         )
         reason = checks.impossible(body.mass, body.inertia)
         if reason and physical:
-            raise ModelError(f"{label}: {reason}", element=label)
+            raise fault(label, f"{reason}")
         body = replace(body, physical=not reason)
         self._bodies[name] = body
         return body
@@ -150,7 +149,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         u = unit_vector(axis, "axis", label)
         w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
         if kind in ("universal", "planar") and abs(float(u @ w)) > 1e-9:
-            raise ModelError(f"{label}: axis2 must be perpendicular to axis", element=name)
+            raise fault(label, "axis2 must be perpendicular to axis", name)
         nq, nv = len(COORDINATE_LABELS.get(kind, ())), len(VELOCITY_LABELS.get(kind, ()))
         placement = body.placement if body.attached else in_parent @ in_child.inverse()
         if kind == "free" and np.isscalar(reference):
@@ -194,12 +193,13 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         body = self._body(child, label)
         self.check_body(parent, label)
         if child in self.driven_bodies:
-            raise ModelError(f"{label}: body {child!r} is driven and cannot have joints", element=joint)
+            raise fault(label, f"body {child!r} is driven and cannot have joints", joint)
         if body.attached and (parent != body.parent or not in_series):
-            raise ModelError(
-                f"{label}: body {child!r} already hangs on {body.parent!r}. A joint in series names the same "
+            raise fault(
+                label,
+                f"body {child!r} already hangs on {body.parent!r}. A joint in series names the same "
                 "parent and no parent_pose; a loop is closed with add_closure",
-                element=joint,
+                joint,
             )
         self._no_cycle(parent, child, label)
         return body
@@ -217,13 +217,14 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         found = self._body(body, label)
         if not found.attached or found.parent != WORLD or found.joints:
             how = "hangs on joints" if found.joints else f"is fixed to {found.parent!r}"
-            raise ModelError(
-                f"{label}: it {how if found.attached else 'is not attached'}; only a body fixed to the world can be "
+            raise fault(
+                label,
+                f"it {how if found.attached else 'is not attached'}; only a body fixed to the world can be "
                 f"driven: add_joint(name, 'fixed', 'world', {body!r})",
-                element=body,
+                body,
             )
         if function is not None and not callable(function):
-            raise ModelError(f"{label}: function must be callable as function(t)", element=body)
+            raise fault(label, "function must be callable as function(t)", body)
         self.driven_bodies[body] = DrivenBody(body, function)
         return self.driven_bodies[body]
 
@@ -255,10 +256,10 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         ancestor = parent
         while ancestor != WORLD:
             if ancestor == child:
-                raise ModelError(
-                    f"{label}: {child!r} would hang on itself through {parent!r}; "
-                    "close the loop with add_closure",
-                    element=child,
+                raise fault(
+                    label,
+                    f"{child!r} would hang on itself through {parent!r}; close the loop with add_closure",
+                    child,
                 )
             ancestor = self._bodies[ancestor].parent
 
@@ -267,9 +268,8 @@ def _force_limits(given: tuple[float, float] | None, nv: int, label: str) -> tup
     if given is None:
         return None
     if nv != 1:
-        raise ModelError(
-            f"{label}: actuator_force_limits are for joints of one degree of freedom, this one has {nv}",
-            element=label,
+        raise fault(
+            label, f"actuator_force_limits are for joints of one degree of freedom, this one has {nv}"
         )
     return checks.interval(given, "actuator_force_limits", label)
 
@@ -278,7 +278,5 @@ def _largest_angle(value: float | None, kind: str, label: str) -> float | None:
     if value is None:
         return None
     if kind != "spherical":
-        raise ModelError(
-            f"{label}: largest_angle is for spherical joints; give a {kind} joint limits", element=label
-        )
+        raise fault(label, f"largest_angle is for spherical joints; give a {kind} joint limits")
     return checks.nonnegative(value, "largest_angle", label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError
 from sarrus.base.numbers import real_array
+from sarrus.mechanism.faults import fault
 
 _SNAP = 1e-14
 # Larger numbers are no quantities of a mechanism, and their products leave the range of floating point.
@@ -31,19 +32,6 @@ def clean(array: ArrayLike) -> Array:
     return out + 0.0  # no negative zeros
 
 
-def check_name(
-    name: Any,
-    kind: str,
-    valid: Collection[str],
-    label: str,
-    element: str,
-    error: type[ModelError] = ModelError,
-) -> None:
-    """Raise unless ``name`` is one of the valid ones; the error names ``element`` and lists them."""
-    if not isinstance(name, str) or name not in valid:
-        raise error(f"{label}: {unknown_name(kind, name, valid)}", element=element, valid=valid)
-
-
 def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
     """Return ``value`` as a finite float vector of length ``size``; the error names ``element``."""
     try:
@@ -52,9 +40,9 @@ def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
         out = np.empty(0)
     if out.shape != (size,):
         shown = f"shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
-        raise ModelError(f"{element}: {what} must be {size} numbers, got {shown}", element=element)
+        raise fault(element, f"{what} must be {size} numbers, got {shown}")
     if not np.all(np.isfinite(out)):
-        raise ModelError(f"{element}: {what} must be finite, got {value!r}", element=element)
+        raise fault(element, f"{what} must be finite, got {value!r}")
     _not_too_large(out, what, element)
     return out
 
@@ -64,18 +52,16 @@ def scalar(value: Any, what: str, element: str) -> float:
     try:
         out = float(value)
     except (TypeError, ValueError):
-        raise ModelError(f"{element}: {what} must be a number, got {value!r}", element=element) from None
+        raise fault(element, f"{what} must be a number, got {value!r}") from None
     if not np.isfinite(out):
-        raise ModelError(f"{element}: {what} must be finite, got {value!r}", element=element)
+        raise fault(element, f"{what} must be finite, got {value!r}")
     _not_too_large(np.array(out), what, element)
     return out
 
 
 def _not_too_large(value: Array, what: str, element: str) -> None:
     if np.any(np.abs(value) > LARGEST):
-        raise ModelError(
-            f"{element}: {what} must be at most {LARGEST:g} in size, got {value.tolist()}", element=element
-        )
+        raise fault(element, f"{what} must be at most {LARGEST:g} in size, got {value.tolist()}")
 
 
 def unit_vector(value: ArrayLike, what: str, element: str) -> Array:
@@ -83,9 +69,7 @@ def unit_vector(value: ArrayLike, what: str, element: str) -> Array:
     out = vector(value, 3, what, element)
     length = float(np.linalg.norm(out))
     if length < 1e-12:
-        raise ModelError(
-            f"{element}: {what} has zero length; give a direction such as (0, 0, 1)", element=element
-        )
+        raise fault(element, f"{what} has zero length; give a direction such as (0, 0, 1)")
     return clean(out / length)
 
 

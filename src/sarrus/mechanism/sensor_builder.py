@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import WORLD
-from sarrus.mechanism.pose import Pose, PoseLike, as_pose, check_name, scalar
+from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.pose import Pose, PoseLike, as_pose, scalar
 from sarrus.mechanism.sensor import SENSOR_KINDS, Sensor
 
 
@@ -70,15 +70,15 @@ class SensorBuilder(Description):
         label = f"sensor {name!r}"
         check_name(kind, "kind", SENSOR_KINDS, label, name)
         if kind not in kinds.FRAME_KINDS and not (pose is None and reference is None):
-            raise ModelError(f"{label}: a {kind} has no frame: leave pose and reference out", element=name)
+            raise fault(label, f"a {kind} has no frame: leave pose and reference out", name)
         if reference is not None and kind not in kinds.RELATIVE_KINDS:
-            raise ModelError(f"{label}: a {kind} has no reference frame", element=name)
+            raise fault(label, f"a {kind} has no reference frame", name)
         terms: tuple[tuple[str, float], ...] = ()
         own = as_pose(pose, "pose", label)
         other = as_pose(reference_pose, "reference_pose", label)
         if isinstance(target, Mapping):
             if kind not in kinds.LENGTH_KINDS:
-                raise ModelError(f"{label}: a {kind} has one target, got {target!r}", element=name)
+                raise fault(label, f"a {kind} has one target, got {target!r}", name)
             checks.mapping(target, "target", label)
             terms = tuple(
                 (self._scalar_coordinate(c, label), scalar(weight, "weight", label))
@@ -88,7 +88,7 @@ class SensorBuilder(Description):
         elif kind in kinds.FRAME_KINDS:
             target, own = self._sensed_frame(target, own, label)
             if kind in kinds.REACTION_KINDS and target == WORLD:
-                raise ModelError(f"{label}: the world hangs on nothing: name a body", element=name)
+                raise fault(label, "the world hangs on nothing: name a body", name)
         else:
             self._check_target(kind, target, label)
         if reference is not None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.pose import as_pose, check_name, scalar, vector
+from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.pose import as_pose, scalar, vector
 from sarrus.mechanism.tendons import WRAP_KINDS, Pulley, Tendon, TendonJoint, TendonPoint, Wrap, segments
 
 Item = TendonPoint | Pulley | Wrap | TendonJoint
@@ -61,7 +61,7 @@ class TendonBuilder(Description):
             None if force_limits is None else checks.interval(force_limits, "force_limits", label),
         )
         if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
-            raise ModelError(f"{label}: force_limits must contain zero, got {force_limits}", element=name)
+            raise fault(label, f"force_limits must contain zero, got {force_limits}", name)
         self.tendons[name] = tendon
         return tendon
 
@@ -71,10 +71,11 @@ class TendonBuilder(Description):
             checks.mapping(path, "path", label)
             path = [TendonJoint(coordinate, weight) for coordinate, weight in path.items()]
         elif isinstance(path, str) or not np.iterable(path):
-            raise ModelError(
-                f"{label}: path must be a list of points and what is between them, or map coordinates to weights, "
+            raise fault(
+                label,
+                f"path must be a list of points and what is between them, or map coordinates to weights, "
                 f"got {path!r}",
-                element=name,
+                name,
             )
         items = tuple(self._item(item, name) for item in path)
         if items and all(isinstance(item, TendonJoint) for item in items):
@@ -82,7 +83,7 @@ class TendonBuilder(Description):
         try:
             segments(items)
         except ValueError as error:
-            raise ModelError(f"{label}: its path is none: {error}", element=name) from None
+            raise fault(label, f"its path is none: {error}", name) from None
         return items
 
     def _item(self, item: Any, name: str) -> Item:
@@ -94,9 +95,7 @@ class TendonBuilder(Description):
         if isinstance(item, Pulley):
             divisor = scalar(item.divisor, "divisor", label)
             if divisor <= 0.0:
-                raise ModelError(
-                    f"{label}: the divisor of a pulley must be positive, got {divisor}", element=name
-                )
+                raise fault(label, f"the divisor of a pulley must be positive, got {divisor}", name)
             return Pulley(divisor)
         if isinstance(item, Wrap):
             return self._wrap(item, name)
@@ -107,9 +106,7 @@ class TendonBuilder(Description):
         elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], str):
             body, point = item[0], item[1]
         else:
-            raise ModelError(
-                f"{label}: an item of a path is (body, point), a Pulley or a Wrap, got {item!r}", element=name
-            )
+            raise fault(label, f"an item of a path is (body, point), a Pulley or a Wrap, got {item!r}", name)
         self.check_body(body, label)
         return TendonPoint(body, vector(point, 3, "point", label))
 
@@ -119,7 +116,7 @@ class TendonBuilder(Description):
         check_name(item.kind, "wrap", WRAP_KINDS, label, name)
         radius = scalar(item.radius, "radius", label)
         if radius <= 0.0:
-            raise ModelError(f"{label}: the radius of a wrap must be positive, got {radius}", element=name)
+            raise fault(label, f"the radius of a wrap must be positive, got {radius}", name)
         side = None
         if item.side is not None:
             body, point = item.side

@@ -18,8 +18,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
 from sarrus.mechanism import checks
 from sarrus.mechanism.elements import CONTACT_ROWS, Body, Shape
+from sarrus.mechanism.faults import check_name, fault
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, check_name, vector
+from sarrus.mechanism.pose import Pose, vector
 from sarrus.mechanism.sensor import FRAME_KINDS
 
 SHAPES = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane", "mesh", "line")
@@ -32,7 +33,7 @@ def check_fields(element: Any) -> None:
         value = getattr(element, name)
         if not _fits(value, hint):
             label = f"{kind.__name__} {getattr(element, 'name', '')!r}"
-            raise ModelError(f"{label}: {name} cannot be {value!r}", element=label)
+            raise fault(label, f"{name} cannot be {value!r}")
 
 
 def check_description(mechanism: Mechanism) -> None:
@@ -157,7 +158,7 @@ def _check_shape(shape: Shape, label: str) -> None:
     check_name(shape.kind, "shape", SHAPES, label, label)
     for array in (shape.size, shape.points):
         if array is not None and not np.isfinite(array).all():
-            raise ModelError(f"{label}: {shape.kind}: sizes and points must be finite", element=label)
+            raise fault(label, f"{shape.kind}: sizes and points must be finite")
 
 
 @cache

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element
 
 from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
-from sarrus.formats.model_text import decode, is_pipe, read_bytes
+from sarrus.formats.model_text import decode, file_fault, is_pipe, read_bytes
 from sarrus.formats.model_xml import label_of
 from sarrus.formats.mujoco_compiler import refuse_formats
 
@@ -68,10 +68,7 @@ class Sources:
         self.files.append(file)
         content = read_bytes(file)
         if decode(file, content) != content.decode("utf-8-sig", "replace"):
-            raise ModelFileError(
-                f"{file}: MuJoCo reads MJCF as UTF-8 whatever it declares; save the file as UTF-8",
-                element=str(file),
-            )
+            raise file_fault(file, "MuJoCo reads MJCF as UTF-8 whatever it declares; save the file as UTF-8")
         root = self.load.parse(file)
         refuse_formats(file, root)
         _check_pipes(self, root, folder)

@@ -8,10 +8,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import unknown_name
 from sarrus.formats.importing import Import
 from sarrus.formats.sdf import xml as xml
 from sarrus.formats.sdf.frames import MODEL_FRAME, Frame, Scope
+from sarrus.mechanism.faults import fault
 from sarrus.mechanism.pose import Pose, clean, unit_vector
 from sarrus.mechanism.report import ImportReport
 
@@ -94,10 +95,10 @@ def read_joint(importing: Import, scope: Scope, frame: Frame) -> SdfJoint | None
         return None
     ends = {tag: xml.text(element, tag) for tag in ("parent", "child")}
     if not all(ends.values()):
-        raise ModelError(f"{label}: needs <parent> and <child>", element=name)
+        raise fault(label, "needs <parent> and <child>", name)
     parent, child = (scope.body(end, f"{tag} of {label}") for tag, end in ends.items())
     if parent == child:
-        raise ModelError(f"{label}: parent and child are the same link {child!r}", element=name)
+        raise fault(label, f"parent and child are the same link {child!r}", name)
     here = scope.frame_pose(frame)
     tags = AXIS_TAGS[: AXES[kind]]
     if kind == "ball" and element.find("axis") is not None:
@@ -144,7 +145,7 @@ def _pitch(element: Element, label: str) -> float:
     if element.find("screw_thread_pitch") is None and element.find("thread_pitch") is not None:
         turns = xml.number(element, "thread_pitch", 1.0, label)
         if turns == 0.0:
-            raise ModelError(f"{label}: thread_pitch [rad/m] must not be zero", element=label)
+            raise fault(label, "thread_pitch [rad/m] must not be zero")
         return -2.0 * np.pi / turns
     return xml.number(element, "screw_thread_pitch", 1.0, label)
 
@@ -209,7 +210,7 @@ def _mimic(importing: Import, scope: Scope, axis: Element | None, label: str) ->
         return None
     tag = mimic.get("axis", "axis")
     if tag not in AXIS_TAGS:
-        raise ModelError(f"{label}: mimic: axis must be 'axis' or 'axis2', got {tag!r}", element=leader)
+        raise fault(label, f"mimic: axis must be 'axis' or 'axis2', got {tag!r}", leader)
     defaults = {"multiplier": 1.0, "offset": 0.0, "reference": 0.0}
     numbers = {key: xml.number(mimic, key, default, label) for key, default in defaults.items()}
     return Mimic(scope.full(leader), tag, **numbers)

@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
+from sarrus.formats.model_text import file_fault
 from sarrus.formats.sdf import xml as xml
 from sarrus.formats.sdf.attach import attach, close
 from sarrus.formats.sdf.couplings import add_couplings, coupled_joints
@@ -92,13 +92,13 @@ def _world(root: Element, file: Path) -> tuple[Element, str]:
     """Return the ``<world>`` (an empty one around models that have none) and the mechanism's name."""
     worlds, models = root.findall("world"), root.findall("model")
     if len(worlds) > 1 or (worlds and models):
-        raise ModelFileError(
-            f"{file}: holds {len(worlds)} worlds and {len(models)} models beside; a mechanism is one world, "
+        raise file_fault(
+            file,
+            f"holds {len(worlds)} worlds and {len(models)} models beside; a mechanism is one world, "
             "or models without a world",
-            element=str(file),
         )
     if not worlds and not models:
-        raise ModelFileError(f"{file}: holds no <world> and no <model>", element=str(file))
+        raise file_fault(file, "holds no <world> and no <model>")
     if worlds:
         return worlds[0], worlds[0].get("name", "") or file.stem
     world = Element("world", {"name": WORLD})

@@ -9,9 +9,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, ModelFileError
+from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
+from sarrus.formats.model_text import file_fault
 from sarrus.formats.model_xml import parse_xml, reals
+from sarrus.mechanism.faults import fault
 from sarrus.mechanism.pose import Pose, vector
 
 Version = tuple[int, int]
@@ -21,17 +23,11 @@ def read_root(importing: Import, path: Path) -> tuple[Element, Version]:
     """Return the ``<sdf>`` element of a file and its version, as (1, 11)."""
     root = importing.parse(path)
     if root.tag != "sdf":
-        raise ModelFileError(
-            f"{path}: the root element of an SDF file is <sdf>, found <{root.tag}>",
-            element=str(path),
-        )
+        raise file_fault(path, f"the root element of an SDF file is <sdf>, found <{root.tag}>")
     try:
         major, minor = (int(part) for part in root.get("version", "").split("."))
     except ValueError:
-        raise ModelFileError(
-            f"{path}: <sdf> needs a version such as '1.11', got {root.get('version')!r}",
-            element=str(path),
-        ) from None
+        raise file_fault(path, f"<sdf> needs a version such as '1.11', got {root.get('version')!r}") from None
     return root, (major, minor)
 
 
@@ -75,7 +71,7 @@ def name_of(element: Element, label: str) -> str:
     """Return the name of an element, which must not be empty."""
     name = element.get("name", "").strip()
     if not name:
-        raise ModelError(f"{label}: <{element.tag}> needs a name", element=label)
+        raise fault(label, f"<{element.tag}> needs a name")
     return name
 
 
@@ -92,7 +88,7 @@ def number(element: Element | None, path: str, default: float, label: str) -> fl
         return default
     values = reals(given, 1)
     if values is None:
-        raise ModelError(f"{label}: <{path}> must be a number, got {given!r}", element=label)
+        raise fault(label, f"<{path}> must be a number, got {given!r}")
     return values[0]
 
 
@@ -106,7 +102,7 @@ def flag(given: str, label: str) -> bool:
     """Return an SDF truth value: true, 1, false or 0."""
     value = {"true": True, "1": True, "false": False, "0": False}.get(given.strip().lower())
     if value is None:
-        raise ModelError(f"{label}: expected true or false, got {given!r}", element=label)
+        raise fault(label, f"expected true or false, got {given!r}")
     return value
 
 
@@ -123,13 +119,10 @@ def pose_of(element: Element | None, label: str) -> Pose:
     if form == "quat_xyzw":
         x, y, z, w = (values := numbers(given, 7, "pose (x y z qx qy qz qw)", label))[3:]
         if abs(float(np.linalg.norm(values[3:])) - 1.0) > 1e-3:
-            raise ModelError(f"{label}: quaternion of <pose> must have length one: {given!r}", element=label)
+            raise fault(label, f"quaternion of <pose> must have length one: {given!r}")
         return Pose.of(values[:3], quaternion=(w, x, y, z))
     if form != "euler_rpy":
-        raise ModelError(
-            f"{label}: rotation_format must be 'euler_rpy' or 'quat_xyzw', got {form!r}",
-            element=label,
-        )
+        raise fault(label, f"rotation_format must be 'euler_rpy' or 'quat_xyzw', got {form!r}")
     values = numbers(given, 6, "pose (x y z roll pitch yaw)", label)
     angles = np.deg2rad(values[3:]) if flag(pose.get("degrees", "false"), label) else values[3:]
     return Pose.of(values[:3], rpy=angles)

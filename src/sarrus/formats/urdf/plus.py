@@ -29,7 +29,8 @@ from sarrus.base.errors import ModelFileError
 from sarrus.formats.importing import Import
 from sarrus.formats.loops import frame_of, frames_known
 from sarrus.formats.model_xml import reals
-from sarrus.mechanism.pose import Pose, check_name
+from sarrus.mechanism.faults import check_name
+from sarrus.mechanism.pose import Pose
 
 _KINDS = {
     "revolute": "revolute",

@@ -27,8 +27,9 @@ from sarrus.formats.urdf.grammar import list_unread
 from sarrus.formats.urdf.inertia import take_inertias
 from sarrus.formats.urdf.plus import add_urdf_plus
 from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.faults import check_name
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, check_name
+from sarrus.mechanism.pose import Pose
 
 # joints that MuJoCo's parser has no word for
 _EXTRA = {"spherical": "spherical", "SPHERICAL": "spherical", "floating": "free"}

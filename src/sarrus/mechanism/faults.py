@@ -1,0 +1,26 @@
+"""What is wrong with a description: errors that begin with the element at fault, and names that nobody has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sarrus.base.errors import ModelError, unknown_name
+
+
+def fault(label: str, problem: str, element: str | None = None) -> ModelError:
+    """Return the error that says what is wrong with ``label``; it names ``element``, by default the same."""
+    return ModelError(f"{label}: {problem}", element=label if element is None else element)
+
+
+def check_name(
+    name: Any,
+    kind: str,
+    valid: Collection[str],
+    label: str,
+    element: str,
+    error: type[ModelError] = ModelError,
+) -> None:
+    """Raise unless ``name`` is one of the valid ones; the error names ``element`` and lists them."""
+    if not isinstance(name, str) or name not in valid:
+        raise error(f"{label}: {unknown_name(kind, name, valid)}", element=element, valid=valid)
