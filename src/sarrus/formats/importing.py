@@ -16,7 +16,7 @@ from sarrus.mechanism import checks
 from sarrus.mechanism.elements import Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
-from sarrus.mechanism.report import Entry, ImportReport, Outcome
+from sarrus.mechanism.report import Entry, Outcome
 
 # what the reports say of shapes that collide
 CONTACTS = (
@@ -30,13 +30,12 @@ class Import:
     """One import in progress; ``strict`` is that of `sarrus.load`."""
 
     path: Path
-    mechanism: Mechanism
     strict: bool | None = None
 
-    @property
-    def report(self) -> ImportReport:
-        """The report of the mechanism."""
-        return self.mechanism.report
+    def __post_init__(self) -> None:
+        self.mechanism = Mechanism(self.path.stem)
+        self.report = self.mechanism.report
+        self.report.source = str(self.path)
 
     @cached_property
     def frames(self) -> dict[str, tuple[str, Pose]]:
@@ -46,6 +45,11 @@ class Import:
         """
         here = Pose()
         return self.mechanism.frames | {name: (name, here) for name in self.mechanism.bodies}
+
+    def keep_time_step(self, step: float) -> None:
+        """Take the step [s] that the file asks for."""
+        self.mechanism.time_step = step
+        self.report.act("time step", f"{step:g} s", "for fixed steps without a number of their own")
 
     def refuse(self, kind: str, name: str, reason: str, remedy: str) -> None:
         """Raise `UnsupportedElementError`, or with ``strict=False`` list the element as left out.

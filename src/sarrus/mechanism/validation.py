@@ -42,11 +42,9 @@ def check_description(mechanism: Mechanism) -> None:
     if mechanism.time_step is not None:
         checks.nonnegative(mechanism.time_step, "time_step", mechanism.name)
     vector(mechanism.magnetic_field, 3, "magnetic_field", mechanism.name)
-    for table in (mechanism.bodies_as_added, mechanism.closures, mechanism.couplings, mechanism.contacts,
-                  mechanism.patches, mechanism.springs, mechanism.coordinate_springs, mechanism.tendons,
-                  mechanism.actuators, mechanism.geoms, mechanism.keyframes, mechanism.driven_bodies,
-                  mechanism.sensors):  # fmt: skip
-        _check_names(table)
+    for table in vars(mechanism).values():
+        if isinstance(table, dict):
+            _check_names(table)
     _build_tree(built, mechanism)
     _build_constraints(built, mechanism)
     _build_forces(built, mechanism)
@@ -148,7 +146,7 @@ def _unused(built: Mechanism, name: str) -> str:
 
 def _check_names(table: Mapping[str, Any]) -> None:
     for name, element in table.items():
-        if element.name != name:
+        if getattr(element, "name", name) != name:
             raise ModelError(
                 f"{type(element).__name__} {element.name!r} stands under the name {name!r}", element=name
             )

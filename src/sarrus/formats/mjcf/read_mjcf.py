@@ -46,20 +46,16 @@ class ExtraJoint:
 
 def load_mjcf(path: Path, *, strict: bool | None = None) -> Import:
     """Read an MJCF file through MuJoCo's compiler; see `sarrus.load`."""
-    mechanism = Mechanism(path.stem)
-    mechanism.report.source = str(path)
-    load = Import(path, mechanism, strict)
+    load = Import(path, strict)
+    mechanism = load.mechanism
     sources = survey_sources(load)
     compiled = compile_spec(lambda: _parse(path), load)
     mechanism.name = compiled.name or path.stem
     sources.compare(compiled.model)
     build(load, compiled)
-    mechanism.time_step = float(compiled.model.opt.timestep)
     name = enum_name(mujoco.mjtIntegrator, compiled.model.opt.integrator)
     mechanism.integrator = {"euler": "Euler", "rk4": "RK4"}.get(name, name)
-    mechanism.report.act(
-        "time step", f"{mechanism.time_step:g} s", "for fixed steps without a number of their own"
-    )
+    load.keep_time_step(float(compiled.model.opt.timestep))
     return load
 
 

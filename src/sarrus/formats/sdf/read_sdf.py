@@ -50,8 +50,7 @@ def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Mechan
     numbers, unknown or duplicate names and frames defined in a circle, `UnsupportedElementError`.
     """
     file = Path(path)
-    importing = Import(file, Mechanism(file.stem), strict)
-    importing.report.source = str(path)
+    importing = Import(file, strict)
     root, version = xml.read_root(importing, file)
     world, name = _world(root, file)
     importing.mechanism.name = name
@@ -84,8 +83,7 @@ def _read_time_step(world: Element, importing: Import) -> None:
     chosen = next((p for p in physics if p.get("default") in ("true", "1")), physics[0] if physics else None)
     step = xml.number(chosen, "max_step_size", 0.0, "physics")
     if step > 0.0:
-        importing.mechanism.time_step = step
-        importing.report.act("time step", f"{step:g} s", "for fixed steps without a number of their own")
+        importing.keep_time_step(step)
 
 
 def _world(root: Element, file: Path) -> tuple[Element, str]:

@@ -28,7 +28,6 @@ from sarrus.formats.urdf.inertia import take_inertias
 from sarrus.formats.urdf.plus import add_urdf_plus
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import check_name
-from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
 # joints that MuJoCo's parser has no word for
@@ -53,9 +52,8 @@ def load_urdf(
     floating_base: bool = False,
 ) -> Import:
     """Read a URDF or URDF+ file through MuJoCo's compiler; see `sarrus.load`."""
-    mechanism = Mechanism(path.stem)
-    mechanism.report.source = str(path)
-    load = Import(path, mechanism, strict)
+    load = Import(path, strict)
+    mechanism = load.mechanism
     root = load.parse(path)
     mechanism.name = root.get("name") or path.stem
     loop_file = None if loops is None else read_loops(loops)
