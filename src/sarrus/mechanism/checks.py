@@ -115,6 +115,11 @@ def interval(value: Any, what: str, label: str) -> tuple[float, float]:
     return lower, upper
 
 
+def bounds(value: Any, what: str, label: str) -> tuple[float, float] | None:
+    """Return (lower, upper) from a pair, None where nothing is given."""
+    return None if value is None else interval(value, what, label)
+
+
 def rest_length(value: Any, label: str) -> tuple[float, float]:
     """Return the interval in which a spring is slack: (lower, upper), or one finite number for both."""
     if np.isscalar(value):
@@ -139,7 +144,7 @@ def limits(value: Any, nv: int, label: str) -> tuple[tuple[float, float] | None,
         pairs = [value]
     if len(pairs) != nv or any(np.isscalar(pair) for pair in pairs):
         raise fault(label, f"limits must be one pair per degree of freedom ({nv}), got {value!r}")
-    return tuple(None if p is None else interval(p, "limits", label) for p in pairs)
+    return tuple(bounds(pair, "limits", label) for pair in pairs)
 
 
 def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
@@ -162,5 +167,4 @@ def activation(given: Any, label: str) -> Activation:
     time = nonnegative(given.time_constant, "the time constant of its activation", label)
     if time == 0.0 and given.kind == "filter":
         raise fault(label, "the time constant of its activation must be positive, got 0")
-    limits = None if given.limits is None else interval(given.limits, "limits of its activation", label)
-    return Activation(given.kind, time, limits)
+    return Activation(given.kind, time, bounds(given.limits, "limits of its activation", label))

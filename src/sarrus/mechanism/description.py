@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError
+from sarrus.mechanism import checks
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import (
     WORLD,
@@ -28,10 +29,10 @@ from sarrus.mechanism.elements import (
     SpringDamper,
     UserForce,
 )
-from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.faults import check_name, fault, unknown
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
-from sarrus.mechanism.pose import Pose, vector
+from sarrus.mechanism.pose import Pose, scalar, vector
 from sarrus.mechanism.report import ImportReport
 from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.mechanism.tendons import Tendon
@@ -226,10 +227,7 @@ class Description:
         """Return the joint of a velocity; an unknown name is an error that lists all."""
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None:
-            valid = self.velocity_names
-            raise ModelError(
-                f"{label}: " + unknown_name("joint velocity", name, valid), element=str(name), valid=valid
-            )
+            raise unknown(name, "joint velocity", self.velocity_names, label, str(name))
         return joint
 
     def _scalar_coordinate_or_tendon(self, name: str, label: str) -> None:
@@ -247,7 +245,13 @@ class Description:
         if joint is None or name not in joint.coordinate_names:
             names = set(self.velocity_names)
             valid = tuple(n for n in self.coordinate_names if n in names)
-            raise ModelError(
-                f"{label}: " + unknown_name("scalar coordinate", name, valid), element=name, valid=valid
-            )
+            raise unknown(name, "scalar coordinate", valid, label, name)
         return name
+
+    def _weights(self, given: Any, what: str, label: str) -> tuple[tuple[str, float], ...]:
+        """Return pairs of scalar coordinates and their weights from a mapping."""
+        checks.mapping(given, what, label)
+        return tuple(
+            (self._scalar_coordinate(name, label), scalar(weight, f"weight of {name!r}", label))
+            for name, weight in given.items()
+        )

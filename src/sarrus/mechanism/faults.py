@@ -23,4 +23,16 @@ def check_name(
 ) -> None:
     """Raise unless ``name`` is one of the valid ones; the error names ``element`` and lists them."""
     if not isinstance(name, str) or name not in valid:
-        raise error(f"{label}: {unknown_name(kind, name, valid)}", element=element, valid=valid)
+        raise unknown(name, kind, valid, label, element, error)
+
+
+def unknown(
+    name: Any,
+    kind: str,
+    valid: Collection[str],
+    label: str,
+    element: str,
+    error: type[ModelError] = ModelError,
+) -> ModelError:
+    """Return the error for a name that is none of the valid ones."""
+    return error(f"{label}: {unknown_name(kind, name, valid)}", element=element, valid=valid)

@@ -76,14 +76,9 @@ class ForceBuilder(Description):
         """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
         self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         label = f"spring {name!r}"
-        checks.mapping(terms, "terms", label)
-        weights = tuple(
-            (self._scalar_coordinate(c, label), scalar(w, f"weight of {c!r}", label))
-            for c, w in terms.items()
-        )
         spring = CoordinateSpring(
             name,
-            weights,
+            self._weights(terms, "terms", label),
             checks.nonnegative(stiffness, "stiffness", label),
             checks.nonnegative(damping, "damping", label),
             checks.rest_length(rest_length, label),
@@ -122,8 +117,8 @@ class ForceBuilder(Description):
             self._transmission(target, gear, name),
             scalar(gain, "gain", label),
             (float(b[0]), float(b[1]), float(b[2])),
-            None if limits is None else checks.interval(limits, "limits", label),
-            None if force_limits is None else checks.interval(force_limits, "force_limits", label),
+            checks.bounds(limits, "limits", label),
+            checks.bounds(force_limits, "force_limits", label),
             None if activation is None else checks.activation(activation, label),
             (float(slopes[0]), float(slopes[1])),
         )

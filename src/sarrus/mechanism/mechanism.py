@@ -151,6 +151,11 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         if kind in ("universal", "planar") and abs(float(u @ w)) > 1e-9:
             raise fault(label, "axis2 must be perpendicular to axis", name)
         nq, nv = len(COORDINATE_LABELS.get(kind, ())), len(VELOCITY_LABELS.get(kind, ()))
+        if actuator_force_limits is not None and nv != 1:
+            wrong = f"actuator_force_limits are for joints of one degree of freedom, this one has {nv}"
+            raise fault(label, wrong)
+        if largest_angle is not None and kind != "spherical":
+            raise fault(label, f"largest_angle is for spherical joints; give a {kind} joint limits")
         placement = body.placement if body.attached else in_parent @ in_child.inverse()
         if kind == "free" and np.isscalar(reference):
             reference = (*placement.position, *placement.quaternion)
@@ -173,9 +178,11 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
             spring_reference=spring,
             damping=checks.per_dof(damping, nv, "damping", label),
             armature=checks.per_dof(armature, nv, "armature", label),
-            actuator_force_limits=_force_limits(actuator_force_limits, nv, label),
+            actuator_force_limits=checks.bounds(actuator_force_limits, "actuator_force_limits", label),
             friction=checks.per_dof(friction, nv, "friction", label),
-            largest_angle=_largest_angle(largest_angle, kind, label),
+            largest_angle=None
+            if largest_angle is None
+            else checks.nonnegative(largest_angle, "largest_angle", label),
         )
         self._bodies[child] = replace(
             body,
@@ -262,21 +269,3 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
                     child,
                 )
             ancestor = self._bodies[ancestor].parent
-
-
-def _force_limits(given: tuple[float, float] | None, nv: int, label: str) -> tuple[float, float] | None:
-    if given is None:
-        return None
-    if nv != 1:
-        raise fault(
-            label, f"actuator_force_limits are for joints of one degree of freedom, this one has {nv}"
-        )
-    return checks.interval(given, "actuator_force_limits", label)
-
-
-def _largest_angle(value: float | None, kind: str, label: str) -> float | None:
-    if value is None:
-        return None
-    if kind != "spherical":
-        raise fault(label, f"largest_angle is for spherical joints; give a {kind} joint limits")
-    return checks.nonnegative(value, "largest_angle", label)

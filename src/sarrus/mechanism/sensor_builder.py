@@ -9,7 +9,7 @@ from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.faults import check_name, fault
-from sarrus.mechanism.pose import Pose, PoseLike, as_pose, scalar
+from sarrus.mechanism.pose import Pose, PoseLike, as_pose
 from sarrus.mechanism.sensor import SENSOR_KINDS, Sensor
 
 
@@ -79,12 +79,7 @@ class SensorBuilder(Description):
         if isinstance(target, Mapping):
             if kind not in kinds.LENGTH_KINDS:
                 raise fault(label, f"a {kind} has one target, got {target!r}", name)
-            checks.mapping(target, "target", label)
-            terms = tuple(
-                (self._scalar_coordinate(c, label), scalar(weight, "weight", label))
-                for c, weight in target.items()
-            )
-            target = ""
+            terms, target = self._weights(target, "target", label), ""
         elif kind in kinds.FRAME_KINDS:
             target, own = self._sensed_frame(target, own, label)
             if kind in kinds.REACTION_KINDS and target == WORLD:

@@ -56,9 +56,9 @@ class TendonBuilder(Description):
             checks.nonnegative(armature, "armature", label),
             tuple(scalar(c, "stiffness_higher", label) for c in stiffness_higher),
             tuple(scalar(c, "damping_higher", label) for c in damping_higher),
-            None if limits is None else checks.interval(limits, "limits", label),
+            checks.bounds(limits, "limits", label),
             checks.nonnegative(friction, "friction", label),
-            None if force_limits is None else checks.interval(force_limits, "force_limits", label),
+            checks.bounds(force_limits, "force_limits", label),
         )
         if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
             raise fault(label, f"force_limits must contain zero, got {force_limits}", name)
@@ -68,9 +68,8 @@ class TendonBuilder(Description):
     def _path(self, path: Any, name: str) -> tuple[Item, ...]:
         label = f"tendon {name!r}"
         if isinstance(path, Mapping):
-            checks.mapping(path, "path", label)
-            path = [TendonJoint(coordinate, weight) for coordinate, weight in path.items()]
-        elif isinstance(path, str) or not np.iterable(path):
+            return tuple(TendonJoint(*term) for term in self._weights(path, "path", label))
+        if isinstance(path, str) or not np.iterable(path):
             raise fault(
                 label,
                 f"path must be a list of points and what is between them, or map coordinates to weights, "

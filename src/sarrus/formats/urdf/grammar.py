@@ -83,6 +83,5 @@ def list_unread(load: Import, root: Element) -> None:
     for (place, tag), count in repeated.items():
         load.report.leave_out(f"{place}<{tag}>", f"{count}", "given more than once: only the first is read")
     for (place, tag), count in ignored.items():
-        load.report.set_aside(
-            f"{place}<{tag}>", f"{count}", _REASONS.get(tag, "not part of URDF's mechanism")
-        )
+        reason = _REASONS.get(tag, "not part of URDF's mechanism")
+        load.report.set_aside(f"{place}<{tag}>", f"{count}", reason)
