@@ -1,8 +1,8 @@
 """Load SDF, Gazebo's model format (versions 1.4 to 1.11), whose joint graph may have loops.
 
-The rooms: `sdf_xml` reads the grammar, `sdf_scopes` and `sdf_frames` names and poses, `sdf_links` and
-`sdf_joints` links and joints; `sdf_tree` chooses which joints are cut, `sdf_attach` adds joints and closures,
-`sdf_couplings` mimics and gearboxes.
+The rooms: `xml` reads the grammar, `scopes` and `frames` names and poses, `links`, `inertia` and `joints` links
+and joints; `link_tree` chooses which joints are cut, `attach` adds joints and closures, `couplings` mimics and
+gearboxes.
 The format is described at sdformat.org, "SDFormat specification" and "Pose frame semantics".
 """
 
@@ -41,9 +41,9 @@ def load_sdf(path: str | PathLike[str], *, strict: bool | None = None) -> Mechan
 
     The initial poses of the links are the zero of all joint coordinates. Names are those of the file, nested
     ones joined by ``::``; the name of the model itself is a prefix only where the file holds several.
-    Loops are cut as `sdf_tree` says, and every cut joint becomes a closure of its own kind with the file's
-    parent as body 1 and the file's child as body 2. A part that no joint connects to the world gets a free
-    joint, named after the model if its canonical link carries it and after the link otherwise; its
+    Loops are cut as `sarrus.formats.sdf.link_tree` says, and every cut joint becomes a closure of its own kind
+    with the file's parent as body 1 and the file's child as body 2. A part that no joint connects to the world gets
+    a free joint, named after the model if its canonical link carries it and after the link otherwise; its
     reference is the initial pose. The links of a static model are fixed to the world.
 
     Errors: `ModelFileError` for a file that is missing or malformed (with the line), `ModelError` for wrong
