@@ -110,7 +110,7 @@ def check_known(
 
     It begins with the ``label`` and says the nearest and all valid names.
     """
-    if name not in valid:
+    if not isinstance(name, str) or name not in valid:
         text = unknown_name(kind, str(name), valid)
         raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)
 

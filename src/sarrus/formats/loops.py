@@ -90,7 +90,7 @@ def read_loops(given: str | Path | Mapping[str, Any] | Sequence[Any]) -> LoopFil
         if names.count(name) > 1:
             twice = f"{source}: joint_name has {name!r} twice; a joint has one type"
             raise ModelFileError(twice, element=name)
-        check_name(str(kind), "joint_type", _JOINT_TYPES, f"{source}: joint {name!r}", name, ModelFileError)
+        check_name("joint_type", str(kind), _JOINT_TYPES, f"{source}: joint {name!r}", name, ModelFileError)
     motors = [*_names(content, "motors", source), *_names(content, "name_mot", source)]
     return LoopFile(source, tuple(loops), tuple(motors), dict(zip(names, types, strict=True)))
 
@@ -123,7 +123,7 @@ def frame_of(load: Import, name: str, label: str) -> tuple[str, Pose]:
     if name == WORLD:
         return WORLD, Pose()
     frames = load.frames
-    check_name(name, "frame", frames, label, name, UnknownFrame)
+    check_name("frame", name, frames, label, name, UnknownFrame)
     return frames[name]
 
 
@@ -135,7 +135,7 @@ def _add_loop(load: Import, loop: Mapping[str, Any], number: int, source: str) -
         if key not in loop:
             raise ModelFileError(f"{label}: {key!r} is missing", element=name)
     kind = {"spherical": "point", "ball": "point", "fixed": "weld"}.get(str(loop["kind"]), str(loop["kind"]))
-    check_name(kind, "kind", CLOSURE_KINDS, label, name, ModelFileError)
+    check_name("kind", kind, CLOSURE_KINDS, label, name, ModelFileError)
     options = {key: loop[key] for key in ("axis", "axis2", "pitch", "length") if key in loop}
     with frames_known(load, f"loop {kind}", name):
         (body1, pose1), (body2, pose2) = (_frame(load, loop[end], label) for end in ("frame1", "frame2"))
@@ -207,4 +207,4 @@ def _names(content: Mapping[str, Any], key: str, source: str) -> list[str]:
 
 def _known_keys(given: Mapping[str, Any], known: Sequence[str], label: str) -> None:
     for key in given:
-        check_name(str(key), "key", known, label, str(key), ModelFileError)
+        check_name("key", str(key), known, label, str(key), ModelFileError)

@@ -54,7 +54,7 @@ class ClosureBuilder(Description):
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
         self._fresh_constraint(name, "closure")
         label = f"closure {name!r}"
-        check_name(kind, "kind", CLOSURE_KINDS, label, name)
+        check_name("kind", kind, CLOSURE_KINDS, label, name)
         self._check_bodies(body1, body2, label, name)
         frame1, frame2 = as_pose(pose1, "pose1", label), as_pose(pose2, "pose2", label)
         u = unit_vector(axis, "axis", label)
@@ -106,7 +106,7 @@ class ClosureBuilder(Description):
         label = f"coupling {name!r}"
         checks.mapping(terms, "terms", label)
         for coordinate in set(references or ()):
-            check_name(coordinate, "term", terms, f"{label}: references", name)
+            check_name("term", coordinate, terms, f"{label}: references", name)
         built = []
         for coordinate, given in terms.items():
             self._scalar_coordinate_or_tendon(coordinate, label)

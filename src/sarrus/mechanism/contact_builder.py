@@ -192,7 +192,7 @@ def _surface(
     """Return the checked attributes of a contact that say how the two bodies touch."""
     if place.body == ground:
         raise fault(label, f"needs two different bodies, got {ground!r} twice", name)
-    check_name(friction, "friction", CONTACT_ROWS, label, name)
+    check_name("friction", friction, CONTACT_ROWS, label, name)
     if friction_coefficient is None and friction == "stick":
         friction_coefficient = place.friction
     if friction_coefficient is not None:

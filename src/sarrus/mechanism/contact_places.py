@@ -51,7 +51,7 @@ def only_one(body: Any, where: Any, site: Any, geom: Any, name: str, label: str)
 def at_site(description: Description, site: str, label: str) -> Place:
     """Return the place of a frame that the file names; bodies are frames too."""
     frames = {name: (name, Pose()) for name in description.bodies} | description.frames
-    check_name(site, "site", frames, label, site)
+    check_name("site", site, frames, label, site)
     return Place(*frames[site])
 
 
@@ -105,5 +105,5 @@ def lower_face(
 
 def geom_named(description: Description, name: str, label: str) -> Geom:
     """Return a geom of the file by name."""
-    check_name(name, "geom", description.geoms, label, name)
+    check_name("geom", name, description.geoms, label, name)
     return description.geoms[name]

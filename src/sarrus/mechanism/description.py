@@ -201,7 +201,7 @@ class Description:
             raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
 
     def _body(self, name: str, label: str) -> Body:
-        check_name(name, "body", self._bodies, label, name)
+        check_name("body", name, self._bodies, label, name)
         return self._bodies[name]
 
     def check_body(self, name: str, label: str) -> None:
@@ -227,7 +227,7 @@ class Description:
         """Return the joint of a velocity; an unknown name is an error that lists all."""
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None:
-            raise unknown(name, "joint velocity", self.velocity_names, label, str(name))
+            raise unknown("joint velocity", name, self.velocity_names, label, str(name))
         return joint
 
     def _scalar_coordinate_or_tendon(self, name: str, label: str) -> None:
@@ -238,14 +238,14 @@ class Description:
             self._scalar_coordinate(name, label)
 
     def _tendon(self, name: str, label: str) -> None:
-        check_name(name, "tendon", self.tendons, label, name)
+        check_name("tendon", name, self.tendons, label, name)
 
     def _scalar_coordinate(self, name: str, label: str) -> str:
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None or name not in joint.coordinate_names:
             names = set(self.velocity_names)
             valid = tuple(n for n in self.coordinate_names if n in names)
-            raise unknown(name, "scalar coordinate", valid, label, name)
+            raise unknown("scalar coordinate", name, valid, label, name)
         return name
 
     def _weights(self, given: Any, what: str, label: str) -> tuple[tuple[str, float], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError, check_known, unknown_name
 
 
 def fault(label: str, problem: str, element: str | None = None) -> ModelError:
@@ -14,21 +14,20 @@ def fault(label: str, problem: str, element: str | None = None) -> ModelError:
 
 
 def check_name(
-    name: Any,
     kind: str,
+    name: Any,
     valid: Collection[str],
     label: str,
     element: str,
     error: type[ModelError] = ModelError,
 ) -> None:
     """Raise unless ``name`` is one of the valid ones; the error names ``element`` and lists them."""
-    if not isinstance(name, str) or name not in valid:
-        raise unknown(name, kind, valid, label, element, error)
+    check_known(kind, name, valid, label, error=error, element=element)
 
 
 def unknown(
-    name: Any,
     kind: str,
+    name: Any,
     valid: Collection[str],
     label: str,
     element: str,

@@ -144,7 +144,7 @@ class ForceBuilder(Description):
         if isinstance(target, ParentTransmission):
             sizes = {joint.name: {"spherical": 3, "free": 6}.get(joint.kind, 0) for joint in self.joints()}
             valid = tuple(name for name, size in sizes.items() if size)
-            check_name(target.joint, "spherical or free joint", valid, label, name)
+            check_name("spherical or free joint", target.joint, valid, label, name)
             gear = vector(target.gear, sizes[target.joint], "gear", label)
             return ParentTransmission(target.joint, tuple(map(float, gear)))
         if isinstance(target, SiteTransmission):

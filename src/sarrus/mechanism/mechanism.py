@@ -140,7 +140,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         """
         self._fresh(name, "joint", self._owners)
         label = f"joint {name!r}"
-        check_name(kind, "kind", JOINT_KINDS, label, name)
+        check_name("kind", kind, JOINT_KINDS, label, name)
         body = self._joined(child, parent, parent_pose is None, name, label)
         in_parent, in_child = (
             as_pose(parent_pose, "parent_pose", label),

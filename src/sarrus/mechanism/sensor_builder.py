@@ -68,7 +68,7 @@ class SensorBuilder(Description):
         """
         self._fresh(name, "sensor", self.sensors)
         label = f"sensor {name!r}"
-        check_name(kind, "kind", SENSOR_KINDS, label, name)
+        check_name("kind", kind, SENSOR_KINDS, label, name)
         if kind not in kinds.FRAME_KINDS and not (pose is None and reference is None):
             raise fault(label, f"a {kind} has no frame: leave pose and reference out", name)
         if reference is not None and kind not in kinds.RELATIVE_KINDS:
@@ -126,4 +126,4 @@ class SensorBuilder(Description):
             what, valid = "spring or tendon", (*self.springs, *self.coordinate_springs, *self.tendons)
         elif kind in kinds.ACTUATOR_KINDS:
             what, valid = "actuator", tuple(self.actuators)
-        check_name(target, what, valid, label, label)
+        check_name(what, target, valid, label, label)

@@ -112,7 +112,7 @@ class TendonBuilder(Description):
     def _wrap(self, item: Wrap, name: str) -> Wrap:
         label = f"tendon {name!r}"
         self.check_body(item.body, label)
-        check_name(item.kind, "wrap", WRAP_KINDS, label, name)
+        check_name("wrap", item.kind, WRAP_KINDS, label, name)
         radius = scalar(item.radius, "radius", label)
         if radius <= 0.0:
             raise fault(label, f"the radius of a wrap must be positive, got {radius}", name)

@@ -88,7 +88,7 @@ def _build_constraints(built: Mechanism, mechanism: Mechanism) -> None:
         built.add_coupling(coupling.name, terms, references, active=coupling.active)
     for contact in mechanism.contacts.values():
         label = f"contact {contact.name!r}"
-        check_name(contact.friction, "friction", CONTACT_ROWS, label, label)
+        check_name("friction", contact.friction, CONTACT_ROWS, label, label)
         offset = float(contact.normal @ vector(contact.origin, 3, "origin", label))
         given = _given(contact, origin=None, tangent1=None, tangent2=None)
         built.add_contact(**given, offset=offset, tangent=contact.tangent1)
@@ -153,7 +153,7 @@ def _check_names(table: Mapping[str, Any]) -> None:
 
 
 def _check_shape(shape: Shape, label: str) -> None:
-    check_name(shape.kind, "shape", SHAPES, label, label)
+    check_name("shape", shape.kind, SHAPES, label, label)
     for array in (shape.size, shape.points):
         if array is not None and not np.isfinite(array).all():
             raise fault(label, f"{shape.kind}: sizes and points must be finite")

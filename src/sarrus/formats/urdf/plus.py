@@ -65,7 +65,7 @@ def _add_loop(load: Import, loop: ElementTree.Element) -> None:
     label = f"{load.path}: loop {name!r}"
     _only(loop, (*_ENDS, "axis"), label)
     kind = loop.get("type", "")
-    check_name(kind, "type", _KINDS, label, name, ModelFileError)
+    check_name("type", kind, _KINDS, label, name, ModelFileError)
     axis = loop.find("axis")
     with frames_known(load, f"loop {kind}", name):
         (body1, pose1), (body2, pose2) = (_end(load, loop, end, label) for end in _ENDS)
@@ -136,7 +136,7 @@ def _attribute(load: Import, element: ElementTree.Element, key: str, tag: str) -
 
 def _only(element: ElementTree.Element, tags: tuple[str, ...], label: str) -> None:
     for child in element:
-        check_name(child.tag, "element", tags, label, child.tag, ModelFileError)
+        check_name("element", child.tag, tags, label, child.tag, ModelFileError)
 
 
 def _numbers(text: str, label: str, what: str, count: int = 3) -> list[float]:

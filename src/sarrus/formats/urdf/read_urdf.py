@@ -121,7 +121,7 @@ def _prepare(load: Import, root: ElementTree.Element, loop_file: LoopFile | None
         for end in ("parent", "child"):
             link = _link_of(joint, end, path)
             label = f"{path}: joint {joint.get('name')!r}: {end}"
-            check_name(link, "link", links, label, link, ModelFileError)
+            check_name("link", link, links, label, link, ModelFileError)
         _prepare_joint(load, joint, prepared, replaced.pop(joint.get("name", ""), None))
     valid = tuple(j.get("name", "") for j in root.findall("joint"))
     for name in replaced:
