@@ -17,12 +17,13 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.sensing import needs_accelerations, sensors_of
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Natives, SystemPlan
-from sarrus.export.c.entry_points import Entry, ForwardDynamics, Step, Terms
+from sarrus.export.c.entry_points import forward_dynamics, step, terms
+from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import prefix_of
-from sarrus.export.c.inverse_entry import InverseDynamics
-from sarrus.export.c.law_entry import LawEntry, settings_of
+from sarrus.export.c.law_entry import LawPlan, control_law, demanding_law, inverse_dynamics
 from sarrus.export.c.package import Contents
-from sarrus.export.c.sensors_entry import Sensors
+from sarrus.export.c.sensors_entry import sensors
+from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
 
 FUNCTIONS = ("forward_dynamics", "inverse_dynamics", "terms", "step", "sensors", "law")
@@ -112,34 +113,7 @@ def c_code(
     if law is not None and (q is not None or not law.is_prepared):
         law.is_prepared = False
         law.prepare(where, np.zeros(system.nv))
-    natives = Natives()
-    plan = SystemPlan(system, natives)
-    members, entries, tables = plan.parameters(), [], {}
-    if any(function in _OF_THE_SYSTEM for function in wanted):
-        members += plan.members("step" in wanted)
-        tables[plan.table.text] = plan.table
-    for function in wanted:
-        entry: Entry
-        if function == "forward_dynamics":
-            entry = ForwardDynamics(plan)
-        elif function == "terms":
-            entry = Terms(plan, natives)
-        elif function == "step":
-            entry = Step(plan)
-        elif function == "sensors":
-            entry = Sensors(plan, natives)
-        elif function == "law":
-            assert law is not None
-            entry = LawEntry(law, natives)
-        else:
-            entry = InverseDynamics(system, natives, where)
-        members += entry.members
-        if isinstance(entry, LawEntry):
-            tables |= entry.tables
-        entries.append(entry)
-    numbers = {text: table.numbers[: table.room] for text, table in tables.items()}
-    settings = settings_of(law) if law is not None else {}
-    contents = Contents(own, system, entries, members, natives, numbers, where, settings)
+    contents = _contents(own, system, law, wanted, where)
     texts = {
         f"{own}.c": contents.source(),
         f"{own}.h": contents.header(),
@@ -147,8 +121,43 @@ def c_code(
         "Makefile": contents.makefile(),
     }
     files = write_files(Path(directory), texts)
-    size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in members)
-    return CExport(own, files, wanted, natives.count, size)
+    size = sum(max(m.size, 1) * (8 if m.type == "double" else 4) for m in contents.members)
+    return CExport(own, files, wanted, contents.natives.count, size)
+
+
+def _contents(name: str, system: System, law: Law | None, wanted: Sequence[str], q: Array) -> Contents:
+    """Return what is written of a system, or of its law, for the functions that are wanted."""
+    natives, kernels = Natives(), Kernels(f"{name}_workspace")
+    plan = SystemPlan(system, natives)
+    contents = Contents(
+        name, system, q, tuple(law.settings) if law else (), kernels, natives, plan.parameters()
+    )
+    tables: list[Table] = []
+    if any(function in _OF_THE_SYSTEM for function in wanted):
+        contents.members += plan.members("step" in wanted)
+        tables.append(plan.table)
+    for function in wanted:
+        if function in ("law", "inverse_dynamics"):
+            own = function == "law"
+            asked = LawPlan(
+                law if law and own else demanding_law(system, q), natives, "law" if own else "inverse"
+            )
+            entry = (control_law if own else inverse_dynamics)(name, asked, kernels)
+            tables += asked.tables
+            contents.constants |= asked.constants
+        elif function == "forward_dynamics":
+            entry = forward_dynamics(name, plan, kernels)
+        elif function == "terms":
+            entry = terms(name, plan, natives)
+        elif function == "step":
+            entry = step(name, plan, kernels)
+            contents.constants |= plan.constants
+        else:
+            entry = sensors(name, plan, kernels, natives)
+        contents.members += entry.members
+        contents.entries.append(entry)
+    contents.tables = {table.text: table.numbers[: table.room] for table in tables}
+    return contents
 
 
 def _checked(functions: Sequence[str] | None, of_a_law: bool) -> tuple[str, ...]:

@@ -32,11 +32,16 @@ class Member:
     ``start`` are its numbers at first, zeros where there are none.
     """
 
-    type: str
     name: str
     size: int
     note: str
     start: np.ndarray | None = None
+    type: str = DOUBLE
+
+
+def array(name: str, note: str, start: np.ndarray) -> Member:
+    """Return the member that holds these numbers at first."""
+    return Member(name, len(start), note, start)
 
 
 @dataclass
@@ -111,35 +116,21 @@ class SystemPlan:
     def parameters(self) -> list[Member]:
         """Return the member of the workspace that holds the parameters, if there are any."""
         values = np.array(list(self.system.parameters.values()))
-        return (
-            [Member("double", "parameters", len(values), "that may be changed", values)]
-            if len(values)
-            else []
-        )
+        return [array("parameters", "that may be changed", values)] if len(values) else []
 
     def members(self, stepping: bool) -> list[Member]:
         """Return the members of the workspace; ``stepping`` asks for room to take steps."""
         table = self.table.numbers  # with the stages of the exported method
+        ranks = self.work.table
         work = la.run_storage(table) if stepping else sum(la.workspace_sizes(table))
+        generic, holonomic = np.array([ranks.generic_rank]), np.array([ranks.holonomic_rank])
         return [
-            Member("double", "x", la.input_size(table), "q, v, u, t, parameters, tau"),
-            Member("double", "settings", len(self.work.settings()), "tolerances", self.work.settings()),
-            Member(
-                "int",
-                "rank",
-                0,
-                "of A at ordinary closed configurations",
-                np.array([self.work.table.generic_rank]),
-            ),
-            Member(
-                "int",
-                "holonomic_rank",
-                0,
-                "of its holonomic rows",
-                np.array([self.work.table.holonomic_rank]),
-            ),
-            Member("int", "order", len(table) - self.table.room, "permutation of the rows"),
-            Member("double", "work", int(work), "room to compute in"),
+            Member("x", la.input_size(table), "q, v, u, t, parameters, tau"),
+            array("settings", "tolerances", self.work.settings()),
+            Member("rank", 0, "of A at ordinary closed configurations", generic, INT),
+            Member("holonomic_rank", 0, "of its holonomic rows", holonomic, INT),
+            Member("order", len(table) - self.table.room, "permutation of the rows", type=INT),
+            Member("work", int(work), "room to compute in"),
         ]
 
 

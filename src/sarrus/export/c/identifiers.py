@@ -108,8 +108,14 @@ def note(text: str, indent: str = "") -> str:
 
 def enumeration(title: str, prefix: str, names: Sequence[str], units: Sequence[str]) -> str:
     """Return an enumeration of C with a macro for each name, counting from zero."""
-    lines = []
-    for k, (macro, own, unit) in enumerate(zip(macros(prefix, names), names, units)):
-        comma = "," if k + 1 < len(names) else ""
-        lines.append(f"    {macro} = {k}{comma} /* {comment(own)}{f' [{unit}]' if unit else ''} */")
-    return f"{note(title)}\nenum {{\n" + "\n".join(lines) + "\n};\n"
+    said = (f"{comment(own)}{f' [{unit}]' if unit else ''}" for own, unit in zip(names, units))
+    return listing(note(title), list(zip(macros(prefix, names), range(len(names)), said)))
+
+
+def listing(heading: str, entries: Sequence[tuple[str, int, str]]) -> str:
+    """Return an enumeration of C from name, value and comment of each entry."""
+    lines = [
+        f"    {name} = {value}{',' if k < len(entries) else ''}{f' /* {said} */' if said else ''}"
+        for k, (name, value, said) in enumerate(entries, start=1)
+    ]
+    return "\n".join([heading, "enum {", *lines, "};\n"])

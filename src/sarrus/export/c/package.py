@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +13,9 @@ from sarrus.codegen.c_source import c_number
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import constraint_units, coordinate_units, velocity_units
 from sarrus.export.c.contents import Member, Natives, constant_array
-from sarrus.export.c.entry_points import Code, Entry, state_functions
+from sarrus.export.c.entry_points import Entry, state_functions
 from sarrus.export.c.functions import HELPERS, Kernels
-from sarrus.export.c.identifiers import comment, enumeration, note
+from sarrus.export.c.identifiers import comment, enumeration, listing, note
 from sarrus.export.c.writing import MARK
 
 STATUSES = (
@@ -37,18 +37,20 @@ STATUSES = (
 class Contents:
     """What the files of an export are made of.
 
-    ``name`` is the prefix of all names in C; ``tables`` the constant arrays of integers by name; ``q`` a
-    configuration for the example.
+    ``name`` is the prefix of all names in C; ``tables`` and ``constants`` the constant arrays of integers and of
+    numbers by name; ``q`` a configuration for the example; ``settings`` the names of those of the law.
     """
 
     name: str
     system: System
-    entries: Sequence[Entry]
-    members: Sequence[Member]
-    natives: Natives
-    tables: dict[str, np.ndarray]
     q: Array
-    settings: dict[str, float] = field(default_factory=dict)
+    settings: tuple[str, ...]
+    kernels: Kernels
+    natives: Natives
+    members: list[Member]
+    entries: list[Entry] = field(default_factory=list)
+    tables: dict[str, np.ndarray] = field(default_factory=dict)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
 
     # --- header ------------------------------------------------------------------------------------------
 
@@ -66,42 +68,30 @@ class Contents:
             note("Numbers of coordinates, velocities, controls, constraint rows and parameters."),
             "\n".join(f"#define {upper}_{key} {value}" for key, value in sizes.items()) + "\n",
         ]
+        motions = "Velocities v; accelerations and generalized forces too."
+        rows = "Constraint rows, with the units of their multipliers."
         for title, prefix, names, units in (
             ("Coordinates q.", "Q", s.coordinate_names, coordinate_units(s)),
-            (
-                "Velocities v; accelerations and generalized forces too.",
-                "V",
-                s.velocity_names,
-                velocity_units(s),
-            ),
+            (motions, "V", s.velocity_names, velocity_units(s)),
             ("Controls u.", "U", s.actuator_names, ("",) * s.nu),
-            (
-                "Constraint rows, with the units of their multipliers.",
-                "ROW",
-                s.constraint_names,
-                constraint_units(s),
-            ),
+            (rows, "ROW", s.constraint_names, constraint_units(s)),
             (
                 "Parameters: change them in the workspace.",
                 "P",
                 tuple(s.parameters),
                 ("",) * len(s.parameters),
             ),
-            ("Settings of the law.", "SETTING", tuple(self.settings), ("",) * len(self.settings)),
+            ("Settings of the law.", "SETTING", self.settings, ("",) * len(self.settings)),
         ):
             if names:
                 parts.append(enumeration(title, f"{upper}_{prefix}", names, units))
         if s.parameters:
             values = ", ".join(c_number(value) for value in s.parameters.values())
             parts.append(f"#define {upper}_PARAMETERS {{{values}}}\n")
-        last = len(STATUSES) - 1
-        lines = [
-            f"    {upper}_{x.name} = {int(x)}{',' if k < last else ''} /* {comment(x.diagnosis)} */"
-            for k, x in enumerate(STATUSES)
-        ]
-        parts.append(f"{note('What functions return.')}\nenum {{\n" + "\n".join(lines) + "\n};\n")
+        codes = [(f"{upper}_{x.name}", int(x), comment(x.diagnosis)) for x in STATUSES]
+        parts.append(listing(note("What functions return."), codes))
         parts.append(self._workspace())
-        parts += [entry.declare(name) for entry in self.entries]
+        parts += [entry.declaration for entry in self.entries]
         parts.append(f"#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {upper}_H */\n")
         return "\n".join(parts)
 
@@ -122,25 +112,18 @@ class Contents:
 
     def source(self) -> str:
         """Return the source."""
-        kernels = Kernels(f"{self.name}_workspace")
-        codes: list[Code] = [entry.define(self.name, kernels) for entry in self.entries]
-        used, functions = kernels.reached(*(root for code in codes for root in code.roots))
-        constants: dict[str, np.ndarray] = {}
-        for entry in self.entries:
-            constants |= entry.constants
-        body = "\n".join(
-            [
-                *(f"{function.head}\n{{\n{function.body}\n}}\n" for function in functions),
-                *(code.text for code in codes),
-            ]
-        )
+        kernels, public = self.kernels, [entry.definition for entry in self.entries]
+        known = {*(function.name for function in kernels.functions.values()), *self.natives.outputs}
+        words = re.findall(r"\w+", "\n".join(public))
+        used, functions = kernels.reached(*(word for word in words if word in known))
+        body = "\n".join([*(f"{one.head}\n{{\n{one.body}\n}}\n" for one in functions), *public])
         parts = [
             f"{note(f'{MARK}: dynamics of {self.system.name}; see {self.name}.h.')}\n"
             f'#include "{self.name}.h"\n\n#include <limits.h>\n#include <math.h>\n\n'
             "#if INT_MAX < 2147483647\n#error this code needs an int of 32 bits\n#endif\n",
             *(HELPERS[helper] for helper in HELPERS if helper in used),
             *(constant_array("int", table, values) for table, values in self.tables.items() if table in used),
-            *(constant_array("double", key, values) for key, values in constants.items() if key in body),
+            *(constant_array("double", key, values) for key, values in self.constants.items() if key in body),
             *self.natives.texts(used),
             *(_structure(text, kind.members) for kind, text in kernels.structs.items() if text in body),
             self._used_state_functions(body),
@@ -151,13 +134,12 @@ class Contents:
 
     def _used_state_functions(self, body: str) -> str:
         """Return the functions that bring in states, those that something calls."""
-        kept: list[str] = []
-        for text in reversed(state_functions(self.system, self.name).split("\nstatic ")):
-            text = text if text.startswith("static ") else f"static {text}"
+        kept = ""
+        for text in reversed(state_functions(self.system, self.name)):
             called = text.split("(")[0].split(" ")[-1]
-            if f"{called}(" in body or any(f"{called}(" in other for other in kept):
-                kept.insert(0, text.rstrip() + "\n")
-        return "\n".join(kept)
+            if f"{called}(" in body + kept:
+                kept = f"{text}\n{kept}"
+        return kept.removesuffix("\n")
 
     def _init(self) -> str:
         """Return the function that fills the workspace."""
@@ -182,7 +164,7 @@ class Contents:
     def example(self) -> str:
         """Return a program that calls each function at a configuration and times it."""
         name, s, upper = self.name, self.system, self.name.upper()
-        calls = "\n".join(entry.example(name) for entry in self.entries)
+        calls = "\n".join(entry.example for entry in self.entries)
         q = ", ".join(c_number(float(x)) for x in self.q) or "0.0"
         return f"""\
 {note(f"{MARK}: calls what {name}.c offers at one configuration of {s.name}, and times it.")}
