@@ -54,7 +54,8 @@ _COMPARISONS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
 }
-_MATH = {np.sqrt: "sqrt", np.sin: "sin", np.cos: "cos", np.exp: "exp", np.log: "log", np.floor: "floor"}
+_MATH = {getattr(np, name): name for name in ("sqrt", "sin", "cos", "exp", "log", "floor", "isfinite")}
+_MATH[abs] = "fabs"
 _SIMPLE = re.compile(r"[A-Za-z_][\w]*(?:->\w+)?$")
 
 
@@ -92,10 +93,8 @@ class Expressions(ABC):
             id(call_kernel): self._call_kernel,
             id(builtins.min): lambda a: self._extremum(a, "smaller", min),
             id(builtins.max): lambda a: self._extremum(a, "larger", max),
-            id(builtins.abs): self._absolute,
             id(builtins.int): lambda a: self._cast(a[0], INT, int),
             id(builtins.float): lambda a: self._cast(a[0], DOUBLE, float),
-            id(np.isfinite): self._is_finite,
         }
 
     @abstractmethod
@@ -147,10 +146,7 @@ class Expressions(ABC):
     def member(owner: Term, name: str) -> Term | View:
         """Return a member of a structure."""
         assert isinstance(owner.kind, Struct)
-        kind, text = owner.kind.kind_of(name), f"{owner.text}.{name}"
-        if kind.endswith("*"):
-            return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
-        return Term(text, kind)
+        return typed(f"{owner.text}.{name}", dict(owner.kind.members)[name])
 
     def _tuple(self, node: ast.Tuple) -> Value:
         return Pack(tuple(self.value(item) for item in node.elts))
@@ -204,7 +200,9 @@ class Expressions(ABC):
         """Return the value of a binary operation."""
         if isinstance(left, View | Table):
             assert isinstance(op, ast.Add)
-            return self._part(left, right)
+            if isinstance(left, View):
+                return shifted(left, right)
+            return shifted(View(left.room_text, INT), self.combine(ast.Sub(), right, Known(left.room)))
         sign, compute = OPERATORS[type(op)]
         if isinstance(left, Known) and isinstance(right, Known):
             with np.errstate(all="ignore"):
@@ -251,7 +249,7 @@ class Expressions(ABC):
     def _compare(self, node: ast.Compare) -> Value:
         sides = [self.value(side) for side in (node.left, *node.comparators)]
         parts = [self._relation(op, a, b) for op, a, b in zip(node.ops, sides, sides[1:])]
-        return self._all(parts)
+        return self._joined(parts, every=True)
 
     def _relation(self, op: ast.cmpop, left: Value, right: Value) -> Value:
         sign, compute = _COMPARISONS[type(op)]
@@ -272,30 +270,21 @@ class Expressions(ABC):
         parts: list[Value] = []
         every = isinstance(node.op, ast.And)
         for item in node.values:
-            part = self.value(item)
-            if isinstance(part, Known) and bool(part.value) is not every:
-                parts.append(part)
+            parts.append(self.value(item))
+            if isinstance(parts[-1], Known) and bool(parts[-1].value) is not every:
                 break
-            parts.append(part)
-        return self._all(parts) if every else self._any(parts)
+        return self._joined(parts, every)
 
     @staticmethod
-    def _all(parts: list[Value]) -> Value:
-        if any(isinstance(part, Known) and not part.value for part in parts):
-            return Known(False)
+    def _joined(parts: list[Value], every: bool) -> Value:
+        """Return whether every one or any one of the parts holds."""
+        if any(isinstance(part, Known) and bool(part.value) is not every for part in parts):
+            return Known(not every)
         open_ = [as_term(part) for part in parts if not isinstance(part, Known)]
         if not open_:
-            return Known(True)
-        return open_[0] if len(open_) == 1 else Term(" && ".join(p.inner for p in open_), INT, atomic=False)
-
-    @staticmethod
-    def _any(parts: list[Value]) -> Value:
-        if any(isinstance(part, Known) and part.value for part in parts):
-            return Known(True)
-        open_ = [as_term(part) for part in parts if not isinstance(part, Known)]
-        if not open_:
-            return Known(False)
-        return open_[0] if len(open_) == 1 else Term(" || ".join(p.inner for p in open_), INT, atomic=False)
+            return Known(every)
+        text = (" && " if every else " || ").join(p.inner for p in open_)
+        return open_[0] if len(open_) == 1 else Term(text, INT, atomic=False)
 
     def _ifexp(self, node: ast.IfExp) -> Value:
         test = self.value(node.test)
@@ -326,7 +315,9 @@ class Expressions(ABC):
             return self.intrinsics[id(function)](given)
         if function in _MATH:
             argument = as_term(given[0])
-            return Term(f"{_MATH[function]}({argument.text})", DOUBLE)
+            if function is abs and argument.kind != DOUBLE:
+                raise TypeError("abs of an integer has no form in C")
+            return Term(f"{_MATH[function]}({argument.text})", INT if function is np.isfinite else DOUBLE)
         if isinstance(function, type) and hasattr(function, "_fields"):
             by_name = {keyword.arg: self.value(keyword.value) for keyword in node.keywords}
             given += [by_name[name] for name in function._fields[len(given) :]]
@@ -368,18 +359,14 @@ class Expressions(ABC):
     def _addressed(self, value: Value) -> Value:
         """Return an argument, in a variable if it is a structure that has no address."""
         if isinstance(value, Pack):
-            return value if value.is_global else self.kept_pack(value)
+            return value if value.is_global else self.kept(value)
         if not isinstance(value, Term) or not isinstance(value.kind, Struct):
             return value
         return self.kept(value) if value.text.endswith(")") and not value.text.startswith("(*") else value
 
     @abstractmethod
     def kept(self, value: Value) -> Term:
-        """Return a value in a variable of its own."""
-
-    @abstractmethod
-    def kept_pack(self, pack: Pack) -> Term:
-        """Return a variable with the values of a tuple."""
+        """Return a value, or those of a tuple, in a variable of its own."""
 
     def _invoke(self, function: Any, arguments: list[Value]) -> Value:
         arguments = [self._addressed(argument) for argument in arguments]
@@ -387,15 +374,7 @@ class Expressions(ABC):
         texts = [text for text in map(passed, arguments) if text is not None]
         if any(map(needs_workspace, arguments)):
             texts.insert(0, "W")
-        text = f"{name}({', '.join(texts)})"
-        if isinstance(kind, str) and kind.endswith("*"):
-            return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
-        return Term(text, kind)
-
-    def _part(self, view: View | Table, first: Value) -> Value:
-        if isinstance(view, Table):
-            return shifted(View(view.room_text, INT), self.combine(ast.Sub(), first, Known(view.room)))
-        return shifted(view, first)
+        return typed(f"{name}({', '.join(texts)})", kind)
 
     def _call_native(self, arguments: list[Value]) -> Value:
         address, inputs, outputs = arguments
@@ -422,20 +401,11 @@ class Expressions(ABC):
             result = Term(f"{function}({result.text}, {argument.text})", kind)
         return result
 
-    def _absolute(self, arguments: list[Value]) -> Value:
-        term = as_term(arguments[0])
-        if term.kind != DOUBLE:
-            raise TypeError("abs of an integer has no form in C")
-        return Term(f"fabs({term.text})", DOUBLE)
-
     def _cast(self, value: Value, kind: str, compute: Callable[[Any], Any]) -> Value:
         if isinstance(value, Known):
             return Known(compute(value.value))
         term = as_term(value)
         return term if term.kind == kind else Term(f"({kind}){term.inner}", kind)
-
-    def _is_finite(self, arguments: list[Value]) -> Value:
-        return Term(f"isfinite({as_term(arguments[0]).text})", INT)
 
 
 _VALUES = (Known, Term, View, Pack, Address, Table)
@@ -456,6 +426,13 @@ def _plain(value: Value) -> Any:
         make: Any = value.kind
         return make(*(v.value if isinstance(v, Known) else v for v in value.values))
     return value.value if isinstance(value, Known) else value
+
+
+def typed(text: str, kind: Kind) -> Term | View:
+    """Return a C expression of a type, a pointer or a number."""
+    if isinstance(kind, str) and kind.endswith("*"):
+        return View(text, kind.removeprefix("const ").removesuffix(" *"), kind.startswith("const "))
+    return Term(text, kind)
 
 
 def shifted(view: View, first: Value) -> View:

@@ -30,6 +30,7 @@ from sarrus.export.c.values import (
     View,
     as_term,
     join,
+    storable,
 )
 
 # What Python may call a variable and C may not, or not without hiding a function.
@@ -184,7 +185,7 @@ class Translator(Expressions):
             self.locals[name] = value
             return
         if isinstance(value, Pack):
-            value = self.kept_pack(value)
+            value = self.kept(value)
         if not again and isinstance(value, Known | Table | Address):
             self.locals[name] = value
             return
@@ -240,23 +241,23 @@ class Translator(Expressions):
     def _assign(self, target: ast.expr, value: Value, source: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.store(target.id, value)
-        elif isinstance(target, ast.Attribute):
-            self.line(f"{self.term(target).text} = {as_term(value).text};")
-        elif isinstance(target, ast.Subscript):
-            place = self.element(self.value(target.value), self.value(target.slice))
-            self.line(f"{place.text} = {as_term(value).text};")
+        elif isinstance(target, ast.Attribute | ast.Subscript):
+            self.line(f"{as_term(self._place(target)).text} = {as_term(value).text};")
         else:
             assert isinstance(target, ast.Tuple)
             self._unpack(target, value, source)
 
+    def _place(self, target: ast.expr) -> Value:
+        """Return what an assignment changes."""
+        if isinstance(target, ast.Subscript):
+            return self.element(self.value(target.value), self.value(target.slice))
+        return self.value(target)
+
     def _unpack(self, target: ast.Tuple, value: Value, source: ast.expr) -> None:
         if isinstance(value, Term):
             assert isinstance(value.kind, Struct)
-            self.counter += 1
-            name = f"t{self.counter}_"
-            self.kinds[name] = value.kind
-            self.line(f"{name} = {value.text};")
-            value = Pack(tuple(self.member(Term(name, value.kind), m) for m, _ in value.kind.members))
+            held = self.kept(value)
+            value = Pack(tuple(self.member(held, m) for m, _ in value.kind.members))
         elif isinstance(value, Known):
             value = Pack(tuple(map(Known, value.value)))
         elif not self._independent(target, source):
@@ -269,19 +270,20 @@ class Translator(Expressions):
             self._assign(item, part, source)
 
     def kept(self, value: Value) -> Term:
-        """Return a value in a variable of its own."""
+        """Return a value, or those of a tuple, in a variable of its own."""
+        if isinstance(value, Pack):
+            return self._kept_pack(value)
         term = as_term(value)
-        self.counter += 1
-        name = f"t{self.counter}_"
-        self.kinds[name] = term.kind
-        self.line(f"{name} = {term.text};")
-        return Term(name, term.kind)
+        found = self._variable(term.kind)
+        self.line(f"{found.text} = {term.text};")
+        return found
 
-    def kept_pack(self, pack: Pack) -> Term:
-        """Return a variable with the values of a tuple."""
-        terms = [Term(v.text, v.type) if isinstance(v, View) else as_term(v) for v in pack.values]
-        kinds = tuple(zip(pack.members, (str(term.kind) for term in terms)))
-        found = self._structure(Struct(kinds, getattr(pack.kind, "__name__", "")))
+    def _kept_pack(self, pack: Pack, before: Kind | None = None) -> Term:
+        """Return a variable with the values of a tuple; its members can hold those of another one ``before``."""
+        terms = [storable(value) for value in pack.values]
+        old = dict(before.members) if isinstance(before, Struct) else {}
+        kinds = (str(join(old.get(m, term.kind), term.kind)) for m, term in zip(pack.members, terms))
+        found = self._variable(Struct(tuple(zip(pack.members, kinds)), getattr(pack.kind, "__name__", "")))
         for member, term in zip(pack.members, terms):
             self.line(f"{found.text}.{member} = {term.text};")
         return found
@@ -289,20 +291,20 @@ class Translator(Expressions):
     def kept_parts(self, start: View, sizes: Value) -> Term:
         """Return a variable with pointers to the parts of memory that have these sizes."""
         if isinstance(sizes, Pack):
-            sizes = self.kept_pack(sizes)
+            sizes = self._kept_pack(sizes)
         assert isinstance(sizes, Term)
         assert isinstance(sizes.kind, Struct)
         lengths, names = sizes, [name for name, _ in sizes.kind.members]
         if not lengths.text.isidentifier():
-            lengths = self._structure(sizes.kind)
+            lengths = self._variable(sizes.kind)
             self.line(f"{lengths.text} = {sizes.text};")
-        found = self._structure(Struct(tuple((name, start.type) for name in names), sizes.kind.name))
+        found = self._variable(Struct(tuple((name, start.type) for name in names), sizes.kind.name))
         self.line(f"{found.text}.{names[0]} = {start.text};")
         for before, name in pairwise(names):
             self.line(f"{found.text}.{name} = {found.text}.{before} + {lengths.text}.{before};")
         return found
 
-    def _structure(self, kind: Struct) -> Term:
+    def _variable(self, kind: Kind) -> Term:
         """Return a new variable."""
         self.counter += 1
         self.kinds[f"t{self.counter}_"] = kind
@@ -319,14 +321,11 @@ class Translator(Expressions):
         return not stored & read
 
     def _do_augassign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Subscript):
-            place = self.element(self.value(node.target.value), self.value(node.target.slice))
-        else:
-            found = self.value(node.target)
-            if isinstance(found, View):
-                self.line(f"{found.text} += {self.term(node.value).text};")
-                return
-            place = as_term(found)
+        found = self._place(node.target)
+        if isinstance(found, View):
+            self.line(f"{found.text} += {self.term(node.value).text};")
+            return
+        place = as_term(found)
         value = self.combine(node.op, place, self.value(node.value))
         sign = OPERATORS[type(node.op)][0]
         if isinstance(node.target, ast.Name):
@@ -345,20 +344,11 @@ class Translator(Expressions):
             named = type(value.value) if hasattr(value.value, "_fields") else None
             value = Pack(tuple(map(Known, value.value)), named)
         if isinstance(value, Pack):
-            terms = [Term(p.text, p.type) if isinstance(p, View) else as_term(p) for p in value.values]
-            old = dict(self.result.members) if isinstance(self.result, Struct) else {}
-            kinds = [join(old.get(m, t.kind), t.kind) for m, t in zip(value.members, terms)]
-            kind = Struct(tuple(zip(value.members, map(str, kinds))), getattr(value.kind, "__name__", ""))
-            self.counter += 1
-            name = f"t{self.counter}_"
-            self.kinds[name] = kind
-            for member, term in zip(value.members, terms):
-                self.line(f"{name}.{member} = {term.text};")
-            self.line(f"return {name};")
-            self.result = kind
-            return True
-        term = Term(value.text, value.type) if isinstance(value, View) else as_term(value)
-        self.result = term.kind if self.result is None else join(self.result, term.kind)
+            term = self._kept_pack(value, self.result)
+            self.result = term.kind
+        else:
+            term = storable(value)
+            self.result = term.kind if self.result is None else join(self.result, term.kind)
         self.line(f"return {term.text};")
         return True
 

@@ -22,10 +22,6 @@ class Struct:
     members: tuple[tuple[str, str], ...]
     name: str = ""
 
-    def kind_of(self, member: str) -> str:
-        """Return the type of a member."""
-        return dict(self.members)[member]
-
 
 Kind = str | Struct
 
@@ -158,23 +154,23 @@ class Table:
 Value = Known | Term | View | Pack | Address | Table
 
 
-def c_float_or_int(value: Any) -> Term:
-    """Return a number that is known as a C expression."""
-    if isinstance(value, bool | np.bool_ | int | np.integer):
-        number = int(value)
-        return Term(str(number), INT, atomic=number >= 0, counts=number >= 0)
-    if isinstance(value, float | np.floating):
-        return Term(c_number(float(value)), DOUBLE)
-    raise TypeError(f"{value!r} is no number that C has")
-
-
 def as_term(value: Value) -> Term:
     """Return a number as a C expression."""
     if isinstance(value, Term):
         return value
-    if isinstance(value, Known):
-        return c_float_or_int(value.value)
-    raise TypeError(f"{value} is no number")
+    if not isinstance(value, Known):
+        raise TypeError(f"{value} is no number")
+    if isinstance(value.value, bool | np.bool_ | int | np.integer):
+        number = int(value.value)
+        return Term(str(number), INT, atomic=number >= 0, counts=number >= 0)
+    if isinstance(value.value, float | np.floating):
+        return Term(c_number(float(value.value)), DOUBLE)
+    raise TypeError(f"{value.value!r} is no number that C has")
+
+
+def storable(value: Value) -> Term:
+    """Return a number or a pointer as what a member of a structure can hold, or a function return."""
+    return Term(value.text, value.type) if isinstance(value, View) else as_term(value)
 
 
 def join(first: Kind, second: Kind) -> Kind:
