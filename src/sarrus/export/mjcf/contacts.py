@@ -10,10 +10,9 @@ from xml.etree.ElementTree import SubElement
 
 import numpy as np
 
-from sarrus.base.errors import UnsupportedElementError
 from sarrus.base.names import unique
-from sarrus.export.mjcf.mjcf_document import Document, place
-from sarrus.export.mjcf.numbers import numbers
+from sarrus.export.mjcf.attributes import numbers, refused
+from sarrus.export.mjcf.mjcf_document import TOUCHES_NOTHING, Document, place
 from sarrus.mechanism.elements import Contact
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
@@ -22,16 +21,16 @@ CHOICES = ("refuse", "ignore", "geoms")
 
 # MuJoCo's own coefficients: of sliding where a contact sticks with any force, of torsion and of rolling.
 _SLIDING, _TORSION, _ROLLING = 1.0, 0.005, 0.0001
-_TOUCHES_NOTHING = {"mass": "0", "contype": "0", "conaffinity": "0"}
 
 
 def refuse_contacts(mechanism: Mechanism) -> None:
     """Raise `UnsupportedElementError` if there is a contact."""
     for name in mechanism.contacts:
-        raise UnsupportedElementError(
-            f"contact {name!r}: MJCF has no contact of a point with a plane; its contacts are between geoms and soft. "
+        raise refused(
+            "contact",
+            name,
+            "MJCF has no contact of a point with a plane; its contacts are between geoms and soft. "
             "contacts='geoms' writes small spheres on planes, contacts='ignore' leaves them out",
-            element=name,
         )
 
 
@@ -43,11 +42,10 @@ def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) 
     planes: dict[str, Contact] = {}
     for contact in mechanism.contacts.values():
         if moving[contact.ground]:
-            raise UnsupportedElementError(
-                f"contact {contact.name!r}: its plane is on {contact.ground!r}, which moves, and MuJoCo has planes on "
-                "the ground only",
-                element=contact.name,
+            reason = (
+                f"its plane is on {contact.ground!r}, which moves, and MuJoCo has planes on the ground only"
             )
+            raise refused("contact", contact.name, reason)
         plane = next((name for name, other in planes.items() if contact.same_plane(other)), None)
         if plane is None:
             plane = unique(f"{contact.name}.plane", (*planes, *mechanism.contacts))
@@ -66,7 +64,7 @@ def _add_plane(document: Document, contact: Contact, name: str) -> None:
         document.bodies[contact.ground], "geom", {"name": name, "type": "plane", "size": "0 0 1"}
     )
     place(element, Pose(contact.origin, axes))
-    element.attrib.update(_TOUCHES_NOTHING)
+    element.attrib.update(TOUCHES_NOTHING)
 
 
 def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
@@ -76,7 +74,7 @@ def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
     centre = contact.point + radius * (mechanism.reference_pose(contact.body).rotation.T @ normal)
     given = {"name": contact.name, "type": "sphere", "size": repr(radius), "pos": numbers(centre)}
     friction = {"friction": numbers([_coefficient(contact), _TORSION, _ROLLING])}
-    SubElement(document.bodies[contact.body], "geom", given | friction | _TOUCHES_NOTHING)
+    SubElement(document.bodies[contact.body], "geom", given | friction | TOUCHES_NOTHING)
 
 
 def _coefficient(contact: Contact) -> float:

@@ -7,10 +7,9 @@ from xml.etree.ElementTree import SubElement, tostring
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from sarrus.base.errors import UnsupportedElementError
 from sarrus.base.names import unique
+from sarrus.export.mjcf.attributes import numbers, refused
 from sarrus.export.mjcf.mjcf_document import Document
-from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.elements import Closure, Coupling, CouplingTerm
 from sarrus.mechanism.pose import Pose
 
@@ -22,12 +21,8 @@ def add_closures(document: Document) -> None:
     """Write every closure; a kind that MJCF has no equality for is an error that names it."""
     for closure in document.mechanism.closures.values():
         if closure.kind not in WRITABLE:
-            raise UnsupportedElementError(
-                f"closure {closure.name!r}: MJCF has no equality for a {closure.kind} closure; it can hold "
-                f"{', '.join(WRITABLE)}",
-                element=closure.name,
-                valid=WRITABLE,
-            )
+            reason = f"MJCF has no equality for a {closure.kind} closure; it can hold {', '.join(WRITABLE)}"
+            raise refused("closure", closure.name, reason, WRITABLE)
         if closure.kind == "distance":
             _distance(document, closure)
         else:
@@ -76,48 +71,43 @@ def _distance(document: Document, closure: Closure) -> None:
 
 
 def add_couplings(document: Document) -> None:
-    """Write every coupling as a joint equality, y − y₀ = Σ aₖ (x − x₀)ᵏ with y₀, x₀ those of ``qpos0``."""
+    """Write every coupling as a joint equality, y − y₀ = Σ aₖ (x − x₀)ᵏ with y₀, x₀ those of ``qpos0``.
+
+    One with tendons is a tendon equality of lengths, in which a coordinate gets a tendon of its own.
+    """
     for coupling in document.mechanism.couplings.values():
         dependent, other = _split(coupling)
+        terms = [dependent] if other is None else [dependent, other]
         if any(term.coordinate.startswith(_TENDON) for term in coupling.terms):
-            _couple_tendons(document, coupling, dependent, other)
-            continue
-        constant, slope = _about(dependent, document.coordinates[dependent.coordinate])[:2]
+            tag, names = "tendon", [_tendon_of(document, coupling, term) for term in terms]
+            origins = _reference_lengths(document, names)
+        else:
+            tag, names = "joint", [term.coordinate for term in terms]
+            origins = [document.coordinates[name] for name in names]
+        constant, slope = _about(dependent, origins[0])[:2]
         polynomial = np.zeros(5)
         polynomial[0] = -constant / slope
-        attributes = {"name": coupling.name, "joint1": dependent.coordinate, **_activity(coupling)}
         if other is not None:
-            coefficients = _about(other, document.coordinates[other.coordinate])
+            coefficients = _about(other, origins[1])
             polynomial[: len(coefficients)] -= coefficients / slope
-            attributes["joint2"] = other.coordinate
-        SubElement(document.section("equality"), "joint", attributes | {"polycoef": numbers(polynomial)})
+        attributes = {"name": coupling.name, f"{tag}1": names[0], **_activity(coupling)}
+        attributes |= {f"{tag}2": name for name in names[1:]}
+        SubElement(document.section("equality"), tag, attributes | {"polycoef": numbers(polynomial)})
 
 
-def _couple_tendons(
-    document: Document, coupling: Coupling, dependent: CouplingTerm, other: CouplingTerm | None
-) -> None:
-    """Write a tendon equality, L₁ − L₁₀ = Σ aₖ (L₂ − L₂₀)ᵏ with lengths in ``qpos0``; a coordinate gets a tendon."""
+def _tendon_of(document: Document, coupling: Coupling, term: CouplingTerm) -> str:
+    """Return the name of the tendon of a term, a new one for a coordinate."""
+    if term.coordinate.startswith(_TENDON):
+        return term.coordinate.removeprefix(_TENDON)
+    return document.combination(f"{coupling.name}.{term.coordinate}", [(term.coordinate, 1.0)])
+
+
+def _reference_lengths(document: Document, tendons: list[str]) -> list[float]:
+    """Return the lengths of tendons in ``qpos0``."""
     import mujoco  # here for start-up time: C export and drawings need none of it
 
-    names = []
-    for term in (dependent, other) if other is not None else (dependent,):
-        if term.coordinate.startswith(_TENDON):
-            names.append(term.coordinate.removeprefix(_TENDON))
-        else:
-            tendon = document.tendon("fixed", f"{coupling.name}.{term.coordinate}")
-            SubElement(tendon, "joint", {"joint": term.coordinate, "coef": "1"})
-            names.append(tendon.get("name", ""))
     model = mujoco.MjModel.from_xml_string(tostring(document.root, encoding="unicode"))
-    lengths = [float(model.tendon_length0[model.tendon(name).id]) for name in names]
-    constant, slope = _about(dependent, lengths[0])[:2]
-    polynomial = np.zeros(5)
-    polynomial[0] = -constant / slope
-    attributes = {"name": coupling.name, "tendon1": names[0], **_activity(coupling)}
-    if other is not None:
-        coefficients = _about(other, lengths[1])
-        polynomial[: len(coefficients)] -= coefficients / slope
-        attributes["tendon2"] = names[1]
-    SubElement(document.section("equality"), "tendon", attributes | {"polycoef": numbers(polynomial)})
+    return [float(model.tendon_length0[model.tendon(name).id]) for name in tendons]
 
 
 def _split(coupling: Coupling) -> tuple[CouplingTerm, CouplingTerm | None]:
@@ -125,11 +115,11 @@ def _split(coupling: Coupling) -> tuple[CouplingTerm, CouplingTerm | None]:
     terms = coupling.terms
     linear = [t for t in terms if _degree(t) == 1]
     if len(terms) > 2 or not linear or max(_degree(t) for t in terms) > 4:
-        raise UnsupportedElementError(
-            f"coupling {coupling.name!r}: a joint equality of MJCF gives one coordinate as a polynomial "
-            f"of at most degree 4 of one other; this one has degrees {[_degree(t) for t in terms]} in "
-            f"{[t.coordinate for t in terms]}",
-            element=coupling.name,
+        raise refused(
+            "coupling",
+            coupling.name,
+            "a joint equality of MJCF gives one coordinate as a polynomial of at most degree 4 of one other; this "
+            f"one has degrees {[_degree(t) for t in terms]} in {[t.coordinate for t in terms]}",
         )
     dependent = linear[0]
     others = [t for t in terms if t is not dependent]

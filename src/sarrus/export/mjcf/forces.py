@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.etree.ElementTree import SubElement
+from xml.etree.ElementTree import Element, SubElement
 
-from sarrus.base.errors import UnsupportedElementError
-from sarrus.export.mjcf.mjcf_document import Document
-from sarrus.export.mjcf.numbers import numbers
+from sarrus.export.mjcf.attributes import numbers, refused, set_limits
+from sarrus.export.mjcf.mjcf_document import Document, add_terms
 from sarrus.mechanism.elements import Actuator
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint
@@ -28,17 +27,19 @@ def add_springs(document: Document) -> None:
         tendon = SubElement(document.section("tendon"), "spatial", {"name": spring.name})
         for number, body, point in ((1, spring.body1, spring.point1), (2, spring.body2, spring.point2)):
             SubElement(tendon, "site", {"site": document.site(f"{spring.name}.{number}", body, Pose(point))})
-        tendon.set("stiffness", repr(spring.stiffness))
-        tendon.set("damping", repr(spring.damping))
-        tendon.set("springlength", numbers(spring.rest_length))
+        _set_spring(tendon, [spring.stiffness], [spring.damping], spring.rest_length)
     for combination in document.mechanism.coordinate_springs.values():
         rest, sign = _written(combination.rest_length)
         tendon = SubElement(document.section("tendon"), "fixed", {"name": combination.name})
-        tendon.set("stiffness", repr(combination.stiffness))
-        tendon.set("damping", repr(combination.damping))
-        tendon.set("springlength", numbers(rest))
-        for coordinate, weight in combination.terms:
-            SubElement(tendon, "joint", {"joint": coordinate, "coef": repr(sign * weight)})
+        _set_spring(tendon, [combination.stiffness], [combination.damping], rest)
+        add_terms(tendon, ((coordinate, sign * weight) for coordinate, weight in combination.terms))
+
+
+def _set_spring(
+    tendon: Element, stiffness: Sequence[float], damping: Sequence[float], rest: tuple[float, float]
+) -> None:
+    for attribute, values in (("stiffness", stiffness), ("damping", damping), ("springlength", rest)):
+        tendon.set(attribute, numbers(values))
 
 
 def _written(rest: tuple[float, float]) -> tuple[tuple[float, float], float]:
@@ -54,23 +55,21 @@ def add_tendons(document: Document) -> None:
         )
         rest, sign = _written(tendon.rest_length)
         if sign < 0.0 and (tendon.limits or tendon.stiffness_higher or _pulled(document, tendon)):
-            raise UnsupportedElementError(
-                f"tendon {tendon.name!r}: MJCF reads a rest length of −1 as the length in the reference configuration",
-                element=tendon.name,
+            raise refused(
+                "tendon",
+                tendon.name,
+                "MJCF reads a rest length of −1 as the length in the reference configuration",
             )
-        element.set("stiffness", numbers((tendon.stiffness, *tendon.stiffness_higher)))
-        element.set("damping", numbers((tendon.damping, *tendon.damping_higher)))
-        element.set("springlength", numbers(rest))
+        stiffness = (tendon.stiffness, *tendon.stiffness_higher)
+        _set_spring(element, stiffness, (tendon.damping, *tendon.damping_higher), rest)
         element.set("armature", repr(tendon.armature))
         element.set("frictionloss", repr(tendon.friction))
-        for prefix, limits in (("", tendon.limits), ("actuatorfrc", tendon.force_limits)):
-            if limits is not None:
-                element.set(f"{prefix}limited", "true")
-                element.set(f"{prefix}range", numbers(limits))
+        set_limits(element, tendon.limits)
+        set_limits(element, tendon.force_limits, "actuatorfrc")
         for number, item in enumerate(tendon.path):
             name = f"{tendon.name}.{number}"
             if isinstance(item, TendonJoint):
-                SubElement(element, "joint", {"joint": item.coordinate, "coef": repr(sign * item.weight)})
+                add_terms(element, [(item.coordinate, sign * item.weight)])
             elif isinstance(item, TendonPoint):
                 SubElement(element, "site", {"site": document.site(name, item.body, Pose(item.point))})
             elif isinstance(item, Pulley):
@@ -102,16 +101,12 @@ def add_actuators(document: Document) -> None:
         element.set("gainprm", numbers((actuator.gain, *(actuator.gain_slopes if varies else ()))))
         element.set("biastype", "affine")
         element.set("biasprm", numbers(actuator.bias))
-        for attribute, limits in (("ctrl", actuator.limits), ("force", actuator.force_limits)):
-            if limits is not None:
-                element.set(f"{attribute}limited", "true")
-                element.set(f"{attribute}range", numbers(limits))
+        set_limits(element, actuator.limits, "ctrl")
+        set_limits(element, actuator.force_limits, "force")
         if actuator.activation is not None:
             element.set("dyntype", actuator.activation.kind)
             element.set("dynprm", repr(actuator.activation.time_constant))
-            if actuator.activation.limits is not None:
-                element.set("actlimited", "true")
-                element.set("actrange", numbers(actuator.activation.limits))
+            set_limits(element, actuator.activation.limits, "act")
 
 
 def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:
@@ -141,14 +136,9 @@ def _transmission(document: Document, actuator: Actuator) -> dict[str, str]:
             gears[index] = gear
         return {"joint": targets[0][0], "gear": numbers(gears)}
     if any(size > 1 for size in joints.values()):
-        raise UnsupportedElementError(
-            f"actuator {actuator.name!r}: MJCF has no actuator on a ball or free joint and on others",
-            element=actuator.name,
-        )
-    tendon = document.tendon("fixed", f"{actuator.name}.transmission")
-    for joint, _, _, gear in targets:
-        SubElement(tendon, "joint", {"joint": joint, "coef": repr(gear)})
-    return {"tendon": tendon.get("name", ""), "gear": _gear([1.0])}
+        raise refused("actuator", name, "MJCF has no actuator on a ball or free joint and on others")
+    tendon = document.combination(f"{name}.transmission", [(joint, gear) for joint, _, _, gear in targets])
+    return {"tendon": tendon, "gear": _gear([1.0])}
 
 
 def _gear(entries: Sequence[float]) -> str:

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import UnsupportedElementError
-from sarrus.export.mjcf.numbers import numbers
+from sarrus.export.mjcf.attributes import numbers, refused, set_limits
 from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.joint import VELOCITY_LABELS, Joint
 from sarrus.mechanism.pose import Pose
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
-_NO_AXIS = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class ExportedJoint:
-    """One MuJoCo joint: ``kind`` is hinge, slide, ball or free; ``velocities`` are the names in sarrus."""
+    """One MuJoCo joint: ``kind`` is hinge, slide (with an axis), ball or free; ``velocities`` as in sarrus."""
 
     name: str
     kind: str
-    anchor: Array
-    axis: Array
     velocities: tuple[str, ...]
+    axis: Array | None = None
+    anchor: Array = field(default_factory=lambda: np.zeros(3))
     reference: float = 0.0
     limits: tuple[float, float] | None = None
     stiffness: float = 0.0
@@ -42,16 +40,12 @@ class ExportedJoint:
         element = Element("joint", {"name": self.name, "type": self.kind})
         if self.kind != "free":
             element.set("pos", numbers(self.anchor))
-        if self.kind in ("hinge", "slide"):
+        if self.axis is not None:
             element.set("axis", numbers(self.axis))
             element.set("ref", repr(self.reference))
             element.set("springref", repr(self.spring_reference))
-        if self.limits is not None:
-            element.set("range", numbers(self.limits))
-            element.set("limited", "true")
-        if self.actuator_force_limits is not None:
-            element.set("actuatorfrcrange", numbers(self.actuator_force_limits))
-            element.set("actuatorfrclimited", "true")
+        set_limits(element, self.limits)
+        set_limits(element, self.actuator_force_limits, "actuatorfrc")
         for attribute in ("stiffness", "damping", "armature"):
             element.set(attribute, repr(float(getattr(self, attribute))))
         if self.friction:
@@ -66,61 +60,62 @@ def exported_joints(body: Body) -> tuple[Pose, list[ExportedJoint]]:
     joints: list[ExportedJoint] = []
     for joint in body.joints:
         if joint.kind == "screw":
-            raise UnsupportedElementError(
-                f"joint {joint.name!r}: MuJoCo has no screw joint with one coordinate; write it as a "
-                "cylindrical joint with a coupling of its two coordinates",
-                element=joint.name,
+            raise refused(
+                "joint",
+                joint.name,
+                "MuJoCo has no screw joint with one coordinate; write it as a cylindrical joint with a coupling of "
+                "its two coordinates",
             )
         if joint.kind == "free":
-            raise UnsupportedElementError(
-                f"joint {joint.name!r}: a free joint in series with other joints of body {body.name!r} "
-                "cannot be written; it alone gives the body all six degrees of freedom",
-                element=joint.name,
+            raise refused(
+                "joint",
+                joint.name,
+                f"a free joint in series with other joints of body {body.name!r} cannot be written; it alone gives "
+                "the body all six degrees of freedom",
             )
-        joints += [_ball(joint)] if joint.kind == "spherical" else _scalar_joints(joint)
+        if joint.kind == "spherical":
+            joints.append(_ball(joint))
+            continue
+        kinds = {"revolute": "hinge", "prismatic": "slide"}
+        joints += [
+            _scalar(joint, k, kinds[kind], axis, joint.anchor) for k, (kind, axis) in enumerate(joint.series)
+        ]
     return body.placement, joints
 
 
-def _scalar_joints(joint: Joint) -> list[ExportedJoint]:
-    """Return the hinges and slides of a joint, in the order of its coordinates."""
-    return [
-        ExportedJoint(
-            name=joint.coordinate_names[k],
-            kind={"revolute": "hinge", "prismatic": "slide"}[kind],
-            anchor=joint.anchor,
-            axis=axis,
-            velocities=(joint.velocity_names[k],),
-            reference=joint.reference[k],
-            limits=joint.limits[k],
-            stiffness=joint.stiffness,
-            spring_reference=joint.spring_reference[k],
-            damping=joint.damping[k],
-            armature=joint.armature[k],
-            actuator_force_limits=joint.actuator_force_limits,
-            friction=_friction(joint)[k],
-        )
-        for k, (kind, axis) in enumerate(joint.series)
-    ]
+def _scalar(joint: Joint, k: int, kind: str, axis: Array, anchor: Array) -> ExportedJoint:
+    """Return the hinge or slide of coordinate k of a joint."""
+    return ExportedJoint(
+        name=joint.coordinate_names[k],
+        kind=kind,
+        axis=axis,
+        anchor=anchor,
+        velocities=(joint.velocity_names[k],),
+        reference=joint.reference[k],
+        limits=joint.limits[k],
+        stiffness=joint.stiffness,
+        spring_reference=joint.spring_reference[k],
+        damping=joint.damping[k],
+        armature=joint.armature[k],
+        actuator_force_limits=joint.actuator_force_limits,
+        friction=_friction(joint)[k],
+    )
 
 
 def _ball(joint: Joint, offset: int = 0) -> ExportedJoint:
     """Return a ball joint, of the last three velocities of ``joint``; its zero is the body's own pose."""
     if any(joint.limits[offset:]):
-        raise UnsupportedElementError(
-            f"joint {joint.name!r}: MJCF has no limits for each axis of a {joint.kind} joint",
-            element=joint.name,
-        )
+        raise refused("joint", joint.name, f"MJCF has no limits for each axis of a {joint.kind} joint")
     if joint.stiffness and not np.allclose(joint.spring_reference[offset:], _IDENTITY, rtol=0.0, atol=1e-12):
-        raise UnsupportedElementError(
-            f"joint {joint.name!r}: in MJCF the rotation spring of a {joint.kind} joint rests at the "
-            "quaternion (1, 0, 0, 0) only",
-            element=joint.name,
+        raise refused(
+            "joint",
+            joint.name,
+            f"in MJCF the rotation spring of a {joint.kind} joint rests at the quaternion (1, 0, 0, 0) only",
         )
     return ExportedJoint(
         name=joint.name,
         kind="ball",
         anchor=joint.anchor if joint.kind == "spherical" else np.zeros(3),
-        axis=_NO_AXIS,
         velocities=tuple(joint.name + label for label in VELOCITY_LABELS["spherical"]),
         stiffness=joint.stiffness,
         damping=_only(joint, "damping", joint.damping[offset:]),
@@ -136,9 +131,8 @@ def _friction(joint: Joint) -> tuple[float, ...]:
 
 def _only(joint: Joint, what: str, values: Sequence[float]) -> float:
     if len(set(values)) != 1:
-        raise UnsupportedElementError(
-            f"joint {joint.name!r}: MJCF has one {what} for the three axes of a ball, got {tuple(values)}",
-            element=joint.name,
+        raise refused(
+            "joint", joint.name, f"MJCF has one {what} for the three axes of a ball, got {tuple(values)}"
         )
     return values[0]
 
@@ -156,36 +150,15 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
     single = all(len(set(x)) == 1 for x in (joint.damping, joint.armature, _friction(joint)))
     single = single and not any(joint.limits)
     if body.parent == WORLD and at_rest and single:
-        pose = Pose.of(position, quaternion=quaternion)
-        return pose, [
-            ExportedJoint(
-                name=joint.name,
-                kind="free",
-                anchor=np.zeros(3),
-                axis=_NO_AXIS,
-                velocities=joint.velocity_names,
-                stiffness=joint.stiffness,
-                damping=joint.damping[0],
-                armature=joint.armature[0],
-                friction=_friction(joint)[0],
-            )
-        ]
-    slides = [
-        ExportedJoint(
-            name=joint.coordinate_names[k],
-            kind="slide",
-            anchor=np.zeros(3),
-            axis=np.eye(3)[k],
-            velocities=(joint.velocity_names[k],),
-            reference=position[k],
-            limits=joint.limits[k],
+        alone = ExportedJoint(
+            name=joint.name,
+            kind="free",
+            velocities=joint.velocity_names,
             stiffness=joint.stiffness,
-            spring_reference=joint.spring_reference[k],
-            damping=joint.damping[k],
-            armature=joint.armature[k],
-            friction=_friction(joint)[k],
+            damping=joint.damping[0],
+            armature=joint.armature[0],
+            friction=_friction(joint)[0],
         )
-        for k in range(3)
-    ]
-    ball = _ball(joint, offset=3)
-    return Pose(np.array(position)), [*slides, ball]
+        return Pose.of(position, quaternion=quaternion), [alone]
+    slides = [_scalar(joint, k, "slide", np.eye(3)[k], np.zeros(3)) for k in range(3)]
+    return Pose(np.array(position)), [*slides, _ball(joint, offset=3)]

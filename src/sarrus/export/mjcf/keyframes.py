@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import SubElement
 
+from sarrus.export.mjcf.attributes import numbers
 from sarrus.export.mjcf.mjcf_document import Document
-from sarrus.export.mjcf.numbers import numbers
 
 
 def add_keyframes(document: Document) -> None:

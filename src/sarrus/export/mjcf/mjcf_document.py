@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
 from sarrus.base.arrays import Array
 from sarrus.base.names import unique
+from sarrus.export.mjcf.attributes import numbers
 from sarrus.export.mjcf.joints import ExportedJoint
-from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 from sarrus.mechanism.tendons import Wrap
+
+TOUCHES_NOTHING = {
+    "mass": "0",
+    "contype": "0",
+    "conaffinity": "0",
+}  # attributes of a geom that is there to be seen
 
 
 def place(element: Element, pose: Pose) -> None:
     """Write a pose as ``pos`` and ``quat``."""
     element.set("pos", numbers(pose.position))
     element.set("quat", numbers(pose.quaternion))
+
+
+def add_terms(tendon: Element, terms: Iterable[tuple[str, float]]) -> None:
+    """Write the coordinates of a fixed tendon with their weights."""
+    for coordinate, weight in terms:
+        SubElement(tendon, "joint", {"joint": coordinate, "coef": repr(weight)})
 
 
 @dataclass
@@ -59,22 +72,27 @@ class Document:
         place(SubElement(self.bodies[body], "site", {"name": name}), pose)
         return name
 
-    def tendon(self, tag: str, name: str, **attributes: str) -> Element:
+    def tendon(self, tag: str, name: str) -> Element:
         """Add a ``fixed`` or ``spatial`` tendon; a number makes its name unique."""
         mechanism = self.mechanism
         name = unique(
             name, (*self._tendons, *mechanism.springs, *mechanism.coordinate_springs, *mechanism.tendons)
         )
         self._tendons.add(name)
-        return SubElement(self.section("tendon"), tag, {"name": name, **attributes})
+        return SubElement(self.section("tendon"), tag, {"name": name})
+
+    def combination(self, name: str, terms: Iterable[tuple[str, float]]) -> str:
+        """Add a fixed tendon, the weighted sum of scalar coordinates, and return its name."""
+        tendon = self.tendon("fixed", name)
+        add_terms(tendon, terms)
+        return tendon.get("name", "")
 
     def wrap(self, name: str, wrap: Wrap) -> str:
         """Add the geom that a tendon bends around, which is not drawn and touches nothing, and return its name."""
         name = unique(name, self._geoms)
         self._geoms.add(name)
         size = [wrap.radius] if wrap.kind == "sphere" else [wrap.radius, wrap.radius]
-        look = {"mass": "0", "contype": "0", "conaffinity": "0", "group": "3"}
-        geom = {"name": name, "type": wrap.kind, "size": numbers(size), **look}
+        geom = {"name": name, "type": wrap.kind, "size": numbers(size), **TOUCHES_NOTHING, "group": "3"}
         place(SubElement(self.bodies[wrap.body], "geom", geom), wrap.pose)
         return name
 

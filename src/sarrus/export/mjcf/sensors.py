@@ -6,8 +6,8 @@ from xml.etree.ElementTree import SubElement
 
 import numpy as np
 
+from sarrus.export.mjcf.attributes import numbers
 from sarrus.export.mjcf.mjcf_document import Document
-from sarrus.export.mjcf.numbers import numbers
 from sarrus.mechanism import sensor as kinds
 from sarrus.mechanism.sensor import Sensor
 
@@ -26,23 +26,24 @@ def add_sensors(document: Document) -> None:
         document.section("option").set("magnetic", numbers(mechanism.magnetic_field))
 
 
+# What a sensor of a kind is attached to: the attribute that names it.
+_OWNERS = {
+    "joint": (*kinds.SCALAR_KINDS, *kinds.BALL_KINDS),
+    "actuator": kinds.ACTUATOR_KINDS,
+    "body": kinds.SUBTREE_KINDS,
+    "tendon": kinds.LENGTH_KINDS,
+}
+
+
 def _target(document: Document, sensor: Sensor) -> dict[str, str]:
     kind, target = sensor.kind, sensor.target
     if kind in kinds.GLOBAL_KINDS:
         return {}
-    if kind in (*kinds.SCALAR_KINDS, *kinds.BALL_KINDS):
-        return {"joint": target}
-    if kind in kinds.ACTUATOR_KINDS:
-        return {"actuator": target}
-    if kind in kinds.SUBTREE_KINDS:
-        return {"body": target}
-    if kind in kinds.LENGTH_KINDS:
-        if not sensor.terms:
-            return {"tendon": target}
-        tendon = document.tendon("fixed", f"{sensor.name}.length")
-        for coordinate, weight in sensor.terms:
-            SubElement(tendon, "joint", {"joint": coordinate, "coef": repr(weight)})
-        return {"tendon": tendon.get("name", "")}
+    if kind in kinds.LENGTH_KINDS and sensor.terms:
+        return {"tendon": document.combination(f"{sensor.name}.length", sensor.terms)}
+    for attribute, of in _OWNERS.items():
+        if kind in of:
+            return {attribute: target}
     site = document.site(sensor.name, target, sensor.pose)
     if not kind.startswith("frame"):
         return {"site": site}

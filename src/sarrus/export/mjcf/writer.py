@@ -15,14 +15,14 @@ from xml.etree.ElementTree import Comment, Element, ElementTree, SubElement, ind
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, ModelError, UnsupportedElementError, check_known
+from sarrus.base.errors import ArgumentError, ModelError, check_known
+from sarrus.export.mjcf.attributes import numbers, refused
 from sarrus.export.mjcf.contacts import CHOICES, add_contacts, refuse_contacts
 from sarrus.export.mjcf.equalities import add_closures, add_couplings
 from sarrus.export.mjcf.forces import add_actuators, add_springs, add_tendons
 from sarrus.export.mjcf.joints import exported_joints
 from sarrus.export.mjcf.keyframes import add_keyframes
-from sarrus.export.mjcf.mjcf_document import Document, place
-from sarrus.export.mjcf.numbers import numbers
+from sarrus.export.mjcf.mjcf_document import TOUCHES_NOTHING, Document, place
 from sarrus.export.mjcf.sensors import add_sensors
 from sarrus.files.atomic import replacing
 from sarrus.mechanism.checks import impossible
@@ -72,8 +72,7 @@ def mjcf_file(
     if contacts == "refuse":
         refuse_contacts(mechanism)
     if mechanism.forces:
-        name = next(iter(mechanism.forces))
-        raise UnsupportedElementError(f"force {name!r}: MJCF cannot hold a user's force", element=name)
+        raise refused("force", next(iter(mechanism.forces)), "MJCF cannot hold a user's force")
     root = Element("mujoco", {"model": mechanism.name})
     SubElement(root, "compiler", {"angle": "radian", "autolimits": "true", "inertiafromgeom": "false"})
     option = SubElement(root, "option", {"gravity": numbers(mechanism.gravity)})
@@ -142,9 +141,7 @@ def _check_weight(mechanism: Mechanism, body: Body) -> None:
     """Raise unless a body with joints, or one fixed to it, has the mass and inertia that MuJoCo needs."""
     reason = impossible(body.mass, body.inertia)
     if reason:
-        raise UnsupportedElementError(
-            f"body {body.name!r}: MuJoCo refuses its inertia: {reason}", element=body.name
-        )
+        raise refused("body", body.name, f"MuJoCo refuses its inertia: {reason}")
     if not body.joints:
         return
     carried = {body.name}
@@ -156,10 +153,11 @@ def _check_weight(mechanism: Mechanism, body: Body) -> None:
         if part.mass > _SMALLEST and np.linalg.eigvalsh(part.inertia)[0] > _SMALLEST:
             return
     least = float(np.linalg.eigvalsh(body.inertia)[0])
-    raise UnsupportedElementError(
-        f"body {body.name!r}: MuJoCo needs moving bodies to have positive mass and moments of inertia; its "
-        f"mass is {body.mass:g} kg, its least moment {least:g} kg m²",
-        element=body.name,
+    raise refused(
+        "body",
+        body.name,
+        "MuJoCo needs moving bodies to have positive mass and moments of inertia; its mass is "
+        f"{body.mass:g} kg, its least moment {least:g} kg m²",
     )
 
 
@@ -180,9 +178,8 @@ def _check_with_mujoco(mechanism: Mechanism, root: Element) -> None:
 def _add_shapes(document: Document, element: Element, shapes: Iterable[Shape], moving: bool) -> None:
     for shape in shapes:
         for given in _geoms(document, shape, moving):
-            look = {"mass": "0", "contype": "0", "conaffinity": "0", "rgba": numbers(shape.rgba)}
             if "type" in given:
-                SubElement(element, "geom", given | look)
+                SubElement(element, "geom", given | TOUCHES_NOTHING | {"rgba": numbers(shape.rgba)})
             else:
                 element.append(Comment(given["comment"]))
 
@@ -195,13 +192,8 @@ def _geoms(document: Document, shape: Shape, moving: bool) -> list[dict[str, str
     where = {"pos": numbers(shape.pose.position), "quat": numbers(shape.pose.quaternion)}
     if shape.kind == "mesh":
         if shape.points is not None and shape.faces is not None:
-            return [
-                {
-                    "type": "mesh",
-                    "mesh": document.inline_mesh(shape.points * shape.size, shape.faces),
-                    **where,
-                }
-            ]
+            inline = document.inline_mesh(shape.points * shape.size, shape.faces)
+            return [{"type": "mesh", "mesh": inline, **where}]
         if shape.file is None or not Path(shape.file).is_file():
             return [{"comment": f" mesh file {shape.file} not found ".replace("--", "- -")}]
         return [{"type": "mesh", "mesh": document.mesh(Path(shape.file), shape.size), **where}]
