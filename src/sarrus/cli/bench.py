@@ -13,14 +13,6 @@ import typer
 from sarrus.base.version import __version__
 from sarrus.cli.options import Importing, with_groups
 
-# What computes is imported where it is called: help and errors of the command line come at once.
-
-HELP = (
-    "Measure a model on this machine: time to compile, forward dynamics, a step, a linear model, a control law. "
-    "Without MODEL a planar five-bar is measured. Figures are medians; on a machine that does other things too they "
-    "vary by tens of per cent."
-)
-
 
 @with_groups
 def bench(
@@ -30,7 +22,10 @@ def bench(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Run the command; `HELP` describes it."""
+    """Measure a model on this machine: time to compile, forward dynamics, a step, a linear model, a control
+    law. Without MODEL a planar five-bar is measured. Figures are medians; on a machine that does other things
+    too they vary by tens of per cent.
+    """
     from sarrus.cli.tables import print_figures
     from sarrus.studies.machine_figures import five_bar, machine, measure
 

@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sarrus.cli.options import PICTURES, Importing, Model, Run, with_groups
-
-HELP = (
-    "Simulate a model by several formulations and compare energy error, constraint residuals, condition number and "
-    "speed. A formulation that refuses the model keeps its line in the table. Exit code 1 where no run reached the "
-    "end."
-)
+from sarrus.cli.options import PICTURES, Importing, Model, Run, checked_outputs, with_groups
 
 
 @with_groups
@@ -37,15 +31,16 @@ def compare(
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Save the table.")] = None,
 ) -> None:
-    """Run the command; `HELP` describes it."""
+    """Simulate a model by several formulations and compare energy error, constraint residuals, condition
+    number and speed. A formulation that refuses the model keeps its line in the table. Exit code 1 where no
+    run reached the end.
+    """
     from sarrus.cli.tables import console, print_remarks, print_written
-    from sarrus.files.atomic import checked_path
     from sarrus.simulation.run_options import Stabilization
+    from sarrus.studies.comparison import Comparison
     from sarrus.studies.comparison import compare as run_all
 
-    for path, suffixes in ((output, PICTURES), (csv, (".csv",))):
-        if path is not None:
-            checked_path(path, suffixes, "output file")
+    outputs = checked_outputs((output, PICTURES, Comparison.plot), (csv, (".csv",), Comparison.to_csv))
     system = reading.system(model)
     start = run.start(system)
     comparison = run_all(
@@ -58,9 +53,8 @@ def compare(
     )
     console().print(comparison)
     print_remarks(start.remarks)
-    for path, write in ((output, comparison.plot), (csv, comparison.to_csv)):
-        if path is not None:
-            write(path)
-            print_written(path)
+    for path, write in outputs:
+        write(comparison, path)
+        print_written(path)
     if not any(made.status.ok for made in comparison.trajectories.values()):
         raise typer.Exit(1)

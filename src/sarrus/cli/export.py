@@ -9,15 +9,10 @@ import typer
 
 from sarrus.cli.options import Importing, Keyframe, Model, with_groups
 
-# What computes is imported where it is called: help and errors of the command line come at once.
-
 app = typer.Typer(no_args_is_help=True, help="Write a model as C99 source or as a MuJoCo model.")
 
 
-@app.command(
-    help="Write the model as self-contained C99 source with header, example and Makefile, for controllers: "
-    "no allocation, no dependency but libm. Control laws are exported from Python, with sarrus.export.c_code."
-)
+@app.command()
 @with_groups
 def c(
     model: Model,
@@ -36,7 +31,9 @@ def c(
     ] = None,
     keyframe: Keyframe = None,
 ) -> None:
-    """Run the command; its help describes it."""
+    """Write the model as self-contained C99 source with header, example and Makefile, for controllers: no
+    allocation, no dependency but libm. Control laws are exported from Python, with sarrus.export.c_code.
+    """
     from sarrus.cli.state import initial_state
     from sarrus.cli.tables import console, print_written
     from sarrus.export import c_code
@@ -50,7 +47,7 @@ def c(
     print_written(*written.files)
 
 
-@app.command(help="Write the model as a MuJoCo model; what MJCF cannot say is an error.")
+@app.command()
 @with_groups
 def mjcf(
     model: Model,
@@ -60,7 +57,7 @@ def mjcf(
         str, typer.Option(help="refuse, ignore, or geoms: spheres on planes in place of contacts.")
     ] = "refuse",
 ) -> None:
-    """Run the command; its help describes it."""
+    """Write the model as a MuJoCo model; what MJCF cannot say is an error."""
     from sarrus.cli.tables import print_written
     from sarrus.files.atomic import checked_path
 

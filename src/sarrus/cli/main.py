@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from sarrus.base.errors import SarrusError
 from sarrus.base.version import __version__
-from sarrus.cli.bench import HELP as BENCH
 from sarrus.cli.bench import bench
-from sarrus.cli.compare import HELP as COMPARE
 from sarrus.cli.compare import compare
 from sarrus.cli.export import app as export
-from sarrus.cli.options import PICTURES, Importing, Model, Run, with_groups
-from sarrus.cli.study import HELP as STUDY
+from sarrus.cli.options import PICTURES, Importing, Model, Run, checked_outputs, with_groups
 from sarrus.cli.study import study
-from sarrus.cli.view import HELP as VIEW
 from sarrus.cli.view import view
-
-if TYPE_CHECKING:
-    from sarrus.simulation.trajectory import Trajectory
 
 # What computes is imported where it is called: help, the version and errors of the command line come at once.
 
@@ -62,11 +55,7 @@ def info(model: Model, reading: Importing) -> None:
     print_info(reading.system(model), model)
 
 
-@app.command(
-    help="Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. "
-    "Velocities that are not given follow from the closures. With --assemble, coordinates given with --set "
-    "keep their values if the loops can close so."
-)
+@app.command()
 @with_groups
 def simulate(
     model: Model,
@@ -80,25 +69,22 @@ def simulate(
     draw: Annotated[Path | None, typer.Option(help="Stroboscopic drawing.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Animated GIF.")] = None,
 ) -> None:
+    """Simulate a model and print how it went. Controls are held: those of the keyframe, else zero. Velocities
+    that are not given follow from the closures. With --assemble, coordinates given with --set keep their
+    values if the loops can close so.
+    """
     import sarrus
     from sarrus.base import interrupts
     from sarrus.cli.tables import print_run
-    from sarrus.files.atomic import checked_path
     from sarrus.kernels.c_function import prefetch
 
-    outputs: list[tuple[Path, tuple[str, ...], Callable[[Trajectory, Path], Any]]] = [
-        (path, suffixes, write)
-        for path, suffixes, write in (
-            (output, (".nc",), sarrus.Trajectory.save),
-            (csv, (".csv",), sarrus.Trajectory.to_csv),
-            (plot, PICTURES, sarrus.Trajectory.plot),
-            (draw, PICTURES, sarrus.Trajectory.draw),
-            (animate, (".gif",), sarrus.Trajectory.animate),
-        )
-        if path is not None
-    ]
-    for path, suffixes, _ in outputs:  # before a long run, not after it
-        checked_path(path, suffixes, "output file")
+    outputs = checked_outputs(
+        (output, (".nc",), sarrus.Trajectory.save),
+        (csv, (".csv",), sarrus.Trajectory.to_csv),
+        (plot, PICTURES, sarrus.Trajectory.plot),
+        (draw, PICTURES, sarrus.Trajectory.draw),
+        (animate, (".gif",), sarrus.Trajectory.animate),
+    )
     mechanism = reading.load(model)
     prefetch()
     system = sarrus.System(mechanism)
@@ -107,7 +93,7 @@ def simulate(
     written = []
     with interrupts.held():
         trajectory = sarrus.simulate(system, start.q, start.v, **run.options(start), throw=False)
-        for path, _, write in outputs:
+        for path, write in outputs:
             try:
                 write(trajectory, path)
                 written.append(path)
@@ -123,11 +109,11 @@ def simulate(
         raise typer.Exit(1)
 
 
-app.command(help=COMPARE)(compare)
-app.command(help=BENCH)(bench)
+app.command()(compare)
+app.command()(bench)
 app.add_typer(export, name="export")
-app.command(help=VIEW)(view)
-app.command(help=STUDY)(study)
+app.command()(view)
+app.command()(study)
 
 
 def _complain(error: Exception | str) -> None:

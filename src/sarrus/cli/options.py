@@ -96,8 +96,27 @@ class Run:
 _START = ("keyframe", "set_", "velocity", "assemble")
 
 
+def checked_outputs(
+    *wanted: tuple[Path | None, tuple[str, ...], Callable[..., Any]],
+) -> list[tuple[Path, Callable[..., Any]]]:
+    """Return the files to write, of (path, suffixes, writer) those that are asked for, with what writes them.
+
+    They are looked at before a long run, not after it.
+    """
+    from sarrus.files.atomic import checked_path
+
+    return [
+        (checked_path(path, suffixes, "output file"), write)
+        for path, suffixes, write in wanted
+        if path is not None
+    ]
+
+
 def with_groups(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for typer: parameters that are groups, dataclasses as above, become their fields."""
+    """Return a command for typer: parameters that are groups, dataclasses as above, become their fields.
+
+    Its help is the docstring, of which the terminal breaks the lines.
+    """
     groups: dict[str, Any] = {}
     parameters: list[Parameter] = []
     hints = get_type_hints(function, include_extras=True)
@@ -115,6 +134,7 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         function(**given)
 
+    command.__doc__ = " ".join((function.__doc__ or "").split())
     command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command

@@ -9,16 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from sarrus.base.errors import ArgumentError
-
-# What computes is imported where it is called: help and errors of the command line come at once.
-
-HELP = (
-    "Do the runs of a study, a TOML file (docs/studies.md describes it), and print how they went. Finished chunks are "
-    "kept in the store: the same command goes on where the last one was stopped. Exit code 1 where no run reached the "
-    "end."
-)
+from sarrus.cli.options import with_groups
 
 
+@with_groups
 def study(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file, TOML.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save the result, NetCDF.")] = None,
@@ -32,7 +26,10 @@ def study(
         str | None, typer.Option(metavar="ADDRESS", help="Run on the dask cluster of this scheduler.")
     ] = None,
 ) -> None:
-    """Run the command; `HELP` describes it."""
+    """Do the runs of a study, a TOML file (docs/studies.md describes it), and print how they went. Finished
+    chunks are kept in the store: the same command goes on where the last one was stopped. Exit code 1 where
+    no run reached the end.
+    """
     import sarrus
     from sarrus.base import interrupts
     from sarrus.cli.tables import console, print_written, study_table

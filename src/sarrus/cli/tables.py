@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,22 +131,21 @@ def print_info(system: System, path: Path) -> None:
         out.print()
         out.print(table)
     out.print()
-    if mechanism.actuators:
-        out.print(f"actuators  {escape(', '.join(mechanism.actuators))}")
-    if mechanism.sensors:
-        out.print(f"sensors    {escape(', '.join(mechanism.sensors))}")
-    if mechanism.keyframes:
-        out.print(f"keyframes  {escape(', '.join(mechanism.keyframes))}")
+    for what in ("actuators", "sensors", "keyframes"):
+        if names := getattr(mechanism, what):
+            out.print(f"{what:<11}{escape(', '.join(names))}")
     out.print(f"[bold]import[/]  {escape(mechanism.report.headline())}")
     for entry in mechanism.report:
         if entry.outcome is not Outcome.ACTS or entry.reason:
             out.print(f"  {escape(str(entry))}", soft_wrap=True)
 
 
-def _table(*columns: str) -> Table:
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(escape(column))
+    for row in rows:
+        table.add_row(*map(escape, row))
     return table
 
 
@@ -158,20 +157,17 @@ def _facts(what: str, name: str) -> Table:
 
 
 def _bodies(mechanism: Mechanism) -> Table:
-    table = _table("body", "parent", "mass [kg]")
-    for body in mechanism.bodies.values():
-        table.add_row(escape(body.name), escape(body.parent), f"{body.mass:.6g}")
-    return table
+    rows = ((body.name, body.parent, f"{body.mass:.6g}") for body in mechanism.bodies.values())
+    return _table(("body", "parent", "mass [kg]"), rows)
 
 
 def _joints(mechanism: Mechanism) -> Table:
-    table = _table("joint", "kind", "between", "limits")
-    for body in mechanism.bodies.values():
-        for joint in body.joints:
-            table.add_row(
-                escape(joint.name), joint.kind, escape(f"{body.parent}, {body.name}"), _limits(joint)
-            )
-    return table
+    rows = (
+        (joint.name, joint.kind, f"{body.parent}, {body.name}", _limits(joint))
+        for body in mechanism.bodies.values()
+        for joint in body.joints
+    )
+    return _table(("joint", "kind", "between", "limits"), rows)
 
 
 def _limits(joint: Joint) -> str:
@@ -181,31 +177,26 @@ def _limits(joint: Joint) -> str:
 
 
 def _closures(mechanism: Mechanism) -> Table:
-    table = _table("closure", "kind", "between", "rows")
-    for closure in mechanism.closures.values():
-        between = escape(f"{closure.body1}, {closure.body2}")
-        table.add_row(escape(closure.name), closure.kind, between, str(len(closure.row_names)))
-    for coupling in mechanism.couplings.values():
-        between = escape(", ".join(term.coordinate for term in coupling.terms))
-        table.add_row(escape(coupling.name), "coupling", between, str(len(coupling.row_names)))
-    return table
+    rows = [(c.name, c.kind, f"{c.body1}, {c.body2}", c.row_names) for c in mechanism.closures.values()]
+    rows += [
+        (c.name, "coupling", ", ".join(term.coordinate for term in c.terms), c.row_names)
+        for c in mechanism.couplings.values()
+    ]
+    return _table(("closure", "kind", "between", "rows"), ((*row, str(len(names))) for *row, names in rows))
 
 
 def _contacts(mechanism: Mechanism) -> Table:
-    table = _table("contact", "body", "point [m]", "on", "friction coefficient", "patch")
     patch_of = {name: patch.name for patch in mechanism.patches.values() for name in patch.contacts}
+    rows = []
     for contact in mechanism.contacts.values():
         coefficient = contact.friction_coefficient
         sticks = "sticks" if contact.friction == "stick" else contact.friction
-        table.add_row(
-            escape(contact.name),
-            escape(contact.body),
-            ", ".join(f"{x:.4g}" for x in contact.point),
-            escape(contact.ground),
-            sticks if coefficient is None else f"{coefficient:.4g}",
-            escape(patch_of.get(contact.name, "")),
+        point = ", ".join(f"{x:.4g}" for x in contact.point)
+        friction = sticks if coefficient is None else f"{coefficient:.4g}"
+        rows.append(
+            (contact.name, contact.body, point, contact.ground, friction, patch_of.get(contact.name, ""))
         )
-    return table
+    return _table(("contact", "body", "point [m]", "on", "friction coefficient", "patch"), rows)
 
 
 def _mobility(system: System) -> Table:

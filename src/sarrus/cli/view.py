@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sarrus.base.errors import ArgumentError
-from sarrus.cli.options import Assemble, Coordinates, Importing, Keyframe, with_groups
+from sarrus.cli.options import Assemble, Coordinates, Importing, Keyframe, checked_outputs, with_groups
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
     from sarrus.simulation.trajectory import Trajectory
-
-# What computes is imported where it is called: help and errors of the command line come at once.
-
-HELP = (
-    "Show a model, or runs that were saved with --output, in the browser. With --html, --png, --gif or --mp4 write "
-    "files instead, without a display. Needs the extra: pip install 'sarrus\\[view]'."
-)
 
 
 @with_groups
@@ -48,18 +41,19 @@ def view(
         bool, typer.Option("--forces", help="Draw closure and contact forces in files.")
     ] = False,
 ) -> None:
-    """Run the command; `HELP` describes it."""
+    """Show a model, or runs that were saved with --output, in the browser. With --html, --png, --gif or --mp4
+    write files instead, without a display. Needs the extra: pip install 'sarrus\\[view]'.
+    """
     from sarrus.cli.tables import console, print_written
-    from sarrus.files.atomic import checked_path
     from sarrus.viewer.render import render
     from sarrus.viewer.server import view as open_viewer
 
-    files = [(html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4")]
-    wanted = [checked_path(path, (suffix,), "output file") for path, suffix in files if path is not None]
+    files = ((html, ".html"), (png, ".png"), (gif, ".gif"), (mp4, ".mp4"))
+    wanted = checked_outputs(*((path, (suffix,), render) for path, suffix in files))
     shown, start = _shown(what, keyframe, set_ or [], assemble, reading)
-    for path in wanted:
+    for path, write in wanted:
         when = time if path.suffix == ".png" else None
-        render(shown, path, t=when, fps=fps, speed=speed, forces=forces, **start)
+        write(shown, path, t=when, fps=fps, speed=speed, forces=forces, **start)
         print_written(path)
     if wanted:
         return
