@@ -11,7 +11,6 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.closed_state import require_closed
-from sarrus.mechanism.keyframe import Keyframe
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
@@ -51,9 +50,10 @@ def initial_state(
     are met exactly; the others are the nearest to those of the start that the constraints allow. Velocities that
     contradict the constraints are an error, or with ``assemble`` projected.
     """
-    key = _start(system, keyframe)
-    q = np.array(key.q)
-    v, u, t = np.array(key.v, dtype=float), np.array(key.u, dtype=float), key.t
+    q, v, u, t = np.array(system.neutral()), np.zeros(system.nv), np.zeros(system.nu), 0.0
+    if keyframe is not None:
+        key = system.keyframe(keyframe)
+        q, v, u, t = np.array(key.q), np.array(key.v, dtype=float), np.array(key.u, dtype=float), key.t
     given = _assignments(coordinates, "coordinate", system.coordinate_names)
     for k, value in given.items():
         q[k] = value
@@ -68,12 +68,6 @@ def initial_state(
         return Start(q, v, u, t, remarks)
     v, remark = _completed(system, q, v, t, wanted, assemble)
     return Start(q, v, u, t, [*remarks, *remark])
-
-
-def _start(system: System, keyframe: str | None) -> Keyframe:
-    if keyframe is None:
-        return Keyframe("", system.neutral(), np.zeros(system.nv), np.zeros(system.nu))
-    return system.keyframe(keyframe)
 
 
 def _assignments(texts: Sequence[str], kind: str, names: Sequence[str]) -> dict[int, float]:
@@ -114,9 +108,8 @@ def _completed(
     system: System, q: Array, near: Array, t: float, wanted: dict[int, float], assemble: bool
 ) -> tuple[Array, list[str]]:
     """Return the velocity nearest to ``near`` that has the wanted components and satisfies A v = b."""
-    zero = np.zeros(system.nv)
     indices, values = list(wanted), np.array(list(wanted.values()))
-    v = zero.copy()
+    zero, v = np.zeros((2, system.nv))
     v[indices] = values
     rows = np.concatenate([system.constraint_jacobian(q, v, t), np.eye(system.nv)[indices]])
     target = np.concatenate([-system.velocity_residual(q, zero, t), values])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility import independent_rows
-from sarrus.base.errors import ArgumentError, check_known, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.coordinates.choices import PARTITION, Coordinates, choose
@@ -108,15 +108,16 @@ def casadi_function(
     if name in _QUANTITIES:
         attribute, letters = _QUANTITIES[name]
         return _function(name, _symbols(system, letters), {name: getattr(system.equations, attribute)})
-    if name not in _SOLVES:
-        known = (*_SOLVES, *_QUANTITIES, "body_placements")
-        if name != "body_placements":
-            raise ArgumentError(
-                f"{system.name}: {unknown_name('CasADi function', name, known)}", element=name, valid=known
-            )
+    if name == "body_placements":
         return _placements(system)
+    check_known("CasADi function", name, (*_SOLVES, *_QUANTITIES, "body_placements"), system.name)
     place = _Place(system, q, t)
     return _SOLVES[name](system, place, place.rows(rows), coordinates)
+
+
+def _refused(system: System, element: str, reason: str, valid: Sequence[str] = ()) -> ArgumentError:
+    """Return the error of an argument that does not go with a system."""
+    return ArgumentError(f"{system.name}: {reason}", element=element, valid=valid)
 
 
 def _function(name: str, inputs: dict[str, ca.SX], outputs: dict[str, ca.SX]) -> ca.Function:
@@ -132,9 +133,7 @@ def _symbols(system: System, letters: str) -> dict[str, ca.SX]:
 def _placements(system: System) -> ca.Function:
     mechanism, tree = system.mechanism, system.equations.tree
     if mechanism is None or tree is None:
-        raise ArgumentError(
-            f"{system.name}: only a system made from a Mechanism has bodies", element="mechanism"
-        )
+        raise _refused(system, "mechanism", "only a system made from a Mechanism has bodies")
     flat = ca.vertsplit(body_placements(tree, mechanism.bodies, system.equations.q), 12)
     outputs = {
         "positions": ca.vertcat(*(place[:3].T for place in flat)),
@@ -153,10 +152,8 @@ class _Place:
         else:
             closed = system.assemble(system.neutral(), t=t, throw=False)
             if closed.status is Status.NOT_CLOSED:
-                raise ArgumentError(
-                    f"{system.name}: the loops do not close from the reference pose; give a closed configuration, q=",
-                    element="q",
-                )
+                reason = "the loops do not close from the reference pose; give a closed configuration, q="
+                raise _refused(system, "q", reason)
             self.q = np.array(closed.q)
         self.jacobian = system.constraint_jacobian(self.q, t=t)
         self.rank = survey(system, self.q, t).rank
@@ -165,14 +162,12 @@ class _Place:
         """Return the indices of the rows to keep, which are independent at generic configurations."""
         names, live = self.system.constraint_names, live_rows(self.system.equations)
         if live is None:
-            raise ArgumentError(f"{self.system.name}: a row of A is zero, but its γ is not", element="rows")
-        if isinstance(wanted, str) and wanted == INDEPENDENT:
-            return self._independent(live)
+            raise _refused(self.system, "rows", "a row of A is zero, but its γ is not")
         if isinstance(wanted, str):
-            raise ArgumentError(
-                f"{self.system.name}: rows must be {INDEPENDENT!r} or names of rows, got {wanted!r}",
-                element="rows",
-            )
+            if wanted == INDEPENDENT:
+                return self._independent(live)
+            reason = f"rows must be {INDEPENDENT!r} or names of rows, got {wanted!r}"
+            raise _refused(self.system, "rows", reason)
         kept = live
         if wanted is not None:
             for name in wanted:
@@ -186,20 +181,18 @@ class _Place:
         advice = "; ".join(
             [f"drop {', '.join(extra)}"] * bool(extra) + [f"add {', '.join(missing)}"] * bool(missing)
         )
-        raise ArgumentError(
-            f"{self.system.name}: {len(kept)} constraint rows are not {self.rank} independent ones, as this function "
-            f"needs: {advice}. That is rows={[names[j] for j in chosen]}, or rows={INDEPENDENT!r}",
-            element="rows",
-            valid=[names[j] for j in chosen],
+        right = [names[j] for j in chosen]
+        reason = (
+            f"{len(kept)} constraint rows are not {self.rank} independent ones, as this function needs: {advice}. "
+            f"That is rows={right}, or rows={INDEPENDENT!r}"
         )
+        raise _refused(self.system, "rows", reason, right)
 
     def _independent(self, live: list[int]) -> list[int]:
-        if rank_of(self.jacobian[live]) < self.rank:
-            raise ArgumentError(
-                f"{self.system.name}: the configuration is singular (rank {rank_of(self.jacobian[live])} here, "
-                f"{self.rank} nearby), so that rows cannot be chosen there; give another one, q=",
-                element="q",
-            )
+        here = rank_of(self.jacobian[live])
+        if here < self.rank:
+            reason = f"the configuration is singular (rank {here} here, {self.rank} nearby), so that rows cannot be "
+            raise _refused(self.system, "q", reason + "chosen there; give another one, q=")
         return [live[j] for j in independent_rows(self.jacobian[live], self.rank)]
 
 
@@ -211,10 +204,8 @@ def _forces(system: System) -> ca.SX:
 
 def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
     if system.compiled.mass_is_singular:
-        raise ArgumentError(
-            f"{system.name}: M is singular; give every body a mass or an armature, or take 'reduced_dynamics'",
-            element="forward_dynamics",
-        )
+        reason = "M is singular; give every body a mass or an armature, or take 'reduced_dynamics'"
+        raise _refused(system, "forward_dynamics", reason)
     e = system.equations
     solved = direct_solution(e, weighted(e, _forces(system)), kept)
     solved["constraint_force"] += e.non_ideal
@@ -226,17 +217,12 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     """Solve in the velocities ẏ = W v: K = (−A_d⁻¹ A_y, 1), A split into columns of dependent ones and of ẏ."""
     e = system.equations
     if ca.depends_on(e.jacobian, e.v):
-        raise ArgumentError(
-            f"{system.name}: constraints that are not linear in the velocity leave no linear K; use 'forward_dynamics'",
-            element="reduced_dynamics",
-        )
+        reason = "constraints that are not linear in the velocity leave no linear K; use 'forward_dynamics'"
+        raise _refused(system, "reduced_dynamics", reason)
     own = list(choose(system, coordinates, place.jacobian, place.rank).indices)
     if len(own) != system.nv - place.rank:
-        raise ArgumentError(
-            f"{system.name}: coordinates must be 'partition' or names of velocities, got {coordinates!r}",
-            element="coordinates",
-            valid=system.velocity_names,
-        )
+        reason = f"coordinates must be 'partition' or names of velocities, got {coordinates!r}"
+        raise _refused(system, "coordinates", reason, system.velocity_names)
     dependent = [i for i in range(system.nv) if i not in own]
     ydot = ca.SX.sym("ydot", len(own))
     order = np.argsort([*dependent, *own]).tolist()

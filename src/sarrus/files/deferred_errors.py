@@ -26,17 +26,11 @@ class DeferredErrorFile(io.RawIOBase):
         if self.error is not None:
             raise self.error
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
     def seekable(self) -> bool:
         """Return True."""
         return True
+
+    readable = writable = seekable
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a place, and return it."""

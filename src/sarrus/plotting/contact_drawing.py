@@ -96,14 +96,13 @@ def contact_marks(
 
 def draw_contacts(axes: Axes, marks: ContactMarks, frame: int) -> list[Artist]:
     """Draw the marks at a frame; returns the artists, with which `move_contacts` moves them on."""
-    planes = LineCollection(marks.lines[frame], colors=FAINT, linewidths=0.7, zorder=0.9)
-    cones = PolyCollection(
-        marks.outlines(frame), facecolors=(_CONE + "30",), edgecolors=_CONE, linewidths=0.8, zorder=1.4
-    )
+    planes = LineCollection([], colors=FAINT, linewidths=0.7, zorder=0.9)
+    cones = PolyCollection([], facecolors=(_CONE + "30",), edgecolors=_CONE, linewidths=0.8, zorder=1.4)
     axes.add_collection(planes, autolim=False)
     axes.add_collection(cones, autolim=False)
-    (points,) = axes.plot(*marks.points[frame].T, "o", markersize=4.0, color=INK, zorder=5)
-    return [planes, cones, points]
+    artists = [planes, cones, *axes.plot([], [], "o", markersize=4.0, color=INK, zorder=5)]
+    move_contacts(artists, marks, frame)
+    return artists
 
 
 def move_contacts(artists: Sequence, marks: ContactMarks, frame: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
 from matplotlib.text import Text
 from numpy.typing import ArrayLike
 
@@ -108,12 +109,12 @@ def draw_pose(axes: Axes, skeleton: Skeleton, pose: Array, *, alpha: float, stro
     """Draw the bodies at one pose (n, 2); returns the artists, with which `move_pose` moves them on."""
     artists: list = []
     for k, outline in enumerate(skeleton.outlines):
-        line = pose[list(outline)]
         if len(outline) > 2:
-            (patch,) = axes.fill(*_around(line).T, color=colour(k), alpha=0.25 * alpha, linewidth=0, zorder=2)
-            artists.append(patch)
-        (stroke,) = axes.plot(
-            *_closed(line).T,
+            patch = Polygon(np.zeros((3, 2)), color=colour(k), alpha=0.25 * alpha, linewidth=0, zorder=2)
+            artists.append(axes.add_patch(patch))
+        artists += axes.plot(
+            [],
+            [],
             color=colour(k),
             alpha=alpha,
             linewidth=4.2 if strong else 1.8,
@@ -121,35 +122,29 @@ def draw_pose(axes: Axes, skeleton: Skeleton, pose: Array, *, alpha: float, stro
             solid_joinstyle="round",
             zorder=3 if strong else 2,
         )
-        artists.append(stroke)
-    for pair in skeleton.rods:
-        (rod,) = axes.plot(
-            *pose[list(pair)].T, color=INK, alpha=alpha, linewidth=1.0, linestyle="--", zorder=2
-        )
-        artists.append(rod)
+    for _ in skeleton.rods:
+        artists += axes.plot([], [], color=INK, alpha=alpha, linewidth=1.0, linestyle="--", zorder=2)
     if strong:
-        (hinges,) = axes.plot(
-            *pose[list(skeleton.hinges)].T, "o", markersize=5.5, color="white", markeredgecolor=INK, zorder=4
-        )
-        (sliders,) = axes.plot(
-            *pose[list(skeleton.sliders)].T, "s", markersize=9.0, color="white", markeredgecolor=INK, zorder=4
-        )
-        artists += [hinges, sliders]
+        for marker, size in (("o", 5.5), ("s", 9.0)):
+            artists += axes.plot(
+                [], [], marker, markersize=size, color="white", markeredgecolor=INK, zorder=4
+            )
+    move_pose(artists, skeleton, pose)
     return artists
 
 
 def move_pose(artists: list, skeleton: Skeleton, pose: Array) -> None:
-    """Move the artists of a strong `draw_pose` to another pose."""
-    remaining = iter(artists)
+    """Move the artists of `draw_pose` to another pose."""
+    places = []
     for outline in skeleton.outlines:
         line = pose[list(outline)]
-        if len(outline) > 2:
-            next(remaining).set_xy(_around(line))
-        next(remaining).set_data(*_closed(line).T)
-    for pair in skeleton.rods:
-        next(remaining).set_data(*pose[list(pair)].T)
-    for points in (skeleton.hinges, skeleton.sliders):
-        next(remaining).set_data(*pose[list(points)].T)
+        places += [_around(line), _closed(line)] if len(outline) > 2 else [line]
+    places += [pose[list(points)] for points in (*skeleton.rods, skeleton.hinges, skeleton.sliders)]
+    for artist, points in zip(artists, places):  # faint poses have no marks of the joints
+        if isinstance(artist, Polygon):
+            artist.set_xy(points)
+        else:
+            artist.set_data(*points.T)
 
 
 def draw_ground(axes: Axes, skeleton: Skeleton, pose: Array) -> None:
@@ -190,8 +185,6 @@ def _around(points: Array) -> Array:
 
 
 def _closed(points: Array) -> Array:
-    if len(points) < 3:
-        return points
     ring = _around(points)
     return np.concatenate([ring, ring[:1]])
 

@@ -53,7 +53,7 @@ class AccessControl:
                 return connection.respond(HTTPStatus.FORBIDDEN, f"403: {refusal}\n")
             if answer is None:
                 return None
-            response = answer(connection, replace(request, path=self._within(request.path)))
+            response = answer(connection, replace(request, path="/" + _steps(request.path)[1]))
             if response is not None:
                 response.headers.update(_PRIVATE)
             return response
@@ -80,11 +80,6 @@ class AccessControl:
             and (parts["port"] or _HTTP) == str(port)
             and self.address.answers_to(parts["six"] or parts["name"])
         )
-
-    @staticmethod
-    def _within(path: str) -> str:
-        """Return the path less its token."""
-        return "/" + _steps(path)[1]
 
 
 def _steps(path: str) -> tuple[str, str]:

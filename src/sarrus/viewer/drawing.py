@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -17,9 +16,8 @@ from sarrus.linalg.ranked import ranked
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.plotting.picture_plane import View, choose_view, view_from_above
 from sarrus.plotting.skeleton import Skeleton, build_skeleton, drawn_mechanism, placements
-from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.meshes import along, join
-from sarrus.viewer.parts import Part, Parts, parts_of
+from sarrus.viewer.parts import Part, Parts, Rgb, parts_of
 
 # Length of the trial motions that show in which plane a mechanism at rest can move [rad, m].
 _TRIAL = 0.3
@@ -72,13 +70,6 @@ class Drawing:
             self.view = view_from_above(self.upwards, height=2.2)
         self.parts: Parts = parts_of(self.mechanism, self.skeleton, self.size)
 
-    def of_run(self, run: Trajectory, given: System) -> Drawing:
-        """Return the drawing of another run: this one for the same system, or for ``given``, which this one copies."""
-        own = run.moved_system()
-        if own is None or own is self.system or own is given:
-            return self
-        return Drawing(copy(own), run.q)
-
     @property
     def upwards(self) -> Array:
         """Direction against gravity; z where there is none."""
@@ -96,6 +87,18 @@ class Drawing:
             Part(body, join([part.mesh for part in alike]), colour, opacity, role)
             for (body, role, colour, opacity), alike in looks.items()
         )
+
+    def dressed(self, tint: Rgb | None, opacity: float) -> list[Part]:
+        """Return the groups in a tint, if there is one; those laid over others leave the ground out."""
+        return [
+            replace(
+                part,
+                colour=part.colour if part.body < 0 else tint or part.colour,
+                opacity=part.opacity * opacity,
+            )
+            for part in self.groups
+            if part.body >= 0 or opacity >= 1.0
+        ]
 
     def poses(self, q: Array, t: float = 0.0) -> Poses:
         """Return where everything is at q and, where bodies are driven, at the time t."""

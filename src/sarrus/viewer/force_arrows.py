@@ -6,6 +6,7 @@ apart. Couples have no arrows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,10 @@ from sarrus.linalg.ranked import at_rank, rank_of
 from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import perpendicular_to
+from sarrus.plotting.style import FAINT, colour
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.drawing import Drawing, Poses
+from sarrus.viewer.parts import Rgb, rgb
 
 LONGEST = 0.35  # arrow of a typical force, in sizes of the mechanism
 _SAMPLES = 60  # of a run, in which the typical force is looked for
@@ -40,6 +43,17 @@ class Forces:
         """Length of the longest arrow [N]."""
         every = np.concatenate([self.determined, self.undetermined])
         return float(np.linalg.norm(every, axis=1).max(initial=0.0))
+
+    def arrows(self, scale: float) -> Iterator[tuple[str, Rgb, Array]]:
+        """Yield what is determined and what is not: its name, its colour, and start and end (n, 2, 3) [m].
+
+        Only of forces that are not zero; ``scale`` in metres per newton.
+        """
+        parts = ("determined", colour(2), self.determined), ("undetermined", FAINT, self.undetermined)
+        for name, shade, forces in parts:
+            alive = np.linalg.norm(forces, axis=1) > _NONE * max(self.largest, 1e-300)
+            starts = self.points[alive]
+            yield name, rgb(shade), np.stack([starts, starts + scale * forces[alive]], axis=1)
 
 
 def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.ndarray) -> Forces:
@@ -97,12 +111,6 @@ def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
     samples = np.unique(np.linspace(0, len(run.t) - 1, _SAMPLES).astype(int))
     typical = float(np.quantile([forces_of_run(drawing, run, int(k)).largest for k in samples], 0.8))
     return LONGEST * drawing.size / typical if typical > 0.0 else 0.0
-
-
-def arrows(points: Array, forces: Array, scale: float, largest: float) -> Array:
-    """Return start and end (n, 2, 3) [m] of the forces that are not zero, ``scale`` in metres per newton."""
-    alive = np.linalg.norm(forces, axis=1) > _NONE * max(largest, 1e-300)
-    return np.stack([points[alive], points[alive] + scale * forces[alive]], axis=1)
 
 
 def _of_contact(contact: Contact, rotation: Array) -> list[Array | None]:

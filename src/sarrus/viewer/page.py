@@ -12,8 +12,8 @@ from sarrus.viewer.address import LOOPBACK, address_of
 from sarrus.viewer.camera import frame
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_arrows import forces_of_run, metres_per_newton
+from sarrus.viewer.layers import layers
 from sarrus.viewer.markup import Html, element, html, lines
-from sarrus.viewer.parts import OVERLAY, tints
 from sarrus.viewer.scene import set_up_scene
 from sarrus.viewer.scene_nodes import ArrowNodes, SceneNodes
 from sarrus.viewer.serving import start_server, stop_server
@@ -24,14 +24,12 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
     """Write the page; see `sarrus.render`."""
     drawing = Drawing(subject.system, subject.motion)
     low, high = drawing.bounds()
-    server = start_server(address_of(LOOPBACK, 0), title(subject.system.name)).viser
+    server, _ = start_server(address_of(LOOPBACK, 0), title(subject.system.name))
     try:
         set_up_scene(server, drawing, frame(low, high, drawing.view, 1.4))
-        shades = tints(len(subject.runs))
-        nodes = [SceneNodes(server.scene, "/mechanism", drawing, shades[0])]
-        nodes += [
-            SceneNodes(server.scene, f"/run{k}", drawing.of_run(run, subject.system), shades[k], OVERLAY)
-            for k, run in enumerate(subject.runs[1:], start=1)
+        nodes = [
+            SceneNodes(server.scene, f"/run{k}" if k else "/mechanism", layer)
+            for k, layer in enumerate(layers(drawing, subject.q, subject.runs, subject.system))
         ]
         nodes[0].move(drawing.poses(subject.q))
         recording = server.get_scene_serializer()
@@ -39,8 +37,8 @@ def save_page(subject: Subject, path: Path, *, fps: float, speed: float, forces:
             scale = metres_per_newton(drawing, subject.runs[0]) if forces else 0.0
             shown = ArrowNodes(server.scene, drawing.parts.radius)
             for time in frame_times(*subject.span, speed / fps):
-                for node, run in zip(nodes, subject.runs):
-                    node.move(node.drawing.poses(at(run, time), time))
+                for node in nodes:
+                    node.move(node.layer.poses(time))
                 if scale:
                     first = subject.runs[0]
                     shown.show(forces_of_run(drawing, first, sample(first, time), at(first, time)), scale)

@@ -71,6 +71,11 @@ class Rod:
     radius: float
     colour: Rgb
 
+    @property
+    def mesh(self) -> Mesh:
+        """The rod at length one, along z."""
+        return meshes.capsule(self.radius, 0.5)
+
 
 @dataclass(frozen=True, eq=False)
 class Parts:

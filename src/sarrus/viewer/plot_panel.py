@@ -6,9 +6,8 @@ from typing import Any
 
 from sarrus.viewer.markup import Html, Pane, element
 from sarrus.viewer.panel_host import PanelHost
-from sarrus.viewer.plots import QUANTITIES, Quantity, cursor, svg
+from sarrus.viewer.plots import QUANTITIES, cursor, svg
 
-_FIRST = ("energy_change", "residual")
 _SIZE = (860, 230)  # of the panel [pixels]
 
 
@@ -22,10 +21,11 @@ class PlotPanel:
         self.choices: list[Any] = []
         with self.panel.add_tab("Plots"):
             self.picture = Pane(gui)
-        titles = tuple(quantity.title for quantity in QUANTITIES)
+        self.quantities = {quantity.title: quantity for quantity in QUANTITIES}
+        titles = tuple(self.quantities)
         with self.panel.add_tab("Choose"):
-            for side, field in zip(("left", "right"), _FIRST):
-                choice = gui.add_dropdown(side, titles, initial_value=self._quantity(field).title)
+            for side, first in zip(("left", "right"), titles):
+                choice = gui.add_dropdown(side, titles, initial_value=first)
                 choice.on_update(lambda event: viewer.worker.post("plots", self.rebuild))
                 self.choices.append(choice)
         self._still: list[Html] = []
@@ -38,7 +38,7 @@ class PlotPanel:
         if not viewer.runs:
             return
         self._still = [
-            svg(self._titled(str(choice.value)), viewer.runs, viewer.labels, self._span)
+            svg(self.quantities[str(choice.value)], viewer.runs, viewer.labels, self._span)
             for choice in self.choices
         ]
         self.point(viewer.timeline.time)
@@ -58,11 +58,3 @@ class PlotPanel:
     @property
     def _span(self) -> tuple[float, float]:
         return self.viewer.timeline.start, self.viewer.timeline.end
-
-    @staticmethod
-    def _quantity(field: str) -> Quantity:
-        return next(quantity for quantity in QUANTITIES if quantity.field == field)
-
-    @staticmethod
-    def _titled(title: str) -> Quantity:
-        return next(quantity for quantity in QUANTITIES if quantity.title == title)

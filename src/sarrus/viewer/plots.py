@@ -20,22 +20,23 @@ _FLOOR = 1e-17
 
 @dataclass(frozen=True)
 class Quantity:
-    """A field of a trajectory, what to call it, and whether its axis is logarithmic."""
+    """A field of a trajectory, what to call it and its entries, and whether its axis is logarithmic."""
 
     field: str
     title: str
+    entries: str = ""
     logarithmic: bool = False
 
 
 QUANTITIES = (
     Quantity("energy_change", "energy change [J]"),
-    Quantity("residual", "closure residual [m, rad]", True),
-    Quantity("condition", "condition number", True),
-    Quantity("q", "coordinates [rad, m]"),
-    Quantity("v", "velocities [rad/s, m/s]"),
-    Quantity("a", "accelerations [rad/s², m/s²]"),
-    Quantity("u", "controls"),
-    Quantity("multipliers", "multipliers [N, N m]"),
+    Quantity("residual", "closure residual [m, rad]", logarithmic=True),
+    Quantity("condition", "condition number", logarithmic=True),
+    Quantity("q", "coordinates [rad, m]", "coordinate"),
+    Quantity("v", "velocities [rad/s, m/s]", "velocity"),
+    Quantity("a", "accelerations [rad/s², m/s²]", "velocity"),
+    Quantity("u", "controls", "actuator"),
+    Quantity("multipliers", "multipliers [N, N m]", "constraint"),
     Quantity("rank", "rank of A"),
 )
 
@@ -106,7 +107,7 @@ def _curves(quantity: Quantity, runs: list[Trajectory], labels: list[str]) -> li
             run.energy - run.energy[:1] if quantity.field == "energy_change" else getattr(run, quantity.field)
         )
         table = np.asarray(values, dtype=float).reshape(len(run.t), -1)
-        names = _names(quantity.field, run)
+        names = run.names(quantity.entries) if quantity.entries else ("",)
         single = table.shape[1] == 1
         for k in range(min(table.shape[1], _LINES if len(runs) == 1 else 1)):
             name = label if len(runs) > 1 else "" if single else names[k]
@@ -115,17 +116,6 @@ def _curves(quantity: Quantity, runs: list[Trajectory], labels: list[str]) -> li
             t, column = _thinned(run.t, table[:, k])
             found.append((name, t, np.maximum(column, _FLOOR) if quantity.logarithmic else column))
     return found
-
-
-def _names(field: str, run: Trajectory) -> tuple[str, ...]:
-    dimension = {
-        "q": "coordinate",
-        "v": "velocity",
-        "a": "velocity",
-        "u": "actuator",
-        "multipliers": "constraint",
-    }
-    return run.names(dimension[field]) if field in dimension else ("",)
 
 
 def _thinned(t: Array, values: Array) -> tuple[Array, Array]:

@@ -14,19 +14,19 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
 from sarrus.dynamics.system import System
 from sarrus.files.atomic import checked_path, replacing
+from sarrus.mechanism.pose import Pose
 from sarrus.plotting.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.plotting.style import INK, colour
 from sarrus.plotting.text import title
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.drawing import Drawing, Poses
-from sarrus.viewer.force_arrows import Forces, arrows, forces_of_run, metres_per_newton
+from sarrus.viewer.force_arrows import Forces, forces_of_run, metres_per_newton
 from sarrus.viewer.ground import BACKGROUND, LINE, STRONG, grid_lines, ground_of
-from sarrus.viewer.meshes import Mesh, along, capsule, cone, join, rod
+from sarrus.viewer.layers import Layer, layers
+from sarrus.viewer.meshes import Mesh, along, cone, join, rod
 from sarrus.viewer.page import save_page
-from sarrus.viewer.parts import OVERLAY, Rgb, tints
 from sarrus.viewer.raster import Canvas, Triangles
-from sarrus.viewer.scene_nodes import DETERMINED, UNDETERMINED
 from sarrus.viewer.subjects import Subject, Viewable, at, sample, subjects
 
 SUFFIXES = (".html", ".png", ".gif", ".mp4")
@@ -99,8 +99,7 @@ class Renderer:
         low, high = self.drawing.bounds()
         self.camera: Camera = frame(low, high, self.drawing.view, size[0] / size[1])
         self.scale = metres_per_newton(self.drawing, subject.runs[0]) if forces and subject.runs else 0.0
-        others = (self.drawing.of_run(run, subject.system) for run in subject.runs[1:])
-        self._drawings = [self.drawing, *others]
+        self._layers = layers(self.drawing, subject.q, subject.runs, subject.system)
         ground = ground_of(self.drawing)
         self._still = Canvas(self.camera, *size, BACKGROUND, samples)
         lines = [(grid_lines(ground, strong), STRONG if strong else LINE) for strong in (False, True)]
@@ -109,11 +108,8 @@ class Renderer:
     def picture(self, time: float) -> Picture:
         """Return the picture of a time [s], of the configuration where there are no runs."""
         subject, canvas, solids = self.subject, self._still.copy(), []
-        for k, (drawing, tint) in enumerate(zip(self._drawings, tints(len(self._drawings)))):
-            poses = (
-                drawing.poses(at(subject.runs[k], time), time) if subject.runs else drawing.poses(subject.q)
-            )
-            solids += solids_of(drawing, poses, tint, OVERLAY if k else 1.0)
+        for layer in self._layers:
+            solids += _solids_of(layer, layer.poses(time))
         if self.scale:
             run = subject.runs[0]
             shown = forces_of_run(self.drawing, run, sample(run, time), at(run, time))
@@ -138,30 +134,23 @@ class Renderer:
         return np.asarray(image)
 
 
-def solids_of(
-    drawing: Drawing, poses: Poses, tint: Rgb | None = None, opacity: float = 1.0
-) -> list[Triangles]:
-    """Return the triangles of a drawing, in world axes; those laid over others leave the ground out."""
+def _solids_of(layer: Layer, poses: Poses) -> list[Triangles]:
+    """Return the triangles of a layer, in world axes."""
     found = []
-    for part in drawing.groups:
-        if part.body < 0 and opacity < 1.0:
-            continue
-        shade = part.colour if tint is None or part.body < 0 else tint
+    for part in layer.drawing.dressed(layer.tint, layer.opacity):
         vertices = poses.apply(part.body, part.mesh.vertices)
-        found.append(Triangles(vertices, part.mesh.faces, shade, part.opacity * opacity))
-    for rod_part, (middle, rotation, length) in zip(drawing.parts.rods, poses.rods):
-        mesh = capsule(rod_part.radius, 0.5).scaled([1.0, 1.0, max(length, 1e-9)])
-        found.append(
-            Triangles(mesh.vertices @ rotation.T + middle, mesh.faces, tint or rod_part.colour, opacity)
-        )
+        found.append(Triangles(vertices, part.mesh.faces, part.colour, part.opacity))
+    for rod_part, (middle, rotation, length) in zip(layer.drawing.parts.rods, poses.rods):
+        mesh = rod_part.mesh.scaled([1.0, 1.0, max(length, 1e-9)]).placed(Pose(middle, rotation))
+        found.append(Triangles(mesh.vertices, mesh.faces, layer.tint or rod_part.colour, layer.opacity))
     return found
 
 
 def arrow_solids(forces: Forces, scale: float, radius: float) -> list[Triangles]:
     """Return forces as arrows."""
     found = []
-    for part, shade in ((forces.determined, DETERMINED), (forces.undetermined, UNDETERMINED)):
-        for start, end in arrows(forces.points, part, scale, forces.largest):
+    for _, shade, ends in forces.arrows(scale):
+        for start, end in ends:
             _, half, rotation = along(start, end)
             head = min(3.0 * radius, 2.0 * half)
             tip = cone(1.2 * radius, head)

@@ -7,7 +7,7 @@ from typing import Any
 from sarrus.mechanism.pose import quaternion_of_rotation
 from sarrus.viewer.camera import FIELD, Camera
 from sarrus.viewer.drawing import Drawing
-from sarrus.viewer.ground import LINE, STRONG, Ground, ground_of
+from sarrus.viewer.ground import LINE, STRONG, ground_of
 
 
 def set_up_scene(server: Any, drawing: Drawing, camera: Camera) -> None:
@@ -17,28 +17,14 @@ def set_up_scene(server: Any, drawing: Drawing, camera: Camera) -> None:
     scene.world_axes.visible = False
     scene.configure_environment_map(None)
     scene.configure_default_lights(True, cast_shadow=False)
-    _add_lights(scene, camera)
-    _set_camera(server.initial_camera, camera)
-    _add_ground(scene, ground_of(drawing))
-
-
-def _add_lights(scene: Any, camera: Camera) -> None:
-    """Add light from the reader's side and from above."""
     scene.add_light_ambient("/lights/ambient", intensity=0.9)
     scene.add_light_directional(
         "/lights/key", intensity=1.3, position=camera.look_at + 10.0 * camera.distance * camera.light
     )
-
-
-def _set_camera(handle: Any, camera: Camera) -> None:
-    """Set viser's camera for pages that open."""
-    handle.position, handle.look_at, handle.up = camera.position, camera.look_at, camera.view.up
-    handle.fov = FIELD
-    handle.near, handle.far = 0.01 * camera.distance, 100.0 * camera.distance
-
-
-def _add_ground(scene: Any, ground: Ground) -> None:
-    """Add the grid to a scene."""
+    first = server.initial_camera
+    first.position, first.look_at, first.up = camera.position, camera.look_at, camera.view.up
+    first.fov, first.near, first.far = FIELD, 0.01 * camera.distance, 100.0 * camera.distance
+    ground = ground_of(drawing)
     scene.add_grid(
         "/grid",
         width=2.0 * ground.half,

@@ -22,9 +22,10 @@ from sarrus.viewer.camera import Camera, frame
 from sarrus.viewer.drawing import Drawing
 from sarrus.viewer.force_panel import ForcePanel
 from sarrus.viewer.joint_panel import JointPanel
+from sarrus.viewer.layers import Layer, layers
 from sarrus.viewer.markup import Pane
 from sarrus.viewer.mode_panel import ModePanel
-from sarrus.viewer.parts import OVERLAY, Rgb, tints
+from sarrus.viewer.parts import Rgb, tints
 from sarrus.viewer.plot_panel import PlotPanel
 from sarrus.viewer.readout import Readout, read, read_run, warning
 from sarrus.viewer.render import render
@@ -121,8 +122,7 @@ class Viewer:
         self.readout: Readout = read(self.system, self.q)
         self._note, self._since = "", 0.0
         self.camera: Camera = self._frame()
-        served = start_server(where, title(self.system.name))
-        self.server, self.url = served.viser, served.url
+        self.server, self.url = start_server(where, title(self.system.name))
         self._stopped = threading.Event()
         self.worker = WorkerThread(self._tick, lambda: self._moving, f"the viewer of {self.system.name!r}")
         try:
@@ -216,8 +216,8 @@ class Viewer:
         self.q = q
         with self.server.atomic():
             self.nodes[0].move(self.drawing.poses(q, time))
-            for node, run in zip(self.nodes[1:], self.runs[1:]):
-                node.move(node.drawing.poses(at(run, time), time))
+            for node in self.nodes[1:]:
+                node.move(node.layer.poses(time))
             self.forces.show_run(self.runs[0], time, q)
         self._since += 0.025
         if not self.timeline.playing or self._since > _RARELY:
@@ -237,7 +237,8 @@ class Viewer:
         self.runs, self.labels = runs, labels
         for number in range(1, len(self.nodes)):
             self.server.scene.remove_by_name(f"/run{number}")
-        self.nodes[1:] = self._overlays()
+        del self.nodes[1:]
+        self._add_overlays()
         self.timeline.rebuild()
         self.timeline.folder.visible = bool(runs)
         self.plots.rebuild()
@@ -261,9 +262,10 @@ class Viewer:
             show_logo=False, show_share_button=False, brand_color=(0, 114, 178), control_width="large"
         )
         gui.main_panel.dock_right()
-        scene = server.scene
         set_up_scene(server, self.drawing, self.camera)
-        self.nodes = [SceneNodes(scene, "/mechanism", self.drawing, self.shades[0]), *self._overlays()]
+        first = Layer(self.drawing, self.shades[0], 1.0, None, self.q)
+        self.nodes = [SceneNodes(server.scene, "/mechanism", first)]
+        self._add_overlays()
         self.timeline = TimePanel(self, gui)
         self.timeline.folder.visible = bool(self.runs)
         self.joints = JointPanel(self, gui, self.q)
@@ -280,14 +282,11 @@ class Viewer:
         else:
             self.show(self.q)
 
-    def _overlays(self) -> list[SceneNodes]:
-        found = []
-        for number, run in enumerate(self.runs[1:], start=1):
-            drawing = self.drawing.of_run(run, self._given)
-            nodes = SceneNodes(self.server.scene, f"/run{number}", drawing, self.shades[number], OVERLAY)
-            nodes.move(drawing.poses(run.q[0]))
-            found.append(nodes)
-        return found
+    def _add_overlays(self) -> None:
+        _, *others = layers(self.drawing, self.q, self.runs, self._given)
+        for number, layer in enumerate(others, start=1):
+            self.nodes.append(SceneNodes(self.server.scene, f"/run{number}", layer))
+            self.nodes[-1].move(layer.poses(self.runs[number].t[0]))
 
     def _write(self) -> None:
         self._state.content = self.readout.html(self._note)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
+from operator import methodcaller
 from typing import Any
 
 from sarrus.base.errors import ArgumentError, ViewerError
@@ -17,19 +17,7 @@ from sarrus.viewer.timeouts import within
 
 _START_SECONDS, _STOP_SECONDS = 30.0, 15.0
 _STARTING = threading.Lock()
-
-
-@dataclass(frozen=True, eq=False)
-class Served:
-    """A running server of viser's and the access control before it."""
-
-    viser: Any
-    access: AccessControl
-
-    @property
-    def url(self) -> str:
-        """The address of its page."""
-        return self.access.url(self.viser.get_port())
+_STOP = methodcaller("stop")
 
 
 class _GuardedHost(str):
@@ -38,8 +26,11 @@ class _GuardedHost(str):
     access: AccessControl
 
 
-def start_server(address: Address, label: str) -> Served:
-    """Return a server at an address, which lets nobody in who does not know its token; `ViewerError` if it cannot."""
+def start_server(address: Address, label: str) -> tuple[Any, str]:
+    """Return a server of viser's at an address, and the address of its page; `ViewerError` if it cannot be.
+
+    It lets nobody in who does not know its token.
+    """
     try:
         import viser  # an extra
     except ImportError as error:
@@ -52,24 +43,20 @@ def start_server(address: Address, label: str) -> Served:
         with _guarded_serving():
             return viser.ViserServer(host=host, port=address.port, verbose=False, label=label)
 
-    with _silence():
-        server = within(_START_SECONDS, start, f"no server came up at {host}:{address.port}", _stop)
+    with redirect_stdout(StringIO()):  # viser greets the terminal
+        server = within(_START_SECONDS, start, f"no server came up at {host}:{address.port}", _STOP)
     if not access.installed:
         stop_server(server)
         raise ViewerError(
             f"viser {viser.__version__} opens its port in a way that cannot be guarded: pip install 'viser==1.1.1'"
         )
-    return Served(server, access)
+    return server, access.url(server.get_port())
 
 
 def stop_server(server: Any) -> None:
     """Stop a server of viser's; its pages go grey."""
-    with _silence():
-        within(_STOP_SECONDS, lambda: _stop(server), "the server of the viewer did not stop")
-
-
-def _stop(server: Any) -> None:
-    server.stop()
+    with redirect_stdout(StringIO()):
+        within(_STOP_SECONDS, lambda: _STOP(server), "the server of the viewer did not stop")
 
 
 @contextmanager
@@ -92,10 +79,3 @@ def _guarded_serving() -> Iterator[None]:
             yield
         finally:
             server.serve = unguarded
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Keep viser's banner from the terminal."""
-    with redirect_stdout(StringIO()):
-        yield

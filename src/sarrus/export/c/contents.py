@@ -14,6 +14,7 @@ from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.system import System
+from sarrus.export.c.identifiers import wrapped
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
 from sarrus.kernels import layout as la
 from sarrus.kernels.acceleration import acceleration
@@ -85,9 +86,7 @@ class SystemPlan:
         entries: dict[str, Value] = {
             "acceleration": Address(KernelCode(kernel)),
             "projection": Address(KernelCode(projection)),
-            "settings": Address(View("W->settings", DOUBLE)),
-            "x": Address(View("W->x", DOUBLE)),
-            "work": Address(View("W->work", DOUBLE)),
+            **{name: Address(View(f"W->{name}", DOUBLE)) for name in ("settings", "x", "work")},
             "generic_rank": Term("W->rank", INT, counts=True),
             "holonomic_rank": Term("W->holonomic_rank", INT, counts=True),
         }
@@ -146,12 +145,5 @@ def clean(table: T, entries: Mapping[str, Value]) -> T:
 def constant_array(type_: str, name: str, values: Any) -> str:
     """Return the definition of an array of constants."""
     texts = [str(int(v)) if type_ == "int" else c_number(float(v)) for v in np.ravel(values)] or ["0"]
-    lines, line = [], "   "
-    for text in texts:
-        if len(line) + len(text) > 100:
-            lines.append(line)
-            line = "   "
-        line += f" {text},"
-    lines.append(line)
-    body = "\n".join(lines)
+    body = wrapped(", ".join(texts) + ",", 102, "    ")
     return f"static const {type_} {name}[{len(texts)}] = {{\n{body}\n}};\n"

@@ -328,7 +328,7 @@ class Expressions(ABC):
         names = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
         bound = inspect.signature(python).bind(*given, **names)
         bound.apply_defaults()
-        arguments = [v if isinstance(v, _VALUES) else Known(v) for v in bound.arguments.values()]
+        arguments = [v if isinstance(v, Value) else Known(v) for v in bound.arguments.values()]
         if isinstance(function, FunctionType) and all(_is_known(a) for a in arguments):
             return self._computed(python(*map(_plain, arguments)))
         return self._invoke(function, arguments)
@@ -406,9 +406,6 @@ class Expressions(ABC):
             return Known(compute(value.value))
         term = as_term(value)
         return term if term.kind == kind else Term(f"({kind}){term.inner}", kind)
-
-
-_VALUES = (Known, Term, View, Pack, Address, Table)
 
 
 def needs_workspace(value: Value) -> bool:

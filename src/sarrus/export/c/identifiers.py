@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from textwrap import fill
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.printable import printable
@@ -93,17 +94,21 @@ def comment(text: str) -> str:
     return text.replace("*/", "* /").replace("/*", "/ *")
 
 
-def note(text: str, indent: str = "") -> str:
+def note(text: str) -> str:
     """Return text as a comment of C, in lines of 100 characters."""
-    words, lines, line = comment(text).split(" "), [], ""
-    for word in words:
-        if line and len(indent) + len(line) + len(word) > 95:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    lines.append(line)
-    return f"{indent}/* " + f"\n{indent} * ".join(lines) + " */"
+    return f"/* {wrapped(comment(text), 99, ' * ')[3:]} */"
+
+
+def wrapped(text: str, width: int, indent: str) -> str:
+    """Return text in lines of so many characters, indent included, broken at spaces only."""
+    return fill(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def enumeration(title: str, prefix: str, names: Sequence[str], units: Sequence[str]) -> str:

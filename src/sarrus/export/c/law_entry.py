@@ -35,22 +35,23 @@ class LawPlan:
         if isinstance(law, ContactLaw) and contacts is not None:
             self.members += self._contact_members(law, contacts)
 
-    def _view(self, name: str, *, constant: bool = False) -> Address:
-        text = f"{self.prefix}_{name}" if constant else f"W->{self.prefix}_{name}"
-        return Address(View(text, DOUBLE, constant))
+    def _entries(self, constants: dict[str, str], **members: str) -> dict[str, Value]:
+        """Return entries of a table: pointers to constants and to members of the workspace."""
+        texts = {entry: f"W->{self.prefix}_{member}" for entry, member in members.items()}
+        texts |= {entry: f"{self.prefix}_{constant}" for entry, constant in constants.items()}
+        return {entry: Address(View(text, DOUBLE, entry in constants)) for entry, text in texts.items()}
 
     def _law_table(self, native: Native, contacts: Table | None) -> Table:
         table = self.law.table
-        entries: dict[str, Value] = {
-            "native": Address(native),
-            "own": self._view("input"),
-            "work": self._view("work"),
-            "settings": self._view("tolerances"),
-            "answer": self._view("answer"),
-            "roots": self._view("roots", constant=True),
-            "preferred": self._view("preferred", constant=True),
-            "generic_rank": Term(f"W->{self.prefix}_rank", INT, counts=True),
-        }
+        entries = self._entries(
+            {"roots": "roots", "preferred": "preferred"},
+            own="input",
+            work="work",
+            settings="tolerances",
+            answer="answer",
+        )
+        entries["native"] = Address(native)
+        entries["generic_rank"] = Term(f"W->{self.prefix}_rank", INT, counts=True)
         if contacts is not None:
             entries["contacts"] = Address(contacts)
         room = int(ll.LEVELS + 3 * table.n_levels + table.n_measured)
@@ -59,13 +60,9 @@ class LawPlan:
 
     def _contact_table(self, law: ContactLaw) -> Table:
         table = law.contact_table
-        entries: dict[str, Value] = {
-            "physics": self._view("limits"),
-            "extra": self._view("rows", constant=True),
-            "memory": self._view("memory"),
-            "work": self._view("program"),
-            "report": self._view("report"),
-        }
+        entries = self._entries(
+            {"extra": "rows"}, physics="limits", memory="memory", work="program", report="report"
+        )
         self.constants[f"{self.prefix}_rows"] = law.contact_arrays["extra"]
         room = int(cn.PLACES + 2 * len(law.terms.names) + table.extra_cones)
         order = f"W->{self.prefix}_cones"

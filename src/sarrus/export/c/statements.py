@@ -92,7 +92,7 @@ class Translator(Expressions):
     def _check_loops(self) -> None:
         """Make sure that nobody reads the variable of a loop after the loop, where C has another value."""
         loops = [node for node in ast.walk(self.tree) if isinstance(node, ast.For)]
-        own, stored = Counter(name for loop in loops for name in _names(loop.target)), self._assignments()
+        own, stored = Counter(name for loop in loops for name in _names(loop.target)), _stored(self.tree)
         inside = {
             id(node)
             for loop in loops
@@ -104,19 +104,11 @@ class Translator(Expressions):
             if isinstance(node, ast.Name) and node.id in only and id(node) not in inside:
                 raise TypeError(f"{self.tree.name}: {node.id} is read after its loop, line {node.lineno}")
 
-    def _assignments(self) -> Counter[str]:
-        """Return how often each name is assigned."""
-        return Counter(
-            node.id
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        )
-
     def translate(self, name: str) -> CFunction:
         """Translate until the types of variables settle."""
         for _ in range(_ROUNDS):
             before = dict(self.kinds), self.result
-            self.stores = self._assignments()
+            self.stores = _stored(self.tree)
             self.lines: list[str] = []
             self.depth, self.counter = 1, 0
             self.locals: dict[str, Value] = {}
@@ -313,12 +305,10 @@ class Translator(Expressions):
     @staticmethod
     def _independent(target: ast.Tuple, source: ast.expr) -> bool:
         """Tell whether the right side of an assignment does not see what the left side changes."""
-        stored = {n.id for t in target.elts for n in ast.walk(t) if isinstance(n, ast.Name)}
-        read = {n.id for n in ast.walk(source) if isinstance(n, ast.Name)}
         into_memory = any(isinstance(t, ast.Subscript | ast.Attribute) for t in target.elts)
         if into_memory:
             return not any(isinstance(n, ast.Subscript | ast.Attribute | ast.Call) for n in ast.walk(source))
-        return not stored & read
+        return not _names(target) & _names(source)
 
     def _do_augassign(self, node: ast.AugAssign) -> None:
         found = self._place(node.target)
@@ -421,13 +411,7 @@ class Translator(Expressions):
         """Tell whether a loop's body leaves its bound as it is."""
         if any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(bound)):
             return False
-        stored = {
-            n.id
-            for s in body
-            for n in ast.walk(s)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        return not any(isinstance(n, ast.Name) and n.id in stored for n in ast.walk(bound))
+        return not _names(bound) & set(_stored(*body))
 
 
 def separate(tree: ast.FunctionDef, name: str) -> bool:
@@ -454,11 +438,13 @@ def _begins_with(loop: ast.For, name: str) -> bool:
     first = next(statement for statement in loop.body if name in _names(statement))
     if not isinstance(first, ast.Assign) or name in _names(first.value):
         return False
-    return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for target in first.targets
-        for node in ast.walk(target)
-    )
+    return name in _stored(*first.targets)
+
+
+def _stored(*nodes: ast.AST) -> Counter[str]:
+    """Return how often each name is assigned."""
+    inside = (inner for node in nodes for inner in ast.walk(node))
+    return Counter(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 def _names(node: ast.AST) -> set[str]:

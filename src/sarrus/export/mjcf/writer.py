@@ -28,7 +28,7 @@ from sarrus.files.atomic import replacing
 from sarrus.mechanism.checks import impossible
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, clean, perpendicular_to, quaternion_of_rotation, scalar
+from sarrus.mechanism.pose import Pose, quaternion_of_rotation, scalar
 
 # MuJoCo refuses moving bodies with less mass [kg] or smaller moments of inertia [kg m²].
 _SMALLEST = 1e-15
@@ -212,14 +212,4 @@ def _size(shape: Shape) -> Array:
 
 
 def _segment(one: Array, two: Array) -> dict[str, str]:
-    along = two - one
-    length = float(np.linalg.norm(along))
-    z = along / length
-    x = perpendicular_to(z)
-    rotation = clean(np.column_stack([x, np.cross(z, x), z]))
-    return {
-        "type": "capsule",
-        "size": numbers([_LINE_RADIUS, 0.5 * length]),
-        "pos": numbers(0.5 * (one + two)),
-        "quat": numbers(quaternion_of_rotation(rotation)),
-    }
+    return {"type": "capsule", "size": repr(_LINE_RADIUS), "fromto": numbers([*one, *two])}
