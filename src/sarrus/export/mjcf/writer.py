@@ -1,7 +1,7 @@
 """Write a mechanism as MJCF, so that a model built here opens in MuJoCo with the same coordinates.
 
-Bodies and shapes are written here, joints by `export_joints`, closures and couplings by
-`export_equalities`, springs, tendons and actuators by `export_forces`, contacts by `export_contacts`.
+Bodies and shapes are written here, joints by `joints`, closures and couplings by `equalities`, springs, tendons and
+actuators by `forces`, contacts by `contacts`.
 """
 
 from __future__ import annotations
