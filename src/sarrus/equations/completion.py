@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, names_of
+
+
+class Around(TypedDict, total=False):
+    """What `sarrus.equations.lagrangian.derive` and `sarrus.equations.matrices.assemble_equations` both take."""
+
+    holonomic: UserFunction | None
+    velocity: UserFunction | None
+    generalized_force: UserFunction | None
+    inputs: UserFunction | None
+    non_ideal: UserFunction | None
+    coordinate_names: Sequence[str] | None
+    velocity_names: Sequence[str] | None
+    actuator_names: Sequence[str] | None
+    constraint_names: Sequence[str] | None
 
 
 def complete(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Unpack
 
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
-from sarrus.equations.completion import complete
+from sarrus.equations.completion import Around, complete
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, dimension
 
@@ -19,7 +19,7 @@ def derive(
     *,
     parameters: Mapping[str, float] | None = None,
     name: str = "system",
-    **around: Any,
+    **around: Unpack[Around],
 ) -> Equations:
     """Derive the equations of motion from a Lagrangian, with v = q̇.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 import casadi as ca
 
 from sarrus.base.errors import ArgumentError
-from sarrus.equations.completion import complete
+from sarrus.equations.completion import Around, complete
 from sarrus.equations.equations import Equations
 from sarrus.equations.symbolic import Tracer, UserFunction, dimension
 
@@ -24,7 +24,7 @@ def assemble_equations(
     parameters: Mapping[str, float] | None = None,
     quaternions: Sequence[int] = (),
     name: str = "system",
-    **around: Any,
+    **around: Unpack[Around],
 ) -> Equations:
     """Take the equations of motion M(q) a + h(q, v) = k + S u + τ + Aᵀλ as given; v may be quasi-velocities.
 
