@@ -88,7 +88,7 @@ class ViewerError(SarrusError):
     """A viewer that was stopped, cannot be served, or does not answer in time."""
 
 
-def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
+def unknown_name(kind: str, name: object, valid: Iterable[str]) -> str:
     """Return the sentence that says ``name`` is no ``kind``, with the nearest and all valid names."""
     names = list(valid)
     near = get_close_matches(str(name), names, n=1)
@@ -111,7 +111,7 @@ def check_known(
     It begins with the ``label`` and says the nearest and all valid names.
     """
     if not isinstance(name, str) or name not in valid:
-        text = unknown_name(kind, str(name), valid)
+        text = unknown_name(kind, name, valid)
         raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)
 
 
