@@ -13,7 +13,7 @@ from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.kernels.forward import forward_many
 from sarrus.kernels.law_layout import ANSWER_ONLY
-from sarrus.linear.loop import StraightLine
+from sarrus.linear.code import StraightLine
 
 
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:

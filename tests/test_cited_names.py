@@ -1,7 +1,8 @@
-"""What comments, docstrings and pages name by its path in the package is there."""
+"""What comments, docstrings and pages name by its path in the package is there, and what scripts import from it."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -33,11 +34,19 @@ def exists(dotted: str) -> bool:
     return False
 
 
-CITATIONS = {
-    name: path.relative_to(ROOT).as_posix()
-    for path in sorted(_texts())
-    for name in CITED.findall(path.read_text(encoding="utf-8"))
-}
+def imported(source: str) -> list[str]:
+    """Return the dotted names that a script imports from the package; no test runs all of them."""
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    return [f"{n.module}.{a.name}" for n in found if (n.module or "").startswith("sarrus.") for a in n.names]
+
+
+def _names(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    script = path.suffix == ".py" and "src" not in path.parts
+    return [*CITED.findall(text), *(imported(text) if script else [])]
+
+
+CITATIONS = {name: path.relative_to(ROOT).as_posix() for path in sorted(_texts()) for name in _names(path)}
 
 
 def test_names_are_cited() -> None:
