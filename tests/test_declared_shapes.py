@@ -96,9 +96,10 @@ CASES: dict[str, tuple[Callable[[], Start], Callable[[Start], Any], dict[str, st
         lambda s: s.runs.samples,
         {
             "t": "f runs samples", "rank": "f runs samples", "largest_pivot": "f runs samples",
-            "smallest_pivot": "f runs samples", "inverted_condition": "f runs samples", "q": "f runs samples nq", "v": "f runs samples nv",
-            "a": "f runs samples nv", "u": "f runs samples nu", "multipliers": "f runs samples nc",
-            "energy": "f runs samples", "residual": "f runs samples",
+            "smallest_pivot": "f runs samples", "inverted_condition": "f runs samples",
+            "q": "f runs samples nq", "v": "f runs samples nv", "a": "f runs samples nv",
+            "u": "f runs samples nu", "multipliers": "f runs samples nc", "energy": "f runs samples",
+            "residual": "f runs samples",
         },
     ),
     "Mobility": (
