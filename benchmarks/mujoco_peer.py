@@ -48,7 +48,7 @@ class MujocoPeer:
             raise RuntimeError(f"{mechanism.name}: MuJoCo's mass matrix is another one")
 
     def linear_model(self) -> Callable[[], object]:
-        """Return a call of `mjd_transitionFD`, centred, of a step of Euler's method: it has none of RK4, as files may."""
+        """Return a call of `mjd_transitionFD`, centred: of a step of Euler's method, for RK4 has none."""
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         n = 2 * self.model.nv + self.model.na
         a, b = np.empty((n, n)), np.empty((n, self.model.nu))
