@@ -307,6 +307,9 @@ OPTION_ERRORS: dict[str, Callable[[], object]] = {
     "max_step must be positive": lambda: Stepping(max_step=0.0),
     "at must be ascending times": lambda: Recording(at=(1.0, 1.0)),
     "at must be a number, got nan": lambda: Recording(at=(np.nan,)),
+    "at must lie in the run, from 1 to 1.5 s, got 1.6": lambda: simulate(
+        pendulum(), [1, 0], t0=1.0, duration=0.5, every=Recording(at=(1.2, 1.6))
+    ),
     "reduce must be a sequence of min, max, mean, rms, got 'max'": lambda: Recording.of(1, "max"),
     "give reduce in the Recording, not beside it": lambda: Recording.of(Recording(), ("max",)),
     "max_steps must be a whole number of steps ≥ 1, got 0": lambda: Stepping(max_steps=0),

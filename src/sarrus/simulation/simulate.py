@@ -185,6 +185,13 @@ def _check(motion: Motion) -> None:
     check_events(motion.events)
     if options.recording.reduce:
         raise ArgumentError("reduce is for many runs, see sarrus.rollout", element="reduce")
+    end, slack = options.t0 + options.duration, 1e-9 * options.duration
+    outside = [t for t in options.recording.at or () if not options.t0 - slack <= t <= end + slack]
+    if outside:
+        raise ArgumentError(
+            f"Recording: at must lie in the run, from {options.t0:g} to {end:g} s, got {outside[0]:g}",
+            element="at",
+        )
     if local and kept != Stabilization():
         raise ArgumentError(
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
