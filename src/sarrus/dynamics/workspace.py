@@ -61,6 +61,10 @@ class Workspace(Evaluations):
         copy._arrays()
         return copy
 
+    def learn(self, other: Workspace) -> None:
+        """Take over what another workspace of this model found near a state, for copies that begin there too."""
+        self.near, self.place, self.switched = other.near, other.place, other.switched
+
     def on(self, model: Model) -> Workspace:
         """Return a workspace with these values for another model of the same coordinates and parameters."""
         return Workspace(model, self.parameters.own(), self.options)

@@ -8,6 +8,7 @@ sizes the model tells: a named tuple of the sizes, in their order, becomes one o
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
@@ -64,7 +65,7 @@ def laid(start: Any, sizes: Any) -> Any:
     Parts of an array in Python, pointers in a kernel. A field that is ``Annotated[Any, Record]`` is one.
     """
     parts, first = [], 0
-    for size, record in zip(sizes, record_fields(type(sizes))):
+    for size, record in zip(sizes, record_fields(sizes.__class__)):
         if isinstance(start, np.ndarray):
             parts.append(start[first : first + size].view(record or np.ndarray))
         else:
@@ -73,7 +74,8 @@ def laid(start: Any, sizes: Any) -> Any:
     return type(sizes)(*parts)
 
 
-def record_fields(tuple_type: type[tuple[Any, ...]]) -> list[type[Record] | None]:
+@cache
+def record_fields(tuple_type: type[tuple[Any, ...]]) -> tuple[type[Record] | None, ...]:
     """Return of each field of a named tuple the record that it is, None where it is numbers."""
     found = map(pointee, get_type_hints(tuple_type, include_extras=True).values())
-    return [kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in found]
+    return tuple(kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,8 +126,8 @@ class ConeProgram:
         limits.iterations, limits.warm_shift = iterations, WARM_SHIFT
         table.program, table.work, table.answer, table.limits = self._data, self._work, self._answer, limits
         shapes = {"P": (n, n), "q": (n,), "A": (e, n), "b": (e,), "G": (m, n), "h": (m,)}
-        ends = np.cumsum([np.prod(shape) for shape in shapes.values()], dtype=np.int64)
-        flat = np.split(self._data, ends)
+        ends = [*accumulate(map(prod, shapes.values()), initial=0)]
+        flat = (self._data[first:end] for first, end in pairwise(ends))
         self._parts = {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), flat)}
         self._addresses = self._table.ctypes.data, self._data.ctypes.data
         self._solved = False

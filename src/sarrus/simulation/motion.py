@@ -60,6 +60,7 @@ class Motion:
     def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
         """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
         loop, switcher = self.begin()
+        self.system.learn(loop.system)
         loop.warm_up()
         if switcher is None:
             loop.stop_where_rigid()
