@@ -13,7 +13,6 @@ import numpy as np
 from sarrus.base.errors import ArgumentError, ModelError, ModelFileError, ModelWarning
 from sarrus.formats.model_text import check_file, file_fault
 from sarrus.formats.model_xml import parse_xml
-from sarrus.formats.sdf.read_sdf import load_sdf
 from sarrus.mechanism.mechanism import Mechanism
 
 _SUFFIXES = {
@@ -97,7 +96,10 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
         raise ModelFileError(
             f"{file}: unknown suffix {suffix!r}. Known: {known}", element=str(file), valid=tuple(_SUFFIXES)
         )
+    # The readers are imported only here, each when it is needed, for start-up time.
     if suffix in (".sdf", ".world"):
+        from sarrus.formats.sdf.read_sdf import load_sdf
+
         for given, reason in (
             (loops is not None, "loops is for URDF and MJCF; an SDF file holds its own loops"),
             (floating_base, "floating_base is for URDF; an SDF model without a joint to the world floats"),
@@ -105,7 +107,6 @@ def _load(file: Path, loops: Any, strict: bool | None, floating_base: bool) -> M
             if given:
                 raise ArgumentError(f"{file}: {reason}")
         return load_sdf(file, strict=strict)
-    # Only here, for start-up time: SDF is read without MuJoCo's library.
     from sarrus.formats.mjcf.read_mjcf import load_mjcf
     from sarrus.formats.urdf.read_urdf import load_urdf
 
