@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.closed_state import OPEN
-from sarrus.dynamics.descent import gap
+from sarrus.dynamics.measures import gap
 from sarrus.dynamics.system import System
 
 

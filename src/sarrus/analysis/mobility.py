@@ -14,7 +14,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
-from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.manifold import closed_start, open_by, typical_size
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, Ranked, beyond, ranked

@@ -15,11 +15,11 @@ from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, same_place
-from sarrus.dynamics.descent import DATA_TOLERANCE, descend, gap, metric_root
+from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import is_singular_at
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import finite_jacobian
+from sarrus.dynamics.measures import gap, metric_root
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
@@ -111,7 +111,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
     if error > TOLERANCE and not free.all():
         ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
-        arrived = [descend(system, way.q, t, free, data=data_of(system)) for way in ways if way.arrived]
+        arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
         if arrived:
             best, iterations = arrived[0]
             sure = ways[0].arrived and all(same_place(system, best, other) for other, _ in arrived)
@@ -125,7 +125,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
                 if way.q[i] != start[i] and name in locked
             }
     best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
-    best, iterations = descend(system, best, t, free, data=data_of(system))
+    best, iterations = descend(system, best, t, free)
     iterations += steps
     jumped = bool(limits)
     rng = np.random.default_rng(1)
@@ -138,7 +138,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     for kick in attempts:
         if error <= closed:
             break
-        trial, more = descend(system, system.move(start, kick), t, free, data=data_of(system))
+        trial, more = descend(system, system.move(start, kick), t, free)
         iterations += more
         left = gap(system, trial, t)
         if left < error:
@@ -191,7 +191,7 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
     data = data_of(system)
     if gap(system, q, t) > data.closed(TOLERANCE):
-        closed, _ = descend(system, q, t, everything, data=data_of(system))
+        closed, _ = descend(system, q, t, everything)
         q = closed if gap(system, closed, t) <= data.closed(DATA_TOLERANCE) else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     found = _compared(system, samples, t)
@@ -281,7 +281,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
         away = system.move(q, step)
         beside_it = at_rank((size.columns * step)[None], 1).null / size.columns[:, None]
         for ways in (everything, beside_it):
-            near, iterations = descend(system, away, t, ways, data=data_of(system))
+            near, iterations = descend(system, away, t, ways)
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
             fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
             if gap(system, near, t) <= closed and not fallen:
@@ -316,7 +316,7 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
         if not names:
             break
         kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
-        trial, more = descend(system, system.move(q, kick), t, free, data=data_of(system))
+        trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
         closed = gap(system, trial, t) <= data_of(system).closed(DATA_TOLERANCE)
         left = antiparallel(system, trial, t) if closed else names

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import (
     close,
     difference,

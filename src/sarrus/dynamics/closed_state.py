@@ -6,9 +6,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.descent import gap
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.measures import gap
 
 # A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
 # model close its loops better than that.

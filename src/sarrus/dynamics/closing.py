@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.descent import directions, longest, metric_root
+from sarrus.dynamics.descent import directions
+from sarrus.dynamics.measures import longest, metric_root
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import are_independent, in_metric
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.antiparallel import antiparallel
-from sarrus.dynamics.descent import DATA_TOLERANCE, descend, directions, gap, longest, metric_root
+from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend, directions
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import difference, turning
+from sarrus.dynamics.measures import gap, longest, metric_root
 from sarrus.linalg import dense
 from sarrus.linalg.newton import contract
 from sarrus.linalg.ranked import are_independent, in_metric, ranked
@@ -64,10 +64,10 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
     origins: list[Array] = []
     for k in range(_STARTS if np.count_nonzero(locked) > 1 else 1):
         start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
-        back, _ = descend(system, start, t, locked, data=data_of(system))
+        back, _ = descend(system, start, t, locked)
         if gap(system, back, t) > most:
             continue
-        origin, _ = descend(system, back, t, np.ones(system.nv), data=data_of(system))
+        origin, _ = descend(system, back, t, np.ones(system.nv))
         if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or antiparallel(system, origin, t):
             continue
         origin = origin.copy()
@@ -217,7 +217,7 @@ class _Way:
         if p is not None:
             return (p if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
-            p, _ = descend(system, aim, self.t, self.basis, data=data_of(system))
+            p, _ = descend(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
             if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) and moved <= _ASIDE * length:
                 return p, moved / max(length, 1e-300)

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.data_tolerance import DataTolerance
-from sarrus.kernels import layout as la
+from sarrus.dynamics.data_tolerance import EXACT, DataTolerance
+from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.judged_data import ROUGH, data_tolerance
+from sarrus.dynamics.measures import gap, longest, metric_root
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import in_metric, ranked
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.evaluations import Evaluations
 
 # Contradictions of redundant rows below this are rounding of the data, as robot files have it.
 DATA_TOLERANCE = 1e-6
@@ -36,46 +35,9 @@ _LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
 _LEAST, _REDUNDANT = 1e-9, 1e-6
 
 
-def gap(system: Evaluations, q: Array, t: float = 0.0) -> float:
-    """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
-    phi = system.constraint_residual(q, t)
-    return float(np.abs(system.characteristic.rows[: system.nh] * phi).max(initial=0.0))
-
-
-def longest(system: Evaluations, step: Array) -> float:
-    """Return the largest entry of a step (nv,) in absolute value, in radians and characteristic lengths."""
-    return float(np.abs(system.characteristic.columns * step).max(initial=0.0))
-
-
 def directions(free: Array) -> Array:
     """Return the columns of the identity (nv × k) where ``free`` (nv,) is not zero."""
     return np.eye(len(free))[:, free != 0.0]
-
-
-def _along(basis: Array | None, matrix: Array) -> Array:
-    """Return a matrix in the directions of a ``basis`` by columns; as it is in all directions, None."""
-    return matrix if basis is None else dense.product(matrix, basis)
-
-
-def metric_root(system: Evaluations, q: Array, t: float = 0.0, basis: Array | None = None) -> Array:
-    """Return the lower triangle C with C Cᵀ = Bᵀ M B / (mass × length²), B the ``basis`` by columns (default: all).
-
-    M is that of `CompiledEquations.metric`; where it is not definite but for rounding, or no number, it is the
-    characteristic metric.
-    """
-    size = system.characteristic
-    name = "metric" if system.compiled.mass_is_singular else "mass_matrix"
-    whole = system.compiled.function(name)(system.pack(q, t=t)).reshape(system.nv, system.nv)
-    for metric in (whole / (size.mass * size.length**2), np.diag(size.columns**2)):
-        part = metric if basis is None else dense.product(basis.T, metric, basis)
-        if np.isfinite(part).all():
-            try:
-                root = dense.cholesky(part)
-            except np.linalg.LinAlgError:
-                continue
-            if (np.diag(part) <= la.NO_METRIC * np.diag(root) ** 2).all():
-                return root
-    raise AssertionError("the characteristic metric is definite")
 
 
 @dataclass(frozen=True)
@@ -100,6 +62,11 @@ class Rows:
         return self.system.move(q, step)
 
 
+def _along(basis: Array | None, matrix: Array) -> Array:
+    """Return a matrix in the directions of a ``basis`` by columns; as it is in all directions, None."""
+    return matrix if basis is None else dense.product(matrix, basis)
+
+
 def descend(
     system: Evaluations | Rows,
     q: Array,
@@ -107,16 +74,17 @@ def descend(
     free: Array,
     enough: Callable[[Array, float], bool] | None = None,
     *,
-    data: DataTolerance,
+    data: DataTolerance | None = None,
 ) -> tuple[Array, int]:
     """Run Levenberg–Marquardt steps of at most one radian or characteristic length until nothing improves.
 
     The damping is ‖φ‖², with which it converges fast even where A loses rank (Fan and Yuan, Computing 74, 2005).
     ``free`` is one for velocities that may move and zero for others (nv,), or a basis of the directions in which q
     may move (nv × k). ``enough`` of q and the norm of the residual ends the descent. Rows that are independent by the
-    digits of the ``data`` alone move nothing. Returns q and the number of iterations.
+    digits of the ``data`` alone, by default those of the model, move nothing. Returns q and the number of iterations.
     """
-    plant = cast("Evaluations", getattr(system, "system", system))
+    plant = cast(Evaluations, getattr(system, "system", system))
+    data = data_of(plant) if data is None else data
     basis = (None if free.all() else directions(free)) if free.ndim == 1 else free
     factors = np.ones(system.nh)
     factors[: plant.nh] = plant.characteristic.rows[: plant.nh]
@@ -162,3 +130,20 @@ def descend(
         elif stalled or crawling > _CRAWL:
             return q, iteration
     return q, MAX_ITERATIONS
+
+
+def data_of(system: Evaluations) -> DataTolerance:
+    """Return what the digits of a model leave open of its loops, found once at or near its neutral configuration."""
+    if system.nh < 2:
+        return EXACT
+    key = "data", tuple(system.parameters.values())
+    return system.model.remember(key, lambda: _judged_data(system))
+
+
+def _judged_data(system: Evaluations) -> DataTolerance:
+    """Return the tolerance of the data of a model where its neutral configuration is closed, or can be."""
+    q = system.neutral()
+    with np.errstate(all="ignore"):
+        if not gap(system, q) <= ROUGH:
+            q, _ = descend(system, q, 0.0, np.ones(system.nv), data=EXACT)
+        return data_tolerance(system, q)

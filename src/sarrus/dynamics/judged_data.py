@@ -14,8 +14,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.data_tolerance import EXACT, DataTolerance
-from sarrus.dynamics.descent import descend, gap, longest, metric_root
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.measures import gap, longest, metric_root
 from sarrus.linalg import dense
 from sarrus.linalg.newton import contract
 from sarrus.linalg.ranked import at_rank, in_metric
@@ -30,23 +30,6 @@ ROUGH, _LARGE, _DROP = 3e-3, 3e-3, 15.0
 _WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
 # Newton steps with a given rank, and the length of the last one.
 _NEWTON, _DONE = 20, 1e-13
-
-
-def data_of(system: Evaluations) -> DataTolerance:
-    """Return what the digits of a model leave open of its loops, found once at or near its neutral configuration."""
-    if system.nh < 2:
-        return EXACT
-    key = "data", tuple(system.parameters.values())
-    return system.model.remember(key, lambda: _judged_data(system))
-
-
-def _judged_data(system: Evaluations) -> DataTolerance:
-    """Return the tolerance of the data of a model where its neutral configuration is closed, or can be."""
-    q = system.neutral()
-    with np.errstate(all="ignore"):
-        if not gap(system, q) <= ROUGH:
-            q, _ = descend(system, q, 0.0, np.ones(system.nv), data=EXACT)
-        return data_tolerance(system, q)
 
 
 def data_tolerance(system: Evaluations, q: Array, t: float = 0.0) -> DataTolerance:

@@ -13,9 +13,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.closed_state import OPEN, require_closed
-from sarrus.dynamics.descent import Rows, descend, gap
+from sarrus.dynamics.descent import Rows, data_of, descend
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.measures import gap
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
 
@@ -118,7 +118,7 @@ def solve_rows(
 
     ``free`` (nv,) is one where q may move and zero elsewhere; ``enough`` as in `descend`.
     """
-    return descend(rows, q, 0.0, free, enough, data=data_of(rows.system))[0]
+    return descend(rows, q, 0.0, free, enough)[0]
 
 
 def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
@@ -127,9 +127,9 @@ def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = 
     ``across`` (nv × m, orthonormal) are directions in which q must not move.
     """
     if across is None or across.size == 0:
-        return descend(system, q, t, np.ones(system.nv), data=data_of(system))[0]
+        return descend(system, q, t, np.ones(system.nv))[0]
     whole, _ = np.linalg.qr(across, mode="complete")
-    return descend(system, q, t, whole[:, across.shape[1] :], data=data_of(system))[0]
+    return descend(system, q, t, whole[:, across.shape[1] :])[0]
 
 
 def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:

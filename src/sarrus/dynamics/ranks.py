@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SarrusError
 from sarrus.dynamics.assembly import survey
-from sarrus.dynamics.descent import DATA_TOLERANCE
+from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.inertia import is_singular_at
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.manifold import close
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.workspace import Workspace

@@ -8,10 +8,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.descent import DATA_TOLERANCE
+from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import may_lose_inertia
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.equations.symbolic import ParameterValues

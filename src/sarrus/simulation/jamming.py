@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.dynamics.data_tolerance import SHORTEST
-from sarrus.dynamics.judged_data import data_of
+from sarrus.dynamics.descent import data_of
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import projection
 from sarrus.linalg.ranked import rank_of

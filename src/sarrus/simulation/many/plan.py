@@ -16,8 +16,8 @@ from sarrus.control.law import Law
 from sarrus.dynamics.assembly import assemble
 from sarrus.dynamics.closed_state import OPEN, require_on_constraints
 from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.forward_dynamics import forward_dynamics
-from sarrus.dynamics.judged_data import data_of
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
