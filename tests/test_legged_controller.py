@@ -447,9 +447,9 @@ def _without_friction() -> object:
     [
         (_without_contacts, "has no contacts; add them with Mechanism.add_contact or add_contact_patch"),
         (_without_friction, "contact 'foot.1' needs a positive friction_coefficient"),
-        (_law(coefficients={"middle": 0.5}), "there is no contact 'middle'; there are front, rear"),
+        (_law(coefficients={"middle": 0.5}), "unknown contact 'middle'. Known: 'front', 'rear'"),
         (_law(coefficients={"front": 0.0}), "contact 'front' needs a positive friction_coefficient"),
-        (_law(friction="coulomb"), "friction must be one of cone, pyramid, none, got 'coulomb'"),
+        (_law(friction="coulomb"), "unknown friction 'coulomb'. Known: 'cone', 'pyramid', 'none'"),
         (_law(weights=[1, 1, 0, 1]), "weights must be 4 positive numbers, one per actuator"),
         (_law(weights=[1, 1]), "weights"),
         (_law(limits=(1.0, -1.0)), "limits must be numbers or 4 of them, lower < upper for every actuator"),

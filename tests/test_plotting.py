@@ -202,7 +202,7 @@ def test_views_of_lines_of_rest_and_of_space() -> None:
     assert choose_view(line, None, gravity).labels == ("x [m]", "z [m]")
     assert choose_view(line[:1], None, gravity).labels == ("x [m]", "z [m]")
     assert choose_view(np.random.default_rng(0).standard_normal((9, 2, 3)), None, gravity).spatial
-    with pytest.raises(ArgumentError, match=r"unknown plane 'zx'. Known: xy, xz, yz, 3d"):
+    with pytest.raises(ArgumentError, match=r"unknown plane 'zx'. Known: 'xy', 'xz', 'yz', '3d'"):
         choose_view(line, "zx", gravity)
 
 

@@ -270,8 +270,10 @@ PENDULUM_ERRORS = {
     "t0 must be": {"t0": np.nan},
     "every must be a whole number of steps ≥ 1, got 0": {"every": 0},
     "give rtol in the Stepping, not beside it": {"method": Stepping("dop853"), "rtol": 1e-6},
-    "unknown method 'euler'. Known: auto, rk4, dopri5, dop853": {"method": "euler"},
-    "unknown stabilization 'magic'. Known: projection, energy, baumgarte, none": {"stabilization": "magic"},
+    "unknown method 'euler'. Known: 'auto', 'rk4', 'dopri5', 'dop853'": {"method": "euler"},
+    "unknown stabilization 'magic'. Known: 'projection', 'energy', 'baumgarte', 'none'": {
+        "stabilization": "magic"
+    },
     "rk4 has a fixed step": {"method": "rk4", "rtol": 1e-6},
     "rtol must be positive": {"rtol": 0.0},
     "atol must be": {"atol": "small"},

@@ -105,13 +105,14 @@ def check_known(
     *,
     error: type[SarrusError] = ArgumentError,
     element: str | None = None,
+    advice: str = "",
 ) -> None:
     """Raise an ``error`` about ``element``, by default ``name``, unless this is one of the ``valid`` names.
 
-    It begins with the ``label`` and says the nearest and all valid names.
+    It begins with the ``label``, says the nearest and all valid names, and ends with the ``advice``.
     """
     if not isinstance(name, str) or name not in valid:
-        text = unknown_name(kind, name, valid)
+        text = unknown_name(kind, name, valid) + (f". {advice}" if advice else "")
         raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.control_limits import control_bounds, limited_by_state
 from sarrus.dynamics.inverse_dynamics import positive_weights
@@ -55,12 +55,7 @@ class ContactOptions:
 
     def kind_of_friction(self, law: str) -> int:
         """Return the kernel's number of ``friction``."""
-        if self.friction not in FRICTION:
-            raise ArgumentError(
-                f"{law}: friction must be one of {', '.join(FRICTION)}, got {self.friction!r}",
-                element="friction",
-                valid=tuple(FRICTION),
-            )
+        check_known("friction", self.friction, FRICTION, law, element="friction")
         return FRICTION[self.friction]
 
     def physics(self, law: str, system: System, unknowns: int, levels: int) -> Array:
@@ -94,12 +89,7 @@ class ContactOptions:
             parts.friction[k] = own
         names = tuple(contact.name for contact in contacts)
         for name in given:
-            if name not in names:
-                raise ArgumentError(
-                    f"{law}: coefficients: there is no contact {name!r}; there are {', '.join(names)}",
-                    element=name,
-                    valid=names,
-                )
+            check_known("contact", name, names, f"{law}: coefficients")
         if not self.largest_force > 0.0 or not self.largest_rate >= 0.0:
             raise ArgumentError(
                 f"{law}: largest_force must be positive and largest_rate at least 0, got {self.largest_force} and "

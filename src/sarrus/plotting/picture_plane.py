@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import check_known
 from sarrus.mechanism.pose import perpendicular_to
 
 PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
@@ -35,11 +35,8 @@ class View:
 
 def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
     """Return the view named ``plane``, or the plane in which the points (frames, n, 3) move."""
-    if plane is not None and plane not in (*PLANES, "3d"):
-        valid = (*PLANES, "3d")
-        raise ArgumentError(
-            f"unknown plane {plane!r}. Known: {', '.join(valid)}", element="plane", valid=valid
-        )
+    if plane is not None:
+        check_known("plane", plane, (*PLANES, "3d"), element="plane")
     if plane in PLANES:
         return _coordinate_plane(plane)
     normal = None if plane == "3d" else _normal(points)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.evaluations import Evaluations
 
 
@@ -38,11 +38,6 @@ def chosen_parameters(system: Evaluations, names: Sequence[str] | None) -> tuple
             f"{system.name}: parameters must be names, such as [{names!r}]", element="parameters"
         )
     for name in names:
-        if name not in known:
-            raise ArgumentError(
-                f"{system.name}: parameters: {unknown_name('parameter', name, known)}. Give the System parameters= "
-                "that say what they drive",
-                element=str(name),
-                valid=known,
-            )
+        advice = "Give the System parameters= that say what they drive"
+        check_known("parameter", name, known, f"{system.name}: parameters", advice=advice)
     return tuple(names), [known.index(name) for name in names]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
@@ -43,12 +43,7 @@ class Stabilization:
     gains: tuple[float, float] = (20.0, 20.0)
 
     def __post_init__(self) -> None:
-        if self.kind not in STABILIZATIONS:
-            raise ArgumentError(
-                f"unknown stabilization {self.kind!r}. Known: {', '.join(STABILIZATIONS)}",
-                element="stabilization",
-                valid=STABILIZATIONS,
-            )
+        check_known("stabilization", self.kind, STABILIZATIONS, element="stabilization")
         check_count("Stabilization: every", self.every)
         if np.shape(self.gains) != (2,) or not np.isfinite([_number("gains", x) for x in self.gains]).all():
             raise ArgumentError(
@@ -181,11 +176,8 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     take part.
     """
     method, dt, rtol, atol = stepping.method, stepping.dt, stepping.rtol, stepping.atol
-    known = (AUTO, *METHODS, *IMPLICIT_METHODS)
-    if method is not None and method not in known:
-        raise ArgumentError(
-            f"unknown method {method!r}. Known: {', '.join(known)}", element="method", valid=known
-        )
+    if method is not None:
+        check_known("method", method, (AUTO, *METHODS, *IMPLICIT_METHODS), element="method")
     if method == "rk4" and (rtol is not None or atol is not None):
         raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
     estimated = rtol is None or _number("rtol", rtol) != np.inf

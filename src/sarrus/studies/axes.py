@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import finite_array
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import coordinate_units, velocity_units
@@ -100,15 +100,10 @@ def read_axes(system: System, grid: Mapping[str, Any] | None, samples: Mapping[s
 
 def _axis(system: System, known: Sequence[Axis], name: str, what: str) -> Axis:
     found, valid = [axis for axis in known if axis.name == name], [axis.name for axis in known]
-    if not found:
-        hint = ""
-        if system.mechanism is not None and isinstance(name, str) and not name.startswith(("q.", "v.", "u.")):
-            hint = '. Numbers of the mechanism become parameters by sr.System(mechanism, parameters={"m": "link.mass"})'
-        raise ArgumentError(
-            f"{system.name}: {what}: {unknown_name('axis', name, valid)}{hint}",
-            element=str(name),
-            valid=valid,
-        )
+    advice = ""
+    if system.mechanism is not None and isinstance(name, str) and not name.startswith(("q.", "v.", "u.")):
+        advice = 'Numbers of the mechanism become parameters by sr.System(mechanism, parameters={"m": "link.mass"})'
+    check_known("axis", name, valid, f"{system.name}: {what}", advice=advice)
     if len(found) > 1:
         raise ArgumentError(
             f"{system.name}: {what}: {name!r} is a parameter and an initial value or a control; "

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from sarrus.base.errors import ModelError, unknown_name
+from sarrus.base.errors import ModelError
 from sarrus.formats.sdf import xml as xml
 from sarrus.formats.sdf.xml import Version
 from sarrus.mechanism.elements import WORLD
+from sarrus.mechanism.faults import unknown
 from sarrus.mechanism.pose import Pose
 
 MODEL_FRAME = "__model__"
@@ -213,9 +214,7 @@ class Scope:
         scoped = (f"{n}::{f}" for n, s in self.nested.items() if not s.merged for f in s.frames)
         valid = (*self.frames, *merged, *scoped)
         where = "" if self.is_world else f" of {self.label}"
-        raise ModelError(
-            f"{label}: " + unknown_name(f"link or frame{where}", name, valid), element=name, valid=valid
-        )
+        raise unknown(f"link or frame{where}", name, valid, label, name)
 
     def knows(self, name: str) -> bool:
         """Tell whether a name, or the model before its first ``::``, is one of this scope."""
