@@ -7,6 +7,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from sarrus.base.errors import SolveError
+
 
 class Status(IntEnum):
     """Outcome of a solve or a run. Values 0 and 1 are answers; the others need attention.
@@ -59,6 +61,10 @@ class Status(IntEnum):
     def remedy(self) -> str:
         """What a user can do about it: a sentence without its full stop."""
         return _TEXT[self][1]
+
+    def error(self, label: str, reason: str = "", *, result: object = None) -> SolveError:
+        """Return the error of a solve that ended so: label, ``reason`` (default: the diagnosis) and remedy."""
+        return SolveError(f"{label}: {reason or self.diagnosis}. {self.remedy}", result=result)
 
     def __str__(self) -> str:
         return self.name

@@ -176,7 +176,7 @@ def mass_left(system: Evaluations, q: Array, v: Array, t: float, mass: Array, fr
     """Return the mass matrix of the motions ``free`` (by rows); `SolveError` where it is not positive definite."""
     reduced = product(free, mass, free.T)
     if len(free) and not dense.is_definite(reduced, 1e-12 * float(np.abs(mass).max())):
-        raise SolveError(f"{system.name}: {ill_posed(system, q, v, t)}. {Status.ILL_POSED.remedy}")
+        raise Status.ILL_POSED.error(system.name, ill_posed(system, q, v, t))
     return np.asarray(reduced)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.demands import (
@@ -140,9 +140,7 @@ class Law:
         with self._lock:
             result = self._command(q, v, t)
         if throw and result.status is not Status.OK:
-            raise SolveError(
-                f"{self.name} of {self.system.name}: {result.message}. {result.status.remedy}", result=result
-            )
+            raise result.status.error(f"{self.name} of {self.system.name}", result.message, result=result)
         return result
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
@@ -268,8 +266,7 @@ class Law:
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         x = self.system.pack(q, v, None, t)
-        status = self.workspace().diagnose(x)
-        raise SolveError(f"{self.name} of {self.system.name}: {status.diagnosis}. {status.remedy}")
+        raise self.workspace().diagnose(x).error(f"{self.name} of {self.system.name}")
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return what the native function gives, as expressions of the symbols of the system and of the settings."""

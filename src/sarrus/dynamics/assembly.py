@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError, unknown_name
+from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
@@ -86,7 +86,7 @@ def assemble(
         found.limits,
     )
     if throw and status is Status.NOT_CLOSED:
-        raise SolveError(f"{system.name}: {result.message}. {status.remedy}", result=result)
+        raise status.error(system.name, result.message, result=result)
     return result
 
 
@@ -335,10 +335,6 @@ def free_velocities(system: Evaluations, names: Sequence[str], argument: str = "
     for name in names:
         indices = system.velocity_indices(name)
         if not indices:
-            raise ArgumentError(
-                f"{argument}: {unknown_name('joint or coordinate', name, system.joint_names)}",
-                element=name,
-                valid=system.joint_names,
-            )
+            check_known("joint or coordinate", name, system.joint_names, argument)
         free[indices] = 0.0
     return free

@@ -124,8 +124,7 @@ def _second_look(
     if outcome < 0:
         status = work.diagnose(x)
         if throw:
-            what = ill_posed(work, q, v, t) if status is Status.ILL_POSED else status.diagnosis
-            raise SolveError(f"{work.name}: {what}. {status.remedy}")
+            raise status.error(work.name, ill_posed(work, q, v, t) if status is Status.ILL_POSED else "")
         return ForwardDynamics(work, out, rank, status, t)
     if outcome == la.INCONSISTENT_ANSWER and only_rounding(work, x, out[: work.nv], rank):
         outcome = la.SINGULAR_ANSWER if rank < work.table.generic_rank else la.COMPLETE_ANSWER

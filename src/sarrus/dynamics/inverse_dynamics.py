@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.evaluations import Evaluations
@@ -93,7 +93,7 @@ def inverse_dynamics(
     if throw and status is not Status.OK:
         worst = violation if status is Status.INCONSISTENT else residual
         reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
-        raise SolveError(f"{system.name}: {reason} (residual {worst:.3g}). {status.remedy}", result=result)
+        raise status.error(system.name, f"{reason} (residual {worst:.3g})", result=result)
     return result
 
 

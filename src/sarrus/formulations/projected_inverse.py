@@ -15,7 +15,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.solves import InverseDynamics
 from sarrus.formulations.metric import Weighing, WeightedProblem
@@ -116,9 +116,8 @@ def projected_inverse_dynamics(
     if throw and status is not Status.OK:
         size = violation if status is Status.INCONSISTENT else residual
         reason = ACTUATORS_FALL_SHORT if status is Status.NOT_ACHIEVABLE else status.diagnosis
-        raise SolveError(
-            f"projected_inverse_dynamics: {reason} (relative residual {size:.3g}). {status.remedy}",
-            result=result,
+        raise status.error(
+            "projected_inverse_dynamics", f"{reason} (relative residual {size:.3g})", result=result
         )
     return result
 

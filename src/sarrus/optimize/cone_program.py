@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.kernels import cone_layout as cl
@@ -165,9 +165,7 @@ class ConeProgram:
             raise ArgumentError(f"{name} must be {_FAULTS[verdict]}", element=name)
         solution = self._solution(_STATUS[verdict])
         if throw and not solution.status.ok:
-            raise SolveError(
-                f"cone program: {solution.status.diagnosis}. {solution.status.remedy}", result=solution
-            )
+            raise solution.status.error("cone program", result=solution)
         return solution
 
     def _solution(self, status: Status) -> ConeSolution:

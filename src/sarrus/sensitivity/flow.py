@@ -109,11 +109,10 @@ class Flow:
         v, t = x[system.parts.v], float(x[system.parts.t])
         rank, out = system.accelerate(x)
         if rank < 0:
-            status = system.diagnose(x)
-            raise SolveError(f"{system.name}: {status.diagnosis}. {status.remedy}")
+            raise system.diagnose(x).error(system.name)
         facts = out[2 * system.nv + system.nc :].view(la.Facts)
         if first and facts.outcome == la.INCONSISTENT_ANSWER:
-            raise SolveError(f"{system.name}: {Status.INCONSISTENT.diagnosis}. {Status.INCONSISTENT.remedy}")
+            raise Status.INCONSISTENT.error(system.name)
         if rank < system.table.generic_rank:
             raise SolveError(
                 f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "
