@@ -15,7 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import at_rank
+from sarrus.linalg.ranked import at_rank, ranked
 
 PARTITION, TANGENT_SPACE, NULL_SPACE = "partition", "tangent-space", "null-space"
 AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
@@ -109,6 +109,18 @@ def choose_both(
             valid=AUTOMATIC,
         )
     return choose(system, coordinates, jacobian[: system.nh], holonomic_rank), velocities
+
+
+def rows_of_rates(system: Evaluations, rows: Array, rate: Array) -> Array:
+    """Return W N⁺ (dof × nq) of rows W of velocities, with which W v = W N⁺ q̇; N (nq × nv) must have full rank."""
+    turns = ranked(rate)
+    if turns.rank < system.nv:
+        raise ArgumentError(
+            f"{system.name}: some velocities change no coordinate (N has rank {turns.rank} of {system.nv}), so that "
+            "coordinates cannot stand for them; forward_dynamics needs none",
+            element="coordinates",
+        )
+    return dense.product(rows, turns.inverse)
 
 
 def _indices(system: Evaluations, name: str) -> list[int]:

@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.coordinates.choices import WORST, Coordinates, choose_both, condition_number
+from sarrus.coordinates.choices import WORST, Coordinates, choose_both, condition_number, rows_of_rates
 from sarrus.coordinates.relation import Relation, TracedRelation, trace_relation
 from sarrus.dynamics.closed_state import require_on_constraints
 from sarrus.dynamics.ranks import generic_rank
@@ -20,7 +20,7 @@ from sarrus.dynamics.system import System
 from sarrus.linalg import dense
 from sarrus.linalg.newton import follow, newton
 from sarrus.linalg.projected import projected_rates
-from sarrus.linalg.ranked import at_rank, ranked
+from sarrus.linalg.ranked import at_rank
 
 
 def parametrize(
@@ -225,8 +225,7 @@ class Parametrization:
         try:
             dense.cholesky(inertia)
         except np.linalg.LinAlgError:
-            status = Status.ILL_POSED
-            raise SolveError(f"{s.name}: {status.diagnosis}. {status.remedy}") from None
+            raise Status.ILL_POSED.error(s.name) from None
         return read_only(projected_rates(basis, mass, -force, drift, inertia))
 
     # --- what the methods need ---------------------------------------------------------------------
@@ -320,14 +319,7 @@ class Parametrization:
             self._velocity_rows = velocities.rows
         self.velocity_names = velocities.names
         rate = np.column_stack([s.coordinate_rate(q0, e) for e in np.eye(s.nv)])
-        turns = ranked(rate)
-        if turns.rank < s.nv:
-            raise ArgumentError(
-                f"{s.name}: some velocities change no coordinate (N has rank {turns.rank} of {s.nv}), "
-                "so coordinates cannot stand for them; use forward_dynamics",
-                element="coordinates",
-            )
-        rows = dense.product(chosen.rows, turns.inverse)
+        rows = rows_of_rates(s, chosen.rows, rate)
         self.y0 = np.zeros(len(rows))
         for k, row in enumerate(rows):
             i = int(np.argmax(row))

@@ -10,9 +10,17 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility import mobility
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.coordinates.choices import AUTOMATIC, PARTITION, WORST, Coordinates, IndependentVelocities, choose
+from sarrus.coordinates.choices import (
+    AUTOMATIC,
+    PARTITION,
+    WORST,
+    Coordinates,
+    IndependentVelocities,
+    choose,
+    rows_of_rates,
+)
 from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.activations import activations_of
 from sarrus.dynamics.closed_state import require_on_constraints
@@ -21,7 +29,6 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.solves import ForwardDynamics
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import ranked
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.outputs import output_matrix, rate_name
 from sarrus.linear.reduction import Chart, Reduced, reduce
@@ -162,13 +169,7 @@ def _chart(
         chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
     in_q = chosen.rows
     if rate is not None:
-        turns = ranked(rate)
-        if turns.rank < system.nv:
-            raise ArgumentError(
-                f"{system.name}: some velocities change no coordinate, so that coordinates cannot stand for them",
-                element="coordinates",
-            )
-        in_q = dense.product(chosen.rows, turns.inverse)
+        in_q = rows_of_rates(system, chosen.rows, rate)
         in_q[np.abs(in_q) < 1e-15] = 0.0
     return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
 
@@ -199,7 +200,7 @@ def _contradiction(
 def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoReturn:
     """Raise the error that says why there is no linear model here."""
     if solved.status is Status.INCONSISTENT:
-        raise SolveError(f"{system.name}: {solved.status.diagnosis}. {solved.status.remedy}", result=solved)
+        raise solved.status.error(system.name, result=solved)
     here = mobility(system, q, t)
     closures = ", ".join(map(repr, here.singular_closures))
     dependent = f"; the rows of {closures} become dependent" if closures else ""
