@@ -130,10 +130,7 @@ class Motion:
             switches=switcher.events if switcher else (),
             watched=switcher.watched if switcher else (),
         )
-        loop.start(self.q, self.v)
-        if self.control is not None and (self.sampling is None or isinstance(self.control, Law)):
-            loop.compile_control(self.control, self.sampling)
-        loop.set_method()
+        loop.start(self.q, self.v, self.control, self.sampling)
         return loop, switcher
 
     def _stops(self) -> list[tuple[float, bool, bool]]:

@@ -107,18 +107,27 @@ class TimeLoop:
         self.law: Any = None
         self.jump: str | None = None  # what chatters
 
-    def start(self, q: ArrayLike, v: ArrayLike | None) -> None:
-        """Check the initial state and begin there."""
+    def start(
+        self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
+    ) -> None:
+        """Check the initial state and begin there, with a log of the singular passages."""
         s, t0 = self.system, self.options.t0
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
         x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
         require_on_constraints(s, q0, x[s.parts.v], t0, "the initial ")
-        self.begin(x)
+        self.begin(x, control, sampling)
         self.passages.attach(self.table)
 
-    def begin(self, x: Array) -> None:
-        """Find the generic rank near x = [q | v | u | t | p | τ], project it and fill the table."""
+    def begin(self, x: Array, control: StateFunction | None = None, sampling: Sampling | None = None) -> None:
+        """Make all ready at x = [q | v | u | t | p | τ]; a ``control`` that Python samples has no place in the loop."""
+        self._place(x)
+        if control is not None and (sampling is None or isinstance(control, Law)):
+            self._compile_control(control, sampling)
+        self._set_method()
+
+    def _place(self, x: Array) -> None:
+        """Find the generic rank near x, project it and fill the table."""
         s, self.x = self.system, x
         generic_rank(s, self.q, self.time, self.v, renew=True)
         if s.nc:
@@ -147,7 +156,7 @@ class TimeLoop:
         if self.chart is not None or self.solver is not None:
             self.settings.near = np.inf  # every stage is brought back to the constraints
 
-    def compile_control(self, control: StateFunction, sampling: Sampling | None = None) -> None:
+    def _compile_control(self, control: StateFunction, sampling: Sampling | None) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
         self.control = control if sampling is None else None  # what is held has no derivative
         if isinstance(control, Law):
@@ -174,7 +183,7 @@ class TimeLoop:
             self.sampled.append(noise)
             self.table.noise = noise.ctypes.data
 
-    def set_method(self) -> None:
+    def _set_method(self) -> None:
         """Take the method, or the first of two that take turns, the first step, and the times of the records."""
         scheme, recording, state = self.scheme, self.options.recording, self.state
         duration, longest = self.options.duration, scheme.limits.max_step

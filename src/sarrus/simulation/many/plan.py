@@ -93,10 +93,7 @@ class Plan:
             limits = replace(scheme.limits, max_step=min(scheme.limits.max_step, longest))
             scheme = replace(scheme, dt=interval, limits=limits)
         loop = Integration(self.system, replace(o, scheme=scheme, recording=Recording(every)))
-        loop.begin(self.reference)
-        if self.control is not None:
-            loop.compile_control(self.control.copy() if isinstance(self.control, Law) else self.control)
-        loop.set_method()
+        loop.begin(self.reference, self.control.copy() if isinstance(self.control, Law) else self.control)
         if every is None:
             loop.state.unrecorded = 0.0
         return loop
