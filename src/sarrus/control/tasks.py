@@ -148,11 +148,11 @@ def orientation(body: str, axes: str = AXES) -> Part:
             full = ca.SX.zeros(3)
             for row, k in enumerate(chosen):
                 full[k] = wanted[row]
-            return rotation_vector(_rotation(full) @ rotation.T)[chosen]
+            return _logarithm(_rotation(full) @ rotation.T)[chosen]
 
         rows = tuple(f"{body}.r{AXES[k]}" for k in chosen)
         jacobian = ca.jacobian(rate[chosen], system.equations.v)
-        return Quantity(rows, rotation_vector(rotation)[chosen], rate[chosen], jacobian, bias[chosen], error)
+        return Quantity(rows, _logarithm(rotation)[chosen], rate[chosen], jacobian, bias[chosen], error)
 
     return Part(trace)
 
@@ -183,7 +183,7 @@ def _place(system: System, name: str, jet: Jet, chosen: list[int]) -> Quantity:
     return Quantity(rows, value, rate, jacobian, bias, lambda wanted: wanted - value)
 
 
-def rotation_vector(rotation: ca.SX) -> ca.SX:
+def _logarithm(rotation: ca.SX) -> ca.SX:
     """Return direction times angle of a rotation matrix, for angles below π; smooth at zero."""
     axial = 0.5 * ca.vertcat(
         rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]

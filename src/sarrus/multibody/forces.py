@@ -15,7 +15,7 @@ from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody.jet import Jet
 from sarrus.multibody.kinematics import Frames
-from sarrus.multibody.rotations import conjugate, product, rotation_vector
+from sarrus.multibody.rotations import conjugate, product, quaternion_rotation_vector
 from sarrus.multibody.scalars import stacked_numbers, varies
 
 
@@ -66,7 +66,7 @@ def joint_spring(joint: Joint, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         return -joint.stiffness * extension, 0.5 * joint.stiffness * ca.dot(extension, extension)
     split = joint.nq - 4
     translation = q[:split] - reference[:split]
-    turn = rotation_vector(product(conjugate(reference[split:]), q[split:]))
+    turn = quaternion_rotation_vector(product(conjugate(reference[split:]), q[split:]))
     force = -joint.stiffness * ca.vertcat(translation, turn)
     return force, 0.5 * joint.stiffness * (ca.dot(translation, translation) + ca.dot(turn, turn))
 

@@ -26,7 +26,7 @@ from sarrus.mechanism.transmissions import (
 from sarrus.multibody.closures import closure_residual, contact_residual, coupling_residual
 from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
 from sarrus.multibody.kinematics import Frames, JetFrames, cross
-from sarrus.multibody.rotations import conjugate, product, quaternion_matrix, rotation_vector
+from sarrus.multibody.rotations import conjugate, product, quaternion_matrix, quaternion_rotation_vector
 from sarrus.multibody.tree import Tree, last_shared, relative_quaternion
 from sarrus.multibody.wrapping import wrapped_length
 
@@ -171,7 +171,7 @@ class Lengths:
         kind, iq, _ = self._starts[joint]
         if kind == "free":
             return ca.SX(0)
-        return rotation_vector(self.q[iq : iq + 4])["xyz".index(label[1])]
+        return quaternion_rotation_vector(self.q[iq : iq + 4])["xyz".index(label[1])]
 
     def _in_parent(self, along: ParentTransmission) -> tuple[ca.SX, ca.SX]:
         """Torque in parent axes: ω in them is R ω, and the rotation vector is the same in both."""
@@ -180,7 +180,7 @@ class Lengths:
         if kind == "spherical":
             quaternion = self.q[iq : iq + 4]
             turned = quaternion_matrix(quaternion).T @ gear
-            return ca.dot(turned, rotation_vector(quaternion)), ca.dot(turned, self.v[iv : iv + 3])
+            return ca.dot(turned, quaternion_rotation_vector(quaternion)), ca.dot(turned, self.v[iv : iv + 3])
         turned = quaternion_matrix(self.q[iq + 3 : iq + 7]).T @ gear[3:]
         linear, angular = self.v[iv : iv + 3], self.v[iv + 3 : iv + 6]
         return ca.SX(0), ca.dot(gear[:3], linear) + ca.dot(turned, angular)
@@ -209,7 +209,7 @@ class Lengths:
             approach, turning = site.rate - reference.rate - carried, spin - frames.angular_velocity(body)
         relative = relative_quaternion(tree, body, along.body, self.q)
         relative = product(conjugate(ca.DM(pose.quaternion)), product(relative, ca.DM(along.pose.quaternion)))
-        value = ca.dot(gear[:3], turn.T @ apart) + ca.dot(gear[3:], rotation_vector(relative))
+        value = ca.dot(gear[:3], turn.T @ apart) + ca.dot(gear[3:], quaternion_rotation_vector(relative))
         return value, ca.dot(turn @ gear[:3], approach) + ca.dot(turn @ gear[3:], turning)
 
 

@@ -32,7 +32,7 @@ def quaternion_matrix(q: ca.SX) -> ca.SX:
     )
 
 
-def rotation_vector(quaternion: ca.SX) -> ca.SX:
+def quaternion_rotation_vector(quaternion: ca.SX) -> ca.SX:
     """Return axis × angle of the rotation of a unit quaternion, with an angle of at most π."""
     scalar, vector = quaternion[0], quaternion[1:]
     sine = ca.sqrt(ca.dot(vector, vector) + ZERO_LENGTH)
