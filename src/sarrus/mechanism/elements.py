@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -166,6 +166,14 @@ class Contact:
             and np.abs(self.normal - other.normal).max() < _SAME_PLANE
             and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
         )
+
+
+def first_on_planes(contacts: Sequence[Contact]) -> list[int]:
+    """Return for every contact the index of the first one with the same plane."""
+    firsts: list[int] = []
+    for k, contact in enumerate(contacts):
+        firsts.append(next((i for i in firsts if contact.same_plane(contacts[i])), k))
+    return firsts
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from scipy.spatial import ConvexHull
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import WORLD, Contact
+from sarrus.mechanism.elements import WORLD, Contact, first_on_planes
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.plotting.picture_plane import View
 from sarrus.plotting.skeleton import build_skeleton, placements
@@ -81,10 +81,11 @@ def contact_marks(
         turned = rotations[:, index[contacts[k].ground]] @ _cone(contacts[k], _SLANT * size).T
         cones[:, place] = points[:, k, None] + turned.swapaxes(1, 2)
     lines = [np.empty((len(q), 0, 2, 3))]
-    for group in _by_plane(contacts):
-        ground = index[contacts[group[0]].ground]
+    firsts = np.array(first_on_planes(contacts))
+    for first in np.unique(firsts):
+        ground, group = index[contacts[first].ground], np.flatnonzero(firsts == first)
         edge = rotations[0, ground].T @ view.towards
-        piece = _piece(contacts[group[0]], seen[:, group], gaps[:, group], edge, size)
+        piece = _piece(contacts[first], seen[:, group], gaps[:, group], edge, size)
         lines.append(
             positions[:, ground, None, None] + np.einsum("fij,skj->fski", rotations[:, ground], piece)
         )
@@ -119,19 +120,6 @@ def _cone(contact: Contact, slant: float) -> Array:
     around = np.outer(np.cos(_RIM), contact.tangent1) + np.outer(np.sin(_RIM), contact.tangent2)
     rim = slant / np.hypot(1.0, coefficient) * (contact.normal + coefficient * around)
     return np.vstack([np.zeros(3), rim])
-
-
-def _by_plane(contacts: Sequence[Contact]) -> list[list[int]]:
-    """Return the contacts that share a plane, as lists of indices."""
-    groups: list[list[int]] = []
-    for k, contact in enumerate(contacts):
-        for group in groups:
-            if contact.same_plane(contacts[group[0]]):
-                group.append(k)
-                break
-        else:
-            groups.append([k])
-    return groups
 
 
 def _piece(contact: Contact, seen: Array, gaps: Array, edge: Array, size: float) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.base.names import unique
 from sarrus.export.mjcf.attributes import numbers, refused
 from sarrus.export.mjcf.mjcf_document import TOUCHES_NOTHING, Document, place
-from sarrus.mechanism.elements import Contact
+from sarrus.mechanism.elements import Contact, first_on_planes
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose
 
@@ -39,21 +39,20 @@ def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) 
     mechanism = document.mechanism
     if mechanism.contacts:
         document.section("option").set("cone", "elliptic")
-    planes: dict[str, Contact] = {}
-    for contact in mechanism.contacts.values():
+    contacts = list(mechanism.contacts.values())
+    planes: dict[int, str] = {}
+    for contact, first in zip(contacts, first_on_planes(contacts)):
         if moving[contact.ground]:
             reason = (
                 f"its plane is on {contact.ground!r}, which moves, and MuJoCo has planes on the ground only"
             )
             raise refused("contact", contact.name, reason)
-        plane = next((name for name, other in planes.items() if contact.same_plane(other)), None)
-        if plane is None:
-            plane = unique(f"{contact.name}.plane", (*planes, *mechanism.contacts))
-            planes[plane] = contact
-            _add_plane(document, contact, plane)
+        if contact is contacts[first]:
+            planes[first] = unique(f"{contact.name}.plane", (*planes.values(), *mechanism.contacts))
+            _add_plane(document, contact, planes[first])
         _add_sphere(document, contact, radius)
         sliding = _coefficient(contact)
-        pair = {"geom1": contact.name, "geom2": plane, "condim": "3" if sliding > 0.0 else "1"}
+        pair = {"geom1": contact.name, "geom2": planes[first], "condim": "3" if sliding > 0.0 else "1"}
         friction = numbers([sliding, sliding, _TORSION, _ROLLING, _ROLLING])
         SubElement(document.section("contact"), "pair", pair | {"friction": friction})
 
