@@ -378,7 +378,7 @@ def test_switching_names_what_it_cannot_switch():
         ArgumentError, match=r"unknown constraint that comes and goes 'corner'\. Did you mean 'corner"
     ):
         activity.switch_on(system, ["corner"], q)
-    with pytest.raises(ArgumentError, match=r"names must be a sequence, such as \['pin'\]"):
+    with pytest.raises(ArgumentError, match=r"names must be a sequence of names, such as \['pin'\]"):
         activity.switch_on(system, "pin", q)
     before = dict(system.parameters)
     with pytest.raises(

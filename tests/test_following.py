@@ -11,7 +11,7 @@ import sarrus as sr
 from conftest import load_example as example
 from sarrus.analysis.follow import Follower
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.manifold import open_by
+from sarrus.dynamics.measures import open_by
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 

@@ -448,7 +448,7 @@ def test_wrong_arguments_are_named():
     q, v = system.neutral(), np.array([0, 0, -1.0, 0, 0, 0])
     with pytest.raises(ArgumentError, match=r"block: closing: unknown constraint 'corner'\. Did you mean"):
         impact(system, q, v, closing=["corner"])
-    with pytest.raises(ArgumentError, match=r"closing must be a sequence, such as \['corner0'\]"):
+    with pytest.raises(ArgumentError, match=r"closing must be a sequence of names, such as \['corner0'\]"):
         impact(system, q, v, closing="corner0")
     with pytest.raises(ArgumentError, match=r"restitution of 'corner0' must be between 0 and 1, got 1\.5"):
         impact(system, q, v, closing=NAMES, restitution=1.5)

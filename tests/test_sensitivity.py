@@ -177,7 +177,7 @@ def test_only_the_parameters_that_are_asked_for() -> None:
     assert_allclose(some.dq, every.dq[:, places], rtol=0, atol=1e-14)
     with pytest.raises(ArgumentError, match=r"unknown parameter 'mass'.*'m'"):
         sr.sensitivity.equilibrium_derivatives(system, q, u, parameters=["mass"])
-    with pytest.raises(ArgumentError, match="parameters must be names"):
+    with pytest.raises(ArgumentError, match="parameters must be a sequence of names"):
         sr.sensitivity.equilibrium_derivatives(system, q, u, parameters="m")
 
 

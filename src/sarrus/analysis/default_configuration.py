@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.closed_state import OPEN
-from sarrus.dynamics.measures import gap
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 
 
@@ -15,7 +15,7 @@ def default_configuration(system: System) -> Array:
     """Return the first keyframe, or the reference pose where there is none, with its loops closed if they can be."""
     keyframes = system.mechanism.keyframes if system.mechanism else {}
     start = system.normalized(next((key.q for key in keyframes.values()), system.neutral()))
-    if gap(system, start) > OPEN:
+    if open_by(system, start) > OPEN:
         closed = system.assemble(start, throw=False)
         start = np.array(closed.q) if closed.status is Status.OK else start
     return start

@@ -13,16 +13,8 @@ from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, tangents
-from sarrus.dynamics.manifold import (
-    STEP,
-    close,
-    closed_start,
-    difference,
-    finite_jacobian,
-    open_by,
-    rank_cut,
-    turning,
-)
+from sarrus.dynamics.manifold import STEP, close, closed_start, difference, finite_jacobian, rank_cut, turning
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
 

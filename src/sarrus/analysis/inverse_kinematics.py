@@ -16,7 +16,7 @@ from sarrus.base.errors import SolveError
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.assembly import DATA_TOLERANCE, free_velocities
-from sarrus.dynamics.manifold import open_by
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg import dense
 from sarrus.linalg.levenberg_marquardt import levenberg_marquardt

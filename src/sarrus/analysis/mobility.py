@@ -15,7 +15,8 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.descent import data_of
-from sarrus.dynamics.manifold import closed_start, open_by, typical_size
+from sarrus.dynamics.manifold import closed_start, typical_size
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, Ranked, beyond, ranked
 

@@ -13,16 +13,8 @@ from sarrus.dynamics.assembly import free_velocities
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
 from sarrus.dynamics.derivatives import row_gradient
 from sarrus.dynamics.descent import DATA_TOLERANCE
-from sarrus.dynamics.manifold import (
-    STEP,
-    close,
-    difference,
-    holonomic_jacobian,
-    open_by,
-    rank_cut,
-    stays_closed,
-    walk,
-)
+from sarrus.dynamics.manifold import STEP, close, difference, holonomic_jacobian, rank_cut, stays_closed, walk
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import CUT, ROUNDING, at_rank, ranked
 

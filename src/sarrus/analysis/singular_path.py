@@ -13,15 +13,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.descent import DATA_TOLERANCE
-from sarrus.dynamics.manifold import (
-    STEP,
-    close,
-    closed_start,
-    difference,
-    holonomic_jacobian,
-    open_by,
-    rank_cut,
-)
+from sarrus.dynamics.manifold import STEP, close, closed_start, difference, holonomic_jacobian, rank_cut
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import ranked
 from sarrus.simulation.trajectory import Trajectory

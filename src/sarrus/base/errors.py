@@ -116,6 +116,13 @@ def check_known(
         raise error(f"{label}: {text}" if label else text, element=element or str(name), valid=valid)
 
 
+def check_sequence(argument: str, names: object, label: str = "") -> None:
+    """Raise `ArgumentError`, which begins with the ``label``, where a name stands for a sequence of names."""
+    if isinstance(names, str):
+        text = f"{argument} must be a sequence of names, such as [{names!r}]"
+        raise ArgumentError(f"{label}: {text}" if label else text, element=argument)
+
+
 def place_of(kind: str, name: str, valid: Iterable[str], argument: str = "") -> int:
     """Return where a name stands among those of its kind, or raise `ArgumentError`, with the ``argument`` it is of."""
     names = list(valid)

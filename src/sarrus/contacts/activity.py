@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import casadi as ca
 from numpy.typing import ArrayLike
 
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_known, check_sequence
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
@@ -115,8 +115,7 @@ def _measured(
 
 
 def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:
-    if isinstance(names, str):
-        raise ArgumentError(f"{system.name}: names must be a sequence, such as [{names!r}]", element="names")
+    check_sequence("names", names, system.name)
     valid, checked = tuple(active(system)), list(dict.fromkeys(names))
     for name in checked:
         if name in system.closure_rows and name not in valid:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_known, check_sequence
 from sarrus.base.status import Answer, Status
 from sarrus.contacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.contacts.complementarity import OneSided, mass_left
@@ -108,10 +108,7 @@ def impact(
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
     valid = tuple(system.closure_rows)
     on = [name for name in valid if active(system).get(name, True)]
-    if isinstance(closing, str):
-        raise ArgumentError(
-            f"{system.name}: closing must be a sequence, such as [{closing!r}]", element="closing"
-        )
+    check_sequence("closing", closing, system.name)
     closing = on if closing is None else list(closing)
     for name in closing:
         check_known("constraint", name, valid, f"{system.name}: closing")

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import ArgumentError, check_known, check_sequence
 from sarrus.base.status import Status
 from sarrus.dynamics.antiparallel import antiparallel
 from sarrus.dynamics.closing import NEWTON, flow, turned_over
 from sarrus.dynamics.compiled import random_coordinates
 from sarrus.dynamics.continuation import closed_origins, follow, same_place
-from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend
+from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend, is_closed
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import finite_jacobian
-from sarrus.dynamics.measures import gap, metric_root
+from sarrus.dynamics.measures import metric_root, open_by
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
@@ -52,12 +52,12 @@ def assemble(
     """
     free = free_velocities(system, locked)
     start = system.normalized(q)
-    if not np.isfinite(gap(system, start, t)):
+    if not np.isfinite(open_by(system, start, t)):
         raise ArgumentError(
             f"{system.name}: q lies where the constraints are not finite numbers", element="q"
         )
     found = _close(system, start, t, free)
-    best, error = found.q, gap(system, found.q, t)
+    best, error = found.q, open_by(system, found.q, t)
     near = survey(system, best, t)
     closed = data_of(system).closed(TOLERANCE)
     if error > max(DATA_TOLERANCE, closed) or found.opposite:
@@ -103,7 +103,7 @@ class _Closed:
 
 def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     """Close the loops: by continuation, else by a continuous descent, else by jumps."""
-    error = gap(system, start, t)
+    error = open_by(system, start, t)
     closed = data_of(system).closed(DATA_TOLERANCE)
     if error <= data_of(system).closed():
         return _Closed(start, 0)
@@ -134,13 +134,13 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
         0.1 * (1 + k) * rng.standard_normal(system.nv) * free / system.characteristic.columns
         for k in range(RESTARTS)
     ]
-    error = gap(system, best, t)
+    error = open_by(system, best, t)
     for kick in attempts:
         if error <= closed:
             break
         trial, more = descend(system, system.move(start, kick), t, free)
         iterations += more
-        left = gap(system, trial, t)
+        left = open_by(system, trial, t)
         if left < error:
             best, error, jumped = trial, left, True
     if error > closed:
@@ -190,9 +190,9 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
     data = data_of(system)
-    if gap(system, q, t) > data.closed(TOLERANCE):
+    if open_by(system, q, t) > data.closed(TOLERANCE):
         closed, _ = descend(system, q, t, everything)
-        q = closed if gap(system, closed, t) <= data.closed(DATA_TOLERANCE) else q
+        q = closed if is_closed(system, closed, t) else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     found = _compared(system, samples, t)
     if found.here < found.holonomic_rank or found.here in (system.nh, system.nv) or not data.exact:
@@ -273,7 +273,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
         dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
     ]
     found, speed = [], dense.norm(size.columns * v)
-    closed = min(DATA_TOLERANCE, 1e-10 + 10 * gap(system, q, t))
+    closed = min(DATA_TOLERANCE, 1e-10 + 10 * open_by(system, q, t))
     closed = max(closed, data_of(system).accepted(0.0))
     for direction in directions:
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
@@ -284,7 +284,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
             near, iterations = descend(system, away, t, ways)
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
             fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
-            if gap(system, near, t) <= closed and not fallen:
+            if open_by(system, near, t) <= closed and not fallen:
                 found.append((near, v + kick))
                 break
         if len(found) == 3:
@@ -318,7 +318,7 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
         kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
         trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
-        closed = gap(system, trial, t) <= data_of(system).closed(DATA_TOLERANCE)
+        closed = is_closed(system, trial, t)
         left = antiparallel(system, trial, t) if closed else names
         if len(left) < len(names):
             q, names = trial, left
@@ -327,10 +327,7 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
 
 def free_velocities(system: Evaluations, names: Sequence[str], argument: str = "locked") -> Array:
     """Return ones (nv,) for velocities that may move and zeros for those of the named joints or coordinates."""
-    if isinstance(names, str):
-        raise ArgumentError(
-            f"{argument} must be a sequence of names, such as {argument}=['crank']", element=argument
-        )
+    check_sequence(argument, names)
     free = np.ones(system.nv)
     for name in names:
         indices = system.velocity_indices(name)

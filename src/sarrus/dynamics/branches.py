@@ -19,13 +19,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.manifold import (
-    close,
-    difference,
-    holonomic_jacobian,
-    open_by,
-    second_derivatives,
-)
+from sarrus.dynamics.manifold import close, difference, holonomic_jacobian, second_derivatives
+from sarrus.dynamics.measures import open_by
 from sarrus.linalg.ranked import Ranked, ranked
 
 # Length of the step that tries a direction [rad, m], and how far it may end beside its direction.

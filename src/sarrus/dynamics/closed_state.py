@@ -8,7 +8,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.measures import gap
+from sarrus.dynamics.measures import open_by
 
 # A state farther from the constraints than this [rad, characteristic lengths] is an error, where the digits of the
 # model close its loops better than that.
@@ -25,7 +25,7 @@ def require_closed(
     remedy: str = "close them with system.assemble(q)",
 ) -> None:
     """Raise `ArgumentError`, which names the worst row, where the loops are open at q."""
-    if not gap(system, q, t) <= data_of(system).closed(OPEN):
+    if not open_by(system, q, t) <= data_of(system).closed(OPEN):
         rows = np.abs(system.constraint_residual(q, t))
         worst = int(rows.argmax())
         raise ArgumentError(

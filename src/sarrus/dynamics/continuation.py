@@ -17,10 +17,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.antiparallel import antiparallel
-from sarrus.dynamics.descent import DATA_TOLERANCE, data_of, descend, directions
+from sarrus.dynamics.descent import data_of, descend, directions, is_closed
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.manifold import difference, turning
-from sarrus.dynamics.measures import gap, longest, metric_root
+from sarrus.dynamics.measures import longest, metric_root, open_by
 from sarrus.linalg import dense
 from sarrus.linalg.newton import contract
 from sarrus.linalg.ranked import are_independent, in_metric, ranked
@@ -60,15 +60,15 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
     """
     locked, turns = 1.0 - free, turning(system)
     columns, rng = system.characteristic.columns, np.random.default_rng(5)
-    most = min(_ROUGH, _SHARE * gap(system, q, t))
+    most = min(_ROUGH, _SHARE * open_by(system, q, t))
     origins: list[Array] = []
     for k in range(_STARTS if np.count_nonzero(locked) > 1 else 1):
         start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
         back, _ = descend(system, start, t, locked)
-        if gap(system, back, t) > most:
+        if open_by(system, back, t) > most:
             continue
         origin, _ = descend(system, back, t, np.ones(system.nv))
-        if gap(system, origin, t) > data_of(system).closed(DATA_TOLERANCE) or antiparallel(system, origin, t):
+        if not is_closed(system, origin, t) or antiparallel(system, origin, t):
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
@@ -215,11 +215,11 @@ class _Way:
         )
         aside = sizes[0] / max(length, 1e-300)
         if p is not None:
-            return (p if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) else None), aside
+            return (p if is_closed(system, p, self.t) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method is slow
             p, _ = descend(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
-            if gap(system, p, self.t) <= data_of(system).closed(DATA_TOLERANCE) and moved <= _ASIDE * length:
+            if is_closed(system, p, self.t) and moved <= _ASIDE * length:
                 return p, moved / max(length, 1e-300)
         return None, aside
 

@@ -16,7 +16,7 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.data_tolerance import EXACT, DataTolerance
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.judged_data import ROUGH, data_tolerance
-from sarrus.dynamics.measures import gap, longest, metric_root
+from sarrus.dynamics.measures import longest, metric_root, open_by
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import in_metric, ranked
 
@@ -140,10 +140,15 @@ def data_of(system: Evaluations) -> DataTolerance:
     return system.model.remember(key, lambda: _judged_data(system))
 
 
+def is_closed(system: Evaluations, q: Array, t: float = 0.0) -> bool:
+    """Tell whether the loops are closed but for the digits of the model."""
+    return open_by(system, q, t) <= data_of(system).closed(DATA_TOLERANCE)
+
+
 def _judged_data(system: Evaluations) -> DataTolerance:
     """Return the tolerance of the data of a model where its neutral configuration is closed, or can be."""
     q = system.neutral()
     with np.errstate(all="ignore"):
-        if not gap(system, q) <= ROUGH:
+        if not open_by(system, q) <= ROUGH:
             q, _ = descend(system, q, 0.0, np.ones(system.nv), data=EXACT)
         return data_tolerance(system, q)

@@ -15,7 +15,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.data_tolerance import EXACT, DataTolerance
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.measures import gap, longest, metric_root
+from sarrus.dynamics.measures import longest, metric_root, open_by
 from sarrus.linalg import dense
 from sarrus.linalg.newton import contract
 from sarrus.linalg.ranked import at_rank, in_metric
@@ -34,7 +34,7 @@ _NEWTON, _DONE = 20, 1e-13
 
 def data_tolerance(system: Evaluations, q: Array, t: float = 0.0) -> DataTolerance:
     """Return what the data of a model leave open, judged at a configuration whose loops are nearly closed."""
-    error = gap(system, q, t)
+    error = open_by(system, q, t)
     if not error <= ROUGH or system.nh < 2:
         return EXACT
     values = _values(system, q, t)
@@ -81,7 +81,7 @@ def _judged(
     size = system.characteristic
     rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
     beyond = float(values[rank])
-    left = gap(system, place, t)
+    left = open_by(system, place, t)
     allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
     rng = np.random.default_rng(7)
     free = dense.svd(rows).right[rank:]
@@ -93,9 +93,9 @@ def _judged(
         for sign in (1.0, -1.0):
             away = system.move(place, sign * _WALK * way / dense.norm(way) / size.columns)
             there = close_at_rank(system, away, t, rank)
-            if there is None or gap(system, there, t) > allowed:
+            if there is None or open_by(system, there, t) > allowed:
                 return None
-            left = max(left, gap(system, there, t))
+            left = max(left, open_by(system, there, t))
             more = _values(system, there, t)
             if more[rank] * _DROP > more[rank - 1]:
                 return None

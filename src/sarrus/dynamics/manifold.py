@@ -15,7 +15,7 @@ from sarrus.base.errors import SolveError
 from sarrus.dynamics.closed_state import OPEN, require_closed
 from sarrus.dynamics.descent import Rows, data_of, descend
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.measures import gap
+from sarrus.dynamics.measures import open_by
 from sarrus.linalg import dense
 from sarrus.linalg.ranked import CUT, ranked
 
@@ -130,11 +130,6 @@ def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = 
         return descend(system, q, t, np.ones(system.nv))[0]
     whole, _ = np.linalg.qr(across, mode="complete")
     return descend(system, q, t, whole[:, across.shape[1] :])[0]
-
-
-def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:
-    """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
-    return gap(system, q, t)
 
 
 def stays_closed(system: Evaluations, q: Array, start: Array, t: float) -> bool:

@@ -10,7 +10,7 @@ from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 
 
-def gap(system: Evaluations, q: Array, t: float = 0.0) -> float:
+def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:
     """Return the largest entry of φ in absolute value, in radians and characteristic lengths."""
     phi = system.constraint_residual(q, t)
     return float(np.abs(system.characteristic.rows[: system.nh] * phi).max(initial=0.0))

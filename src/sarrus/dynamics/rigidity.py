@@ -19,7 +19,8 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.branches import find_branches, goes_on, tangents
 from sarrus.dynamics.closed_state import OPEN
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.manifold import close, holonomic_jacobian, open_by, rank_cut
+from sarrus.dynamics.manifold import close, holonomic_jacobian, rank_cut
+from sarrus.dynamics.measures import open_by
 from sarrus.linalg.ranked import NORMAL, Ranked, ranked
 
 # Step of the central difference that finds how tangents turn along a motion [rad, m].

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import check_known, check_sequence
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import coordinate_units, velocity_units
 
@@ -28,8 +28,7 @@ def output_matrix(
     "boom" is a coordinate and "boom.rate" the velocity of that name; a velocity that is no coordinate's, such as
     "trunk.wx", may leave ".rate" out. ``tangent`` as in `LinearSystem`; ``rate`` is N, None where it is the identity.
     """
-    if isinstance(outputs, str):
-        raise ArgumentError(f"outputs must be a sequence of names, such as [{outputs!r}]", element="outputs")
+    check_sequence("outputs", outputs)
     velocities = tangent[system.nv :]
     of_q = tangent[: system.nv] if rate is None else rate @ tangent[: system.nv]
     rows = _by_name(system, list(of_q), list(velocities))

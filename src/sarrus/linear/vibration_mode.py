@@ -9,7 +9,8 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.closed_state import OPEN
-from sarrus.dynamics.manifold import close, difference, open_by
+from sarrus.dynamics.manifold import close, difference
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sarrus.base.errors import ArgumentError, check_known
+from sarrus.base.errors import check_known, check_sequence
 from sarrus.dynamics.evaluations import Evaluations
 
 
@@ -33,10 +33,7 @@ def chosen_parameters(system: Evaluations, names: Sequence[str] | None) -> tuple
     known = system.equations.design_parameters
     if names is None:
         names = known
-    if isinstance(names, str):
-        raise ArgumentError(
-            f"{system.name}: parameters must be names, such as [{names!r}]", element="parameters"
-        )
+    check_sequence("parameters", names, system.name)
     for name in names:
         advice = "Give the System parameters= that say what they drive"
         check_known("parameter", name, known, f"{system.name}: parameters", advice=advice)

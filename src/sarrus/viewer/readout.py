@@ -9,7 +9,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.contacts.activity import active
-from sarrus.dynamics.manifold import open_by, rank_cut
+from sarrus.dynamics.manifold import rank_cut
+from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.dynamics.units import constraint_units
