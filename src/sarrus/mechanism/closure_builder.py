@@ -52,22 +52,19 @@ class ClosureBuilder(Description):
         directions of the other kinds are fixed to body 1; see `sarrus.multibody.closures`.
         """
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
-        self._fresh_constraint(name, "closure")
-        label = f"closure {name!r}"
-        check_name("kind", kind, CLOSURE_KINDS, label, name)
-        self._check_bodies(body1, body2, label, name)
+        label = self._fresh_constraint(name, "closure")
+        check_name("kind", kind, CLOSURE_KINDS, label)
+        self._check_bodies(body1, body2, label)
         frame1, frame2 = as_pose(pose1, "pose1", label), as_pose(pose2, "pose2", label)
         u = unit_vector(axis, "axis", label)
         if kind == "universal":
             w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
             if abs(float(u @ w)) > 1e-9:
-                raise fault(label, "axis2 must be perpendicular to axis", name)
+                raise fault(label, "axis2 must be perpendicular to axis")
         else:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)
         if scalar(length, "length", label) <= 0.0 and kind == "distance":
-            raise fault(
-                label, f"length must be positive, got {length}. Zero distance is a 'point' closure", name
-            )
+            raise fault(label, f"length must be positive, got {length}. Zero distance is a 'point' closure")
         closure = Closure(
             name=name,
             kind=kind,
@@ -102,8 +99,7 @@ class ClosureBuilder(Description):
         ``active`` True or False makes it a coupling that comes and goes, such as a clutch or, with one term, a
         brake, on or off at the start; see `sarrus.contacts.activity`.
         """
-        self._fresh_constraint(name, "closure")
-        label = f"coupling {name!r}"
+        label = self._fresh_constraint(name, "coupling")
         checks.mapping(terms, "terms", label)
         for coordinate in set(references or ()):
             check_name("term", coordinate, terms, f"{label}: references", name)

@@ -11,7 +11,7 @@ from sarrus.mechanism import checks
 from sarrus.mechanism.contact_places import Place, Plane, at_site, lower_face, only_one, point_of
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import CONTACT_ROWS, WORLD, Contact, ContactPatch
-from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import (
     Pose,
     PoseLike,
@@ -76,16 +76,15 @@ class ContactBuilder(Description):
 
         Raises `ModelError` for a geom that does not touch with one point, and says what to do instead.
         """
-        label = f"contact {name!r}"
-        self._fresh_constraint(name, "contact")
-        only_one(body, point, site, geom, name, label)
+        label = self._fresh_constraint(name, "contact")
+        only_one(body, point, site, geom, label)
         if geom is not None:
             place = point_of(self, geom, label)
         else:
             own = Pose(vector((0.0, 0.0, 0.0) if point is None else point, 3, "point", label))
             place = self._place(body, own, site, label)
-        plane = self._plane(ground, normal, offset, tangent, name, label).raised(place.radius)
-        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, name, label)
+        plane = self._plane(ground, normal, offset, tangent, label).raised(place.radius)
+        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
         contact = Contact(name, place.body, place.pose.position, **vars(plane), **surface)
         self.contacts[name] = contact
         return contact
@@ -130,19 +129,18 @@ class ContactBuilder(Description):
         it: a line with friction has 6 rows of rank 5, a foot 12 of rank 6. `sarrus.contact_wrench` turns them into
         the wrench of the patch and its centre of pressure.
         """
-        label = f"contact patch {name!r}"
-        self._fresh_constraint(name, "contact patch")
-        only_one(body, pose, site, geom, name, label)
+        label = self._fresh_constraint(name, "contact patch")
+        only_one(body, pose, site, geom, label)
         if (extent is None) == (geom is None):
             wrong = "a box has its own" if geom is not None else "give a half length, or two half sizes"
-            raise fault(label, f"extent: {wrong}", name)
-        plane = self._plane(ground, normal, offset, tangent, name, label)
+            raise fault(label, f"extent: {wrong}")
+        plane = self._plane(ground, normal, offset, tangent, label)
         if geom is not None:
             place, half = lower_face(self, geom, plane, label)
         else:
-            half = _half_sizes(extent, name, label)
+            half = _half_sizes(extent, label)
             place = self._place(body, as_pose(pose, "pose", label), site, label)
-        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, name, label)
+        surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
         signs = _ENDS if len(half) == 1 else _CORNERS
         names = tuple(f"{name}.{k}" for k in range(1, len(signs) + 1))
         for own in names:
@@ -155,7 +153,7 @@ class ContactBuilder(Description):
         self.patches[name] = patch
         return patch
 
-    def _place(self, body: Any, pose: Pose, site: str | None, label: str) -> Place:
+    def _place(self, body: Any, pose: Pose, site: str | None, label: Label) -> Place:
         """Return the place that a site, or a body and a pose on it, say."""
         if site is not None:
             return at_site(self, site, label)
@@ -168,14 +166,13 @@ class ContactBuilder(Description):
         normal: ArrayLike,
         offset: float,
         tangent: ArrayLike | None,
-        name: str,
-        label: str,
+        label: Label,
     ) -> Plane:
         self.check_body(ground, label)
         n = unit_vector(normal, "normal", label)
         along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", label)
         if abs(float(n @ along)) > 1e-9:
-            raise fault(label, "tangent must be perpendicular to normal", name)
+            raise fault(label, "tangent must be perpendicular to normal")
         return Plane(ground, scalar(offset, "offset", label) * n, n, along, clean(np.cross(n, along)))
 
 
@@ -186,21 +183,18 @@ def _surface(
     friction_coefficient: float | None,
     restitution: float,
     active: bool,
-    name: str,
-    label: str,
+    label: Label,
 ) -> dict[str, Any]:
     """Return the checked attributes of a contact that say how the two bodies touch."""
     if place.body == ground:
-        raise fault(label, f"needs two different bodies, got {ground!r} twice", name)
-    check_name("friction", friction, CONTACT_ROWS, label, name)
+        raise fault(label, f"needs two different bodies, got {ground!r} twice")
+    check_name("friction", friction, CONTACT_ROWS, label)
     if friction_coefficient is None and friction == "stick":
         friction_coefficient = place.friction
     if friction_coefficient is not None:
         friction_coefficient = checks.nonnegative(friction_coefficient, "friction_coefficient", label)
         if friction == "frictionless" and friction_coefficient > 0.0:
-            raise fault(
-                label, "a frictionless contact has no friction_coefficient; give friction='stick'", name
-            )
+            raise fault(label, "a frictionless contact has no friction_coefficient; give friction='stick'")
     return {
         "friction": friction,
         "friction_coefficient": friction_coefficient,
@@ -209,7 +203,7 @@ def _surface(
     }
 
 
-def _half_sizes(extent: Any, name: str, label: str) -> tuple[float, ...]:
+def _half_sizes(extent: Any, label: Label) -> tuple[float, ...]:
     """Return one half length or two half sizes, > 0."""
     values = (extent,) if np.isscalar(extent) else tuple(extent) if np.iterable(extent) else ()
     half = tuple(scalar(value, "extent", label) for value in values)
@@ -217,6 +211,5 @@ def _half_sizes(extent: Any, name: str, label: str) -> tuple[float, ...]:
         raise fault(
             label,
             f"extent must be a positive half length [m], or a half length and a half width, got {extent!r}",
-            name,
         )
     return half

@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Geom
-from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import Pose, clean
 
 
@@ -39,23 +39,23 @@ class Plane:
         return replace(self, origin=self.origin + height * self.normal)
 
 
-def only_one(body: Any, where: Any, site: Any, geom: Any, name: str, label: str) -> None:
+def only_one(body: Any, where: Any, site: Any, geom: Any, label: Label) -> None:
     """Raise unless exactly one of a body, a site and a geom is given, and a place on the body with the body alone."""
     given = [what for what, value in (("body", body), ("site", site), ("geom", geom)) if value is not None]
     if len(given) != 1:
-        raise fault(label, f"give one of body, site and geom, got {' and '.join(given) or 'none'}", name)
+        raise fault(label, f"give one of body, site and geom, got {' and '.join(given) or 'none'}")
     if where is not None and body is None:
-        raise fault(label, f"a place on the body goes with body=; a {given[0]} has its own", name)
+        raise fault(label, f"a place on the body goes with body=; a {given[0]} has its own")
 
 
-def at_site(description: Description, site: str, label: str) -> Place:
+def at_site(description: Description, site: str, label: Label) -> Place:
     """Return the place of a frame that the file names; bodies are frames too."""
     frames = {name: (name, Pose()) for name in description.bodies} | description.frames
     check_name("site", site, frames, label, site)
     return Place(*frames[site])
 
 
-def point_of(description: Description, name: str, label: str) -> Place:
+def point_of(description: Description, name: str, label: Label) -> Place:
     """Return the one point with which a geom touches any plane: the centre of a sphere, as far away as its radius."""
     geom = geom_named(description, name, label)
     if geom.kind == "sphere":
@@ -75,7 +75,7 @@ def point_of(description: Description, name: str, label: str) -> Place:
 
 
 def lower_face(
-    description: Description, name: str, plane: Plane, label: str
+    description: Description, name: str, plane: Plane, label: Label
 ) -> tuple[Place, tuple[float, ...]]:
     """Return the frame and the half sizes of the face with which a box stands on a plane in the reference pose.
 
@@ -103,7 +103,7 @@ def lower_face(
     return Place(geom.body, geom.pose @ face, friction=geom.friction), half
 
 
-def geom_named(description: Description, name: str, label: str) -> Geom:
+def geom_named(description: Description, name: str, label: Label) -> Geom:
     """Return a geom of the file by name."""
     check_name("geom", name, description.geoms, label, name)
     return description.geoms[name]

@@ -29,7 +29,7 @@ from sarrus.mechanism.elements import (
     SpringDamper,
     UserForce,
 )
-from sarrus.mechanism.faults import check_name, fault, unknown
+from sarrus.mechanism.faults import Label, check_name, fault, unknown
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.pose import Pose, scalar, vector
@@ -189,16 +189,18 @@ class Description:
 
     # --- checks of names ----------------------------------------------------------------------------
 
-    def _fresh_constraint(self, name: str, kind: str) -> None:
-        """Raise unless no closure, coupling, contact or contact patch has the name."""
-        self._fresh(name, kind, self.closures, self.couplings, self.contacts, self.patches)
+    def _fresh_constraint(self, name: str, kind: str) -> Label:
+        """Return how errors about a constraint begin; raise where another, or a contact patch, has the name."""
+        return self._fresh(name, kind, self.closures, self.couplings, self.contacts, self.patches)
 
-    def _fresh(self, name: str, kind: str, *taken: Container[str]) -> None:
-        """Raise unless a name is a non-empty string that none of the tables has."""
+    def _fresh(self, name: str, kind: str, *taken: Container[str]) -> Label:
+        """Return how errors about a new element begin; raise where its name is empty or in one of the tables."""
         if not isinstance(name, str) or not name:
             raise fault(kind, f"name must be a non-empty string, got {name!r}", str(name))
+        label = Label(kind, name)
         if any(name in table for table in taken):
-            raise ModelError(f"{kind} {name!r}: the name is already taken; names are unique", element=name)
+            raise fault(label, "the name is already taken; names are unique")
+        return label
 
     def _body(self, name: str, label: str) -> Body:
         check_name("body", name, self._bodies, label, name)
@@ -208,12 +210,12 @@ class Description:
         if name != WORLD:
             self._body(name, label)
 
-    def _check_bodies(self, body1: str, body2: str, label: str, element: str) -> None:
+    def _check_bodies(self, body1: str, body2: str, label: Label) -> None:
         """Raise unless there are two bodies of these names; one may be the world."""
         self.check_body(body1, label)
         self.check_body(body2, label)
         if body1 == body2:
-            raise fault(label, f"needs two different bodies, got {body1!r} twice", element)
+            raise fault(label, f"needs two different bodies, got {body1!r} twice")
 
     def _joint_of(self, velocity: str) -> Joint | None:
         """Return the joint that a velocity belongs to, None if there is no velocity of that name."""
@@ -227,7 +229,7 @@ class Description:
         """Return the joint of a velocity; an unknown name is an error that lists all."""
         joint = self._joint_of(name) if isinstance(name, str) else None
         if joint is None:
-            raise unknown("joint velocity", name, self.velocity_names, label, str(name))
+            raise unknown("joint velocity", name, self.velocity_names, label)
         return joint
 
     def _scalar_coordinate_or_tendon(self, name: str, label: str) -> None:
@@ -245,7 +247,7 @@ class Description:
         if joint is None or name not in joint.coordinate_names:
             names = set(self.velocity_names)
             valid = tuple(n for n in self.coordinate_names if n in names)
-            raise unknown("scalar coordinate", name, valid, label, name)
+            raise unknown("scalar coordinate", name, valid, label)
         return name
 
     def _weights(self, given: Any, what: str, label: str) -> tuple[tuple[str, float], ...]:

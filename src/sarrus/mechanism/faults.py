@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Self
 
 from sarrus.base.errors import ModelError, check_known, unknown_name
 
 
+class Label(str):
+    """How errors about an element begin, such as "joint 'elbow'"; ``name`` is that of the element."""
+
+    name: str
+
+    def __new__(cls, kind: str, name: str) -> Self:
+        label = super().__new__(cls, f"{kind} {name!r}")
+        label.name = name
+        return label
+
+
 def fault(label: str, problem: str, element: str | None = None) -> ModelError:
-    """Return the error that says what is wrong with ``label``; it names ``element``, by default the same."""
-    return ModelError(f"{label}: {problem}", element=label if element is None else element)
+    """Return the error that says what is wrong with ``label``; it names ``element``, by default that of the label."""
+    return ModelError(f"{label}: {problem}", element=_named(label) if element is None else element)
 
 
 def check_name(
@@ -18,20 +29,17 @@ def check_name(
     name: Any,
     valid: Collection[str],
     label: str,
-    element: str,
+    element: str | None = None,
     error: type[ModelError] = ModelError,
 ) -> None:
-    """Raise unless ``name`` is one of the valid ones; the error names ``element`` and lists them."""
-    check_known(kind, name, valid, label, error=error, element=element)
+    """Raise unless ``name`` is one of the valid ones, which the error lists; it names ``element`` as `fault` does."""
+    check_known(kind, name, valid, label, error=error, element=element or _named(label))
 
 
-def unknown(
-    kind: str,
-    name: Any,
-    valid: Collection[str],
-    label: str,
-    element: str,
-    error: type[ModelError] = ModelError,
-) -> ModelError:
+def unknown(kind: str, name: Any, valid: Collection[str], label: str) -> ModelError:
     """Return the error for a name that is none of the valid ones."""
-    return error(f"{label}: {unknown_name(kind, name, valid)}", element=element, valid=valid)
+    return ModelError(f"{label}: {unknown_name(kind, name, valid)}", element=str(name), valid=valid)
+
+
+def _named(label: str) -> str:
+    return label.name if isinstance(label, Label) else label

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
 from sarrus.mechanism.elements import Activation, Actuator, CoordinateSpring, SpringDamper, UserForce
-from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import as_pose, scalar, vector
 from sarrus.mechanism.transmissions import (
     JointGears,
@@ -43,14 +43,11 @@ class ForceBuilder(Description):
         ``rest_length`` [m], ≥ 0, is one number, or (lower, upper) between which the spring is slack: (0, L)
         is a rope. The bodies are different; one of them may be "world".
         """
-        self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
-        label = f"spring {name!r}"
-        self._check_bodies(body1, body2, label, name)
+        label = self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
+        self._check_bodies(body1, body2, label)
         rest = checks.rest_length(rest_length, label)
         if rest[0] < 0.0:
-            raise fault(
-                label, f"rest_length is a distance and must not be negative, got {rest_length!r}", name
-            )
+            raise fault(label, f"rest_length is a distance and must not be negative, got {rest_length!r}")
         spring = SpringDamper(
             name,
             body1,
@@ -74,8 +71,7 @@ class ForceBuilder(Description):
         rest_length: float | tuple[float, float] = 0.0,
     ) -> CoordinateSpring:
         """Add a spring and damper on Σ weight × coordinate (MuJoCo's fixed tendon)."""
-        self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
-        label = f"spring {name!r}"
+        label = self._fresh(name, "spring", self.springs, self.coordinate_springs, self.tendons)
         spring = CoordinateSpring(
             name,
             self._weights(terms, "terms", label),
@@ -109,12 +105,11 @@ class ForceBuilder(Description):
         With an ``activation`` its state w takes the place of u in the force: a coordinate of its own, after those of
         the joints. Laws and linear models are those without (`Mechanism.without_activation`).
         """
-        self._fresh(name, "actuator", self.actuators)
-        label = f"actuator {name!r}"
+        label = self._fresh(name, "actuator", self.actuators)
         b, slopes = vector(bias, 3, "bias", label), vector(gain_slopes, 2, "gain_slopes", label)
         actuator = Actuator(
             name,
-            self._transmission(target, gear, name),
+            self._transmission(target, gear, label),
             scalar(gain, "gain", label),
             (float(b[0]), float(b[1]), float(b[2])),
             checks.bounds(limits, "limits", label),
@@ -125,26 +120,24 @@ class ForceBuilder(Description):
         self.actuators[name] = actuator
         return actuator
 
-    def _transmission(self, target: Any, gear: float, name: str) -> JointGears | Transmission:
-        label = f"actuator {name!r}"
+    def _transmission(self, target: Any, gear: float, label: Label) -> JointGears | Transmission:
         if isinstance(target, Transmission):
-            return self._elsewhere(target, name)
+            return self._elsewhere(target, label)
         gears = {target: gear} if isinstance(target, str) else target
         checks.mapping(gears, "target", label)
         for velocity in gears:
             self._velocity(velocity, label)
         return tuple((velocity, scalar(g, "gear", label)) for velocity, g in gears.items())
 
-    def _elsewhere(self, target: Transmission, name: str) -> Transmission:
+    def _elsewhere(self, target: Transmission, label: Label) -> Transmission:
         """Return a transmission that is no constant map to joint forces, checked."""
-        label = f"actuator {name!r}"
         if isinstance(target, TendonTransmission):
             self._tendon(target.tendon, label)
             return TendonTransmission(target.tendon, scalar(target.gear, "gear", label))
         if isinstance(target, ParentTransmission):
             sizes = {joint.name: {"spherical": 3, "free": 6}.get(joint.kind, 0) for joint in self.joints()}
             valid = tuple(name for name, size in sizes.items() if size)
-            check_name("spherical or free joint", target.joint, valid, label, name)
+            check_name("spherical or free joint", target.joint, valid, label)
             gear = vector(target.gear, sizes[target.joint], "gear", label)
             return ParentTransmission(target.joint, tuple(map(float, gear)))
         if isinstance(target, SiteTransmission):
@@ -160,7 +153,7 @@ class ForceBuilder(Description):
         pin, pose = vector(target.pin, 3, "pin", label), as_pose(target.pose, "pose", label)
         rod, gear_ratio = scalar(target.rod, "rod", label), scalar(target.gear, "gear", label)
         if rod <= 0.0:
-            raise fault(label, f"the rod of a slider-crank must be positive, got {rod}", name)
+            raise fault(label, f"the rod of a slider-crank must be positive, got {rod}")
         return SliderCrank(target.body, pin, target.slider, pose, rod, gear_ratio)
 
     def without_activation(self) -> Self:
@@ -191,10 +184,9 @@ class ForceBuilder(Description):
         With ``body``: force [N] in world axes on ``point`` (body axes). Without: nv generalized forces.
         ``through_joints``: a force on a body stands for what its joints do; matters to sensors of force alone.
         """
-        self._fresh(name, "force", self.forces)
-        label = f"force {name!r}"
+        label = self._fresh(name, "force", self.forces)
         if not callable(function):
-            raise fault(label, "function must be callable as function(q, v, t)", name)
+            raise fault(label, "function must be callable as function(q, v, t)")
         if body is not None:
             self._body(body, label)
         force = UserForce(name, function, body, vector(point, 3, "point", label), through_joints)

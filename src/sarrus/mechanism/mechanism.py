@@ -16,7 +16,7 @@ from sarrus.mechanism.closure_builder import ClosureBuilder
 from sarrus.mechanism.contact_builder import ContactBuilder
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import WORLD, Body, Shape
-from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
@@ -75,8 +75,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         physical : refuse a mass and inertia that no rigid body can have. False takes any finite numbers, as
             files have them: the motion depends on the mass matrix alone.
         """
-        self._fresh(name, "body", self._bodies, (WORLD,))
-        label = f"body {name!r}"
+        label = self._fresh(name, "body", self._bodies, (WORLD,))
         body = Body(
             name=name,
             mass=scalar(mass, "mass", label),
@@ -86,7 +85,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         )
         reason = checks.impossible(body.mass, body.inertia)
         if reason and physical:
-            raise fault(label, f"{reason}")
+            raise fault(label, reason)
         body = replace(body, physical=not reason)
         self._bodies[name] = body
         return body
@@ -138,10 +137,9 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
         alone places it. A body that already hangs on another parent is closed with `add_closure`.
         """
-        self._fresh(name, "joint", self._owners)
-        label = f"joint {name!r}"
-        check_name("kind", kind, JOINT_KINDS, label, name)
-        body = self._joined(child, parent, parent_pose is None, name, label)
+        label = self._fresh(name, "joint", self._owners)
+        check_name("kind", kind, JOINT_KINDS, label)
+        body = self._joined(child, parent, parent_pose is None, label)
         in_parent, in_child = (
             as_pose(parent_pose, "parent_pose", label),
             as_pose(child_pose, "child_pose", label),
@@ -149,7 +147,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         u = unit_vector(axis, "axis", label)
         w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
         if kind in ("universal", "planar") and abs(float(u @ w)) > 1e-9:
-            raise fault(label, "axis2 must be perpendicular to axis", name)
+            raise fault(label, "axis2 must be perpendicular to axis")
         nq, nv = len(COORDINATE_LABELS.get(kind, ())), len(VELOCITY_LABELS.get(kind, ()))
         if actuator_force_limits is not None and nv != 1:
             wrong = f"actuator_force_limits are for joints of one degree of freedom, this one has {nv}"
@@ -195,18 +193,17 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
             self._owners[name] = child
         return joint
 
-    def _joined(self, child: str, parent: str, in_series: bool, joint: str, label: str) -> Body:
+    def _joined(self, child: str, parent: str, in_series: bool, label: Label) -> Body:
         """Return the body that a joint is to hang on another; `ModelError` where it cannot."""
         body = self._body(child, label)
         self.check_body(parent, label)
         if child in self.driven_bodies:
-            raise fault(label, f"body {child!r} is driven and cannot have joints", joint)
+            raise fault(label, f"body {child!r} is driven and cannot have joints")
         if body.attached and (parent != body.parent or not in_series):
             raise fault(
                 label,
                 f"body {child!r} already hangs on {body.parent!r}. A joint in series names the same "
                 "parent and no parent_pose; a loop is closed with add_closure",
-                joint,
             )
         self._no_cycle(parent, child, label)
         return body
@@ -220,7 +217,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         and its work in the energy. Mass and inertia of the body itself do not matter. Called again it replaces the
         function; the mocap bodies of an MJCF file are driven bodies without one.
         """
-        label = f"driven body {body!r}"
+        label = Label("driven body", body)
         found = self._body(body, label)
         if not found.attached or found.parent != WORLD or found.joints:
             how = "hangs on joints" if found.joints else f"is fixed to {found.parent!r}"
@@ -228,10 +225,9 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
                 label,
                 f"it {how if found.attached else 'is not attached'}; only a body fixed to the world can be "
                 f"driven: add_joint(name, 'fixed', 'world', {body!r})",
-                body,
             )
         if function is not None and not callable(function):
-            raise fault(label, "function must be callable as function(t)", body)
+            raise fault(label, "function must be callable as function(t)")
         self.driven_bodies[body] = DrivenBody(body, function)
         return self.driven_bodies[body]
 
@@ -243,8 +239,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         The joints, and the actuators where u is given, must be there. `System.keyframe` returns it with zeros for
         what is None, and ``sarrus simulate --keyframe`` starts from it.
         """
-        self._fresh(name, "keyframe", self.keyframes)
-        label = f"keyframe {name!r}"
+        label = self._fresh(name, "keyframe", self.keyframes)
         keyframe = Keyframe(
             name,
             vector(q, len(self.coordinate_names), "q", label),
@@ -259,7 +254,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
         """Write the mechanism as a MuJoCo model; options are those of `sarrus.export.mjcf_file`."""
         later("export", "mjcf_file")(self, path, **options)
 
-    def _no_cycle(self, parent: str, child: str, label: str) -> None:
+    def _no_cycle(self, parent: str, child: str, label: Label) -> None:
         ancestor = parent
         while ancestor != WORLD:
             if ancestor == child:

@@ -66,24 +66,23 @@ class SensorBuilder(Description):
         couplings and forces given without a body act within joints. Where constraints are redundant, their forces
         are those of least norm.
         """
-        self._fresh(name, "sensor", self.sensors)
-        label = f"sensor {name!r}"
-        check_name("kind", kind, SENSOR_KINDS, label, name)
+        label = self._fresh(name, "sensor", self.sensors)
+        check_name("kind", kind, SENSOR_KINDS, label)
         if kind not in kinds.FRAME_KINDS and not (pose is None and reference is None):
-            raise fault(label, f"a {kind} has no frame: leave pose and reference out", name)
+            raise fault(label, f"a {kind} has no frame: leave pose and reference out")
         if reference is not None and kind not in kinds.RELATIVE_KINDS:
-            raise fault(label, f"a {kind} has no reference frame", name)
+            raise fault(label, f"a {kind} has no reference frame")
         terms: tuple[tuple[str, float], ...] = ()
         own = as_pose(pose, "pose", label)
         other = as_pose(reference_pose, "reference_pose", label)
         if isinstance(target, Mapping):
             if kind not in kinds.LENGTH_KINDS:
-                raise fault(label, f"a {kind} has one target, got {target!r}", name)
+                raise fault(label, f"a {kind} has one target, got {target!r}")
             terms, target = self._weights(target, "target", label), ""
         elif kind in kinds.FRAME_KINDS:
             target, own = self._sensed_frame(target, own, label)
             if kind in kinds.REACTION_KINDS and target == WORLD:
-                raise fault(label, "the world hangs on nothing: name a body", name)
+                raise fault(label, "the world hangs on nothing: name a body")
         else:
             self._check_target(kind, target, label)
         if reference is not None:
@@ -126,4 +125,4 @@ class SensorBuilder(Description):
             what, valid = "spring or tendon", (*self.springs, *self.coordinate_springs, *self.tendons)
         elif kind in kinds.ACTUATOR_KINDS:
             what, valid = "actuator", tuple(self.actuators)
-        check_name(what, target, valid, label, label)
+        check_name(what, target, valid, label)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.mechanism import checks
 from sarrus.mechanism.description import Description
-from sarrus.mechanism.faults import check_name, fault
+from sarrus.mechanism.faults import Label, check_name, fault
 from sarrus.mechanism.pose import as_pose, scalar, vector
 from sarrus.mechanism.tendons import WRAP_KINDS, Pulley, Tendon, TendonJoint, TendonPoint, Wrap, segments
 
@@ -45,11 +45,10 @@ class TendonBuilder(Description):
         between which the spring is slack. Actuators pull on it through a `TendonTransmission`, and couplings name its
         length "tendon:NAME".
         """
-        self._fresh(name, "tendon", self.springs, self.coordinate_springs, self.tendons)
-        label = f"tendon {name!r}"
+        label = self._fresh(name, "tendon", self.springs, self.coordinate_springs, self.tendons)
         tendon = Tendon(
             name,
-            self._path(path, name),
+            self._path(path, label),
             checks.nonnegative(stiffness, "stiffness", label),
             checks.nonnegative(damping, "damping", label),
             checks.rest_length(rest_length, label),
@@ -61,12 +60,11 @@ class TendonBuilder(Description):
             checks.bounds(force_limits, "force_limits", label),
         )
         if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
-            raise fault(label, f"force_limits must contain zero, got {force_limits}", name)
+            raise fault(label, f"force_limits must contain zero, got {force_limits}")
         self.tendons[name] = tendon
         return tendon
 
-    def _path(self, path: Any, name: str) -> tuple[Item, ...]:
-        label = f"tendon {name!r}"
+    def _path(self, path: Any, label: Label) -> tuple[Item, ...]:
         if isinstance(path, Mapping):
             return tuple(TendonJoint(*term) for term in self._weights(path, "path", label))
         if isinstance(path, str) or not np.iterable(path):
@@ -74,30 +72,28 @@ class TendonBuilder(Description):
                 label,
                 f"path must be a list of points and what is between them, or map coordinates to weights, "
                 f"got {path!r}",
-                name,
             )
-        items = tuple(self._item(item, name) for item in path)
+        items = tuple(self._item(item, label) for item in path)
         if items and all(isinstance(item, TendonJoint) for item in items):
             return items
         try:
             segments(items)
         except ValueError as error:
-            raise fault(label, f"its path is none: {error}", name) from None
+            raise fault(label, f"its path is none: {error}") from None
         return items
 
-    def _item(self, item: Any, name: str) -> Item:
+    def _item(self, item: Any, label: Label) -> Item:
         """Return one item of a path, checked."""
-        label = f"tendon {name!r}"
         if isinstance(item, TendonJoint):
             coordinate = self._scalar_coordinate(item.coordinate, label)
             return TendonJoint(coordinate, scalar(item.weight, f"weight of {coordinate!r}", label))
         if isinstance(item, Pulley):
             divisor = scalar(item.divisor, "divisor", label)
             if divisor <= 0.0:
-                raise fault(label, f"the divisor of a pulley must be positive, got {divisor}", name)
+                raise fault(label, f"the divisor of a pulley must be positive, got {divisor}")
             return Pulley(divisor)
         if isinstance(item, Wrap):
-            return self._wrap(item, name)
+            return self._wrap(item, label)
         if isinstance(item, TendonPoint):
             body, point = item.body, item.point
         elif isinstance(item, str):
@@ -105,17 +101,16 @@ class TendonBuilder(Description):
         elif isinstance(item, Sequence) and len(item) == 2 and isinstance(item[0], str):
             body, point = item[0], item[1]
         else:
-            raise fault(label, f"an item of a path is (body, point), a Pulley or a Wrap, got {item!r}", name)
+            raise fault(label, f"an item of a path is (body, point), a Pulley or a Wrap, got {item!r}")
         self.check_body(body, label)
         return TendonPoint(body, vector(point, 3, "point", label))
 
-    def _wrap(self, item: Wrap, name: str) -> Wrap:
-        label = f"tendon {name!r}"
+    def _wrap(self, item: Wrap, label: Label) -> Wrap:
         self.check_body(item.body, label)
-        check_name("wrap", item.kind, WRAP_KINDS, label, name)
+        check_name("wrap", item.kind, WRAP_KINDS, label)
         radius = scalar(item.radius, "radius", label)
         if radius <= 0.0:
-            raise fault(label, f"the radius of a wrap must be positive, got {radius}", name)
+            raise fault(label, f"the radius of a wrap must be positive, got {radius}")
         side = None
         if item.side is not None:
             body, point = item.side
