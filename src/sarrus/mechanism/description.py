@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from copy import copy
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,12 @@ from sarrus.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.mechanism.tendons import Tendon
 
 
+@cache
+def annotations_of(kind: type) -> dict[str, Any]:
+    """Return what the attributes of a class are, by name."""
+    return get_type_hints(kind)
+
+
 class Description:
     """Elements by name. The builders of `sarrus.mechanism.mechanism.Mechanism` fill it.
 
@@ -48,30 +55,41 @@ class Description:
     by its name there; it is recorded only.
     """
 
+    name: str
+    gravity: Array
+    time_step: float | None
+    integrator: str
+    world_shapes: tuple[Shape, ...]
+    magnetic_field: Array
+    report: ImportReport
+    closures: dict[str, Closure]
+    couplings: dict[str, Coupling]
+    contacts: dict[str, Contact]
+    patches: dict[str, ContactPatch]
+    springs: dict[str, SpringDamper]
+    coordinate_springs: dict[str, CoordinateSpring]
+    tendons: dict[str, Tendon]
+    actuators: dict[str, Actuator]
+    forces: dict[str, UserForce]
+    sensors: dict[str, Sensor]
+    driven_bodies: dict[str, DrivenBody]
+    keyframes: dict[str, Keyframe]
+    frames: dict[str, tuple[str, Pose]]
+    geoms: dict[str, Geom]
+    _bodies: dict[str, Body]
+    _owners: dict[str, str]  # the bodies of the joints
+
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = str(name)
         self.gravity = vector(gravity, 3, "gravity", self.name)
-        self.time_step: float | None = None
+        self.time_step = None
         self.integrator = ""
-        self.closures: dict[str, Closure] = {}
-        self.couplings: dict[str, Coupling] = {}
-        self.contacts: dict[str, Contact] = {}
-        self.patches: dict[str, ContactPatch] = {}
-        self.springs: dict[str, SpringDamper] = {}
-        self.coordinate_springs: dict[str, CoordinateSpring] = {}
-        self.tendons: dict[str, Tendon] = {}
-        self.actuators: dict[str, Actuator] = {}
-        self.forces: dict[str, UserForce] = {}
-        self.world_shapes: tuple[Shape, ...] = ()
-        self.sensors: dict[str, Sensor] = {}
+        self.world_shapes = ()
         self.magnetic_field = np.array(MAGNETIC_FIELD)
-        self.driven_bodies: dict[str, DrivenBody] = {}
-        self.keyframes: dict[str, Keyframe] = {}
-        self.frames: dict[str, tuple[str, Pose]] = {}
-        self.geoms: dict[str, Geom] = {}
         self.report = ImportReport()
-        self._bodies: dict[str, Body] = {}
-        self._owners: dict[str, str] = {}  # the bodies of the joints
+        for table, hint in annotations_of(Description).items():
+            if get_origin(hint) is dict:
+                setattr(self, table, {})
 
     def restore(self, attributes: Mapping[str, Any]) -> None:
         """Take the attributes of another description as they are; `sarrus.mechanism.validation` checks them."""
@@ -101,6 +119,11 @@ class Description:
             ordered[name] = self._bodies[name]
             stack.extend(children[name][::-1])
         return ordered | {name: body for name, body in self._bodies.items() if name not in ordered}
+
+    @property
+    def body_numbers(self) -> dict[str, int]:
+        """Numbers of the bodies by name, in the order of ``bodies``; that of the world is −1."""
+        return {WORLD: -1} | {name: k for k, name in enumerate(self.bodies)}
 
     def joints(self) -> Iterator[Joint]:
         """Iterate over the movable joints in the order of the coordinates."""

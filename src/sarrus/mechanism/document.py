@@ -9,29 +9,25 @@ each in its report.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from typing import Any
+from enum import Enum
+from types import UnionType
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SarrusError
-from sarrus.mechanism import elements, pose, report, sensor, tendons, transmissions
+from sarrus.mechanism.description import annotations_of
 from sarrus.mechanism.driven_body import DrivenBody
-from sarrus.mechanism.keyframe import Keyframe
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.report import Outcome
-from sarrus.mechanism.validation import check_description, check_fields
+from sarrus.mechanism.validation import check_description
 
 FORMAT = "sarrus mechanism 1"
 
-_MODULES = (elements, pose, report, sensor, tendons, transmissions)
-_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (*(c for module in _MODULES for c in vars(module).values()), DrivenBody, Keyframe)
-    if isinstance(kind, type) and is_dataclass(kind)
-}
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
-_LISTS = {("ImportReport", "entries")}  # the only fields that are lists; all others are tuples
+_WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def to_json(mechanism: Mechanism) -> str:
@@ -55,22 +51,18 @@ def from_json(text: str) -> Mechanism:
         document = json.loads(text)
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
-        data, lost = _decode(document["data"]), list(map(str, document["lost_forces"]))
+        data, lost = dict(document["data"]["map"]), list(map(str, document["lost_forces"]))
         still = list(map(str, document.get("lost_motions", [])))
-        for name, value in data.items():
-            default = getattr(mechanism, name)
-            if name in _OWN or not isinstance(
-                value, (float, type(default)) if name == "time_step" else type(default)
-            ):
-                raise ValueError(f"{name} cannot be {value!r}")
-        mechanism.restore(data)
-        for name, key in mechanism.keyframes.items():
-            if isinstance(key, np.ndarray):  # files of before hold coordinates alone
-                mechanism.keyframes[name] = Keyframe(name, key)
+        data["keyframes"]["map"] = [  # files of before hold coordinates alone
+            [name, {"Keyframe": {"name": name, "q": key}} if "array" in key else key]
+            for name, key in data["keyframes"]["map"]
+        ]
+        hints = {name: hint for name, hint in annotations_of(Mechanism).items() if name not in _OWN}
+        mechanism.restore({name: _decode(value, hints[name], name) for name, value in data.items()})
         check_description(mechanism)
     except ArgumentError:
         raise
-    except (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except _WRONG as error:
         raise ArgumentError(f"not a mechanism that sarrus wrote ({error})", element="mechanism") from error
     for name in lost:
         reason = "a Python function, which a file cannot hold: left out"
@@ -84,8 +76,8 @@ def from_json(text: str) -> Mechanism:
 def _encode(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, Outcome):
-        return {"Outcome": value.value}
+    if isinstance(value, Enum):
+        return {type(value).__name__: value.value}
     if is_dataclass(value) and not isinstance(value, type):
         return {type(value).__name__: {f.name: _encode(getattr(value, f.name)) for f in fields(value)}}
     if isinstance(value, np.ndarray):
@@ -97,21 +89,32 @@ def _encode(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(map(_decode, value))
-    if not isinstance(value, dict):
-        return value
-    if "shape" in value:
+def _decode(value: Any, hint: Any, label: str) -> Any:
+    """Return what was written, or raise one of the errors above unless it is of the kind that an annotation says."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        for part in parts:
+            with suppress(*_WRONG):
+                return _decode(value, part, label)
+    elif hint == Array:
         return np.array(value["array"], dtype=float).reshape(value["shape"])
-    ((kind, content),) = value.items()
-    if kind == "map":
-        return {key: _decode(item) for key, item in content}
-    if kind == "Outcome":
-        return Outcome(content)
-    given = {name: _decode(item) for name, item in content.items()}
-    element = _CLASSES[kind](
-        **{name: list(item) if (kind, name) in _LISTS else item for name, item in given.items()}
-    )
-    check_fields(element)
-    return element
+    elif origin is dict:
+        return {key: _decode(item, parts[1], f"{label} {key!r}") for key, item in value["map"]}
+    elif origin in (list, tuple):
+        if isinstance(value, list):
+            several = origin is list or Ellipsis in parts
+            kinds = parts[:1] * len(value) if several else parts
+            return origin(_decode(item, kind, label) for item, kind in zip(value, kinds, strict=True))
+    elif is_dataclass(hint) or issubclass(hint, Enum):
+        if isinstance(value, dict) and list(value) == [hint.__name__]:
+            return _element(hint, value[hint.__name__])
+    elif type(value) is hint or {type(value), hint} == {float, int}:
+        return value
+    raise ValueError(f"{label} cannot be {value!r}")
+
+
+def _element(kind: Any, content: Any) -> Any:
+    if issubclass(kind, Enum):
+        return kind(content)
+    label, hints = f"{kind.__name__} {content.get('name', '')!r}", annotations_of(kind)
+    return kind(**{name: _decode(item, hints[name], f"{label}: {name}") for name, item in content.items()})

@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from scipy.spatial import ConvexHull
 
 from sarrus.base.arrays import Array
-from sarrus.mechanism.elements import WORLD, Contact, first_on_planes
+from sarrus.mechanism.elements import Contact, first_on_planes
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.plotting.picture_plane import View
 from sarrus.plotting.skeleton import build_skeleton, placements
@@ -62,7 +62,7 @@ def contact_marks(
     """Return the marks for configurations q (frames, nq) at times t, in proportion to the mechanism."""
     size = max(float(np.ptp(build_skeleton(mechanism).place(system, q[:1])[0], axis=0).max()), 1e-3)
     contacts = list(mechanism.contacts.values())
-    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    index = mechanism.body_numbers
     positions, rotations = placements(system, q, t)
     points = np.empty((len(q), len(contacts), 3))
     seen = np.empty((len(q), len(contacts), 3))  # from the plane's origin, in axes of the ground

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,8 +66,8 @@ def placements(system: System, q: Array, t: Array | None = None) -> tuple[Array,
 class _Builder:
     """Collects points, each once."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.index = {WORLD: -1, **{name: k for k, name in enumerate(names)}}
+    def __init__(self, index: Mapping[str, int]) -> None:
+        self.index = index
         self.bodies: list[int] = []
         self.points: list[Array] = []
 
@@ -116,7 +116,7 @@ def build_skeleton(mechanism: Mechanism) -> Skeleton:
     A body with a single such point gets its centre of mass as a second one.
     """
     bodies = mechanism.bodies
-    build = _Builder(tuple(bodies))
+    build = _Builder(mechanism.body_numbers)
     hinges: set[int] = set()
     sliders: set[int] = set()
     pivots: set[int] = set()

@@ -16,7 +16,7 @@ from sarrus.contacts.activity import active
 from sarrus.dynamics.system import System
 from sarrus.equations.equations import activity_parameter
 from sarrus.linalg.ranked import at_rank, rank_of
-from sarrus.mechanism.elements import WORLD, Closure, Contact, Coupling
+from sarrus.mechanism.elements import Closure, Contact, Coupling
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import perpendicular_to
 from sarrus.plotting.style import FAINT, colour
@@ -58,7 +58,7 @@ class Forces:
 
 def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.ndarray) -> Forces:
     """Return the forces on body 2 of each closure, or on the body of each contact, from the multipliers (nc,)."""
-    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    index = mechanism.body_numbers
     names, points, known, unknown = [], [], [], []
     row = 0
     for element in mechanism.constraints():

@@ -242,7 +242,7 @@ def _foundation(mechanism: Mechanism, body: Body, radius: float) -> Iterator[Par
 
 
 def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
-    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    index = mechanism.body_numbers
     for closure in mechanism.closures.values():
         if closure.kind == "distance":
             continue
@@ -258,7 +258,7 @@ def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
 
 def _guides(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
     """Yield the lines along which joints and closures slide, from one body to the other."""
-    index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.bodies)}
+    index = mechanism.body_numbers
     for body in mechanism.bodies.values():
         if body.joints and body.joints[0].kind in _SLIDING:
             anchor = body.joints[0].anchor
