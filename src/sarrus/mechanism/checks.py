@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ModelError
-from sarrus.base.numbers import real_array
 from sarrus.mechanism.elements import Activation
 from sarrus.mechanism.faults import fault
-from sarrus.mechanism.pose import LARGEST, scalar, vector
+from sarrus.mechanism.pose import check_range, numbers, scalar, vector
 
 
 def nonnegative(value: Any, what: str, label: str) -> float:
@@ -41,27 +39,20 @@ def activity(value: Any, label: str) -> bool | None:
 
 def inertia(value: ArrayLike, label: str) -> Array:
     """Return a 3×3 inertia [kg m²], finite and symmetric; whether a body can have it says `impossible`."""
-    try:
-        given = real_array(value)
-    except (TypeError, ValueError):
-        given = np.empty(0)
+    given = numbers(value)
     if given.shape == (3,):
         matrix = np.diag(given)
     elif given.shape == (6,):
         xx, yy, zz, xy, xz, yz = given
         matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     elif given.shape == (3, 3):
-        matrix = given.copy()
+        matrix = given
     else:
         raise fault(
             label, "inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix"
         )
-    if not np.all(np.isfinite(matrix)):
-        raise fault(label, f"inertia must be finite, got {value!r}")
-    size = float(np.abs(matrix).max())
-    if size > LARGEST:
-        raise fault(label, f"inertia must be at most {LARGEST:g} in size, got {size:g}")
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * size):
+    check_range(matrix, value, "inertia", label)
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * float(np.abs(matrix).max())):
         raise fault(label, "inertia must be symmetric")
     return 0.5 * (matrix + matrix.T)
 
@@ -159,11 +150,8 @@ def _one_or_several(value: Any, count: int, what: str, label: str) -> list[Any]:
 def activation(given: Any, label: str) -> Activation:
     """Return activation dynamics: a known kind, a positive time constant of a filter, limits in order."""
     if not isinstance(given, Activation) or given.kind not in ("filter", "integrator"):
-        raise ModelError(
-            f'{label}: activation must be Activation("filter", time_constant) or Activation("integrator"), '
-            f"got {given!r}",
-            element=label,
-        )
+        kinds = 'Activation("filter", time_constant) or Activation("integrator")'
+        raise fault(label, f"activation must be {kinds}, got {given!r}")
     time = nonnegative(given.time_constant, "the time constant of its activation", label)
     if time == 0.0 and given.kind == "filter":
         raise fault(label, "the time constant of its activation must be positive, got 0")

@@ -91,13 +91,16 @@ def _encode(value: Any) -> Any:
 
 def _decode(value: Any, hint: Any, label: str) -> Any:
     """Return what was written, or raise one of the errors above unless it is of the kind that an annotation says."""
+    if type(value) is hint or {type(value), hint} == {float, int}:
+        return value
     origin, parts = get_origin(hint), get_args(hint)
     if origin is UnionType:
         for part in parts:
             with suppress(*_WRONG):
                 return _decode(value, part, label)
     elif hint == Array:
-        return np.array(value["array"], dtype=float).reshape(value["shape"])
+        if isinstance(value, dict):
+            return np.array(value["array"], dtype=float).reshape(value["shape"])
     elif origin is dict:
         return {key: _decode(item, parts[1], f"{label} {key!r}") for key, item in value["map"]}
     elif origin in (list, tuple):
@@ -105,11 +108,8 @@ def _decode(value: Any, hint: Any, label: str) -> Any:
             several = origin is list or Ellipsis in parts
             kinds = parts[:1] * len(value) if several else parts
             return origin(_decode(item, kind, label) for item, kind in zip(value, kinds, strict=True))
-    elif is_dataclass(hint) or issubclass(hint, Enum):
-        if isinstance(value, dict) and list(value) == [hint.__name__]:
-            return _element(hint, value[hint.__name__])
-    elif type(value) is hint or {type(value), hint} == {float, int}:
-        return value
+    elif isinstance(value, dict) and list(value) == [hint.__name__]:
+        return _element(hint, value[hint.__name__])
     raise ValueError(f"{label} cannot be {value!r}")
 
 

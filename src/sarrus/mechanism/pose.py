@@ -32,18 +32,21 @@ def clean(array: ArrayLike) -> Array:
     return out + 0.0  # no negative zeros
 
 
+def numbers(value: ArrayLike) -> Array:
+    """Return a copy of ``value`` as an array of floats, an empty one where it is no numbers."""
+    try:
+        return np.array(real_array(value))
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def vector(value: ArrayLike, size: int, what: str, element: str) -> Array:
     """Return ``value`` as a finite float vector of length ``size``; the error names ``element``."""
-    try:
-        out = np.array(real_array(value))
-    except (TypeError, ValueError):
-        out = np.empty(0)
+    out = numbers(value)
     if out.shape != (size,):
         shown = f"shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
         raise fault(element, f"{what} must be {size} numbers, got {shown}")
-    if not np.all(np.isfinite(out)):
-        raise fault(element, f"{what} must be finite, got {value!r}")
-    _not_too_large(out, what, element)
+    check_range(out, value, what, element)
     return out
 
 
@@ -53,15 +56,16 @@ def scalar(value: Any, what: str, element: str) -> float:
         out = float(value)
     except (TypeError, ValueError):
         raise fault(element, f"{what} must be a number, got {value!r}") from None
-    if not np.isfinite(out):
-        raise fault(element, f"{what} must be finite, got {value!r}")
-    _not_too_large(np.array(out), what, element)
+    check_range(np.array(out), value, what, element)
     return out
 
 
-def _not_too_large(value: Array, what: str, element: str) -> None:
-    if np.any(np.abs(value) > LARGEST):
-        raise fault(element, f"{what} must be at most {LARGEST:g} in size, got {value.tolist()}")
+def check_range(out: Array, value: Any, what: str, element: str) -> None:
+    """Raise unless the numbers that ``value`` stands for are finite, and not beyond all quantities of a mechanism."""
+    if not np.all(np.isfinite(out)):
+        raise fault(element, f"{what} must be finite, got {value!r}")
+    if np.any(np.abs(out) > LARGEST):
+        raise fault(element, f"{what} must be at most {LARGEST:g} in size, got {out.tolist()}")
 
 
 def unit_vector(value: ArrayLike, what: str, element: str) -> Array:
