@@ -153,6 +153,9 @@ def test_errors_carry_the_element_and_the_valid_names() -> None:
     with pytest.raises(ModelError) as caught:
         arm().add_closure("c", "hinge", "upper", "lower")
     assert caught.value.valid == tuple(CLOSURE_ROWS)
+    with pytest.raises(ModelError) as caught:
+        arm().add_body("b", mass=np.nan)
+    assert caught.value.element == "b"
 
 
 def test_incomplete_mechanisms() -> None:

@@ -130,6 +130,29 @@ def test_other_text_is_an_error(text: str) -> None:
         from_json(text)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("mass", "abc"), ("com", None), ("placement", {}), ("attached", 1), ("shapes", "abc")],
+)
+def test_a_field_of_another_kind_is_an_error_that_names_it(field: str, value: object) -> None:
+    document = json.loads(to_json(sr.load(MODELS / "five_bar.xml")))
+    name, body = dict(document["data"]["map"])["_bodies"]["map"][0]
+    body["Body"][field] = value
+    with pytest.raises(ArgumentError, match=f"Body '{name}': {field} cannot be "):
+        from_json(json.dumps(document))
+
+
+def test_files_of_before_hold_coordinates_as_keyframes() -> None:
+    mechanism = sr.load(MODELS / "five_bar.xml")
+    document = json.loads(to_json(mechanism))
+    for pair in dict(document["data"]["map"])["keyframes"]["map"]:
+        pair[1] = pair[1]["Keyframe"]["q"]
+    again = from_json(json.dumps(document))
+    assert list(again.keyframes) == list(mechanism.keyframes)
+    for name, key in again.keyframes.items():
+        np.testing.assert_array_equal(key.q, mechanism.keyframes[name].q)
+
+
 def test_a_trajectory_file_brings_the_mechanism(tmp_path: Path) -> None:
     mechanism = sr.load(MODELS / "five_bar.xml")
     system = sr.System(mechanism, parameters={"m": "link2.mass"})
