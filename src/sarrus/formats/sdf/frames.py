@@ -214,7 +214,7 @@ class Scope:
         scoped = (f"{n}::{f}" for n, s in self.nested.items() if not s.merged for f in s.frames)
         valid = (*self.frames, *merged, *scoped)
         where = "" if self.is_world else f" of {self.label}"
-        raise unknown(f"link or frame{where}", name, valid, label, name)
+        raise unknown(f"link or frame{where}", name, valid, label)
 
     def knows(self, name: str) -> bool:
         """Tell whether a name, or the model before its first ``::``, is one of this scope."""
