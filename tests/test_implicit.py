@@ -468,7 +468,7 @@ def test_other_coordinates_are_refused(options):
 
 
 def test_unknown_methods_list_the_known_ones():
-    with pytest.raises(sr.SarrusError, match="rk4, dopri5, dop853, rodas4, rodas5p"):
+    with pytest.raises(sr.SarrusError, match="'rk4', 'dopri5', 'dop853', 'rodas4', 'rodas5p'"):
         sr.simulate(pendulum(), [1, 0], duration=1.0, method="radau")
 
 
