@@ -77,8 +77,7 @@ class BodyTarget:
             }
 
         native = system.compiled.named(f"motion of {body}", outputs)
-        flat = native(system.pack(q))
-        parts = native.parts(flat)
+        parts = native.evaluate(system.pack(q))
         return parts["position"][:, 0], parts["rotation"], parts["linear"], parts["angular"]
 
     def error(self, q: Array) -> Array:

@@ -333,7 +333,7 @@ class ContactLaw(Law):
         """Return which forces the motion determines: those of rows that no combination of rows lacks."""
         s = self.system
         native = s.compiled.named(f"{self.name} contact rows", lambda: {"rows": self.terms.rows})
-        rows = native.parts(native(s.pack(q, v, None, t)))["rows"]
+        rows = native.evaluate(s.pack(q, v, None, t))["rows"]
         shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
         loops = s.constraint_jacobian(q, v, t)[: self.constraint_rows]
         both = np.vstack([loops, shut[:, None] * rows])

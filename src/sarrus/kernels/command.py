@@ -22,7 +22,7 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.vectors import add, axpy, copy, copy_scaled, dot, is_finite, set_unit, times
+from sarrus.kernels.vectors import add, axpy, clear_dot, copy, copy_scaled, dot, is_finite, set_unit, times
 
 # A sum that is smaller than this, relative to its parts, is rounding: controls that cannot move a task have no gain.
 CANCELLED = 1e-13
@@ -133,17 +133,6 @@ def _motion(table, work):
 
 
 @internal
-def _clear_dot(a, b, n):
-    """Return the scalar product, zero where only rounding is left of it."""
-    total = size = 0.0
-    for i in range(n):
-        product = a[i] * b[i]
-        total += product
-        size += abs(product)
-    return total if abs(total) > CANCELLED * size else 0.0
-
-
-@internal
 def _along(work, nv, free, x, out):
     """Write Zᵀ x; without constraints Z is the identity."""
     if free == nv:
@@ -210,7 +199,9 @@ def _row(table, work, free, demand, row):
     if moves:
         _along(work, nv, free, jacobian, along)
     for k in range(nu):
-        work.table[row * nu + k] = _clear_dot(along, work.gain + k * nv, free) if moves else 0.0
+        work.table[row * nu + k] = (
+            clear_dot(0.0, along, work.gain + k * nv, free, CANCELLED) if moves else 0.0
+        )
     if table.on_unknowns == 1:
         add(work.selections + demand * nu, work.table + row * nu, nu)
     if table.on_multipliers == 1:

@@ -13,7 +13,17 @@ from sarrus.kernels.cones import Shape
 from sarrus.kernels.flat import internal
 from sarrus.kernels.interior_point import interior_point
 from sarrus.kernels.record import Floats, laid
-from sarrus.kernels.vectors import add_transposed, copy, divide, dot, dot_from, fill, is_finite, set_unit
+from sarrus.kernels.vectors import (
+    add_transposed,
+    clear_dot,
+    copy,
+    divide,
+    dot,
+    dot_from,
+    fill,
+    is_finite,
+    set_unit,
+)
 
 # Relative size below which a row of the equalities depends on the others, and of what it may miss then.
 _CUT, _MISSED = 1e-11, 1e-9
@@ -102,23 +112,23 @@ def _with_equalities(table, n, e, m, what):
     for k in range(free):
         column = own.basis + k * n
         for a in range(n):
-            change[a] = _product(data + a * n, column, n, 0.0, _NOISE)
+            change[a] = clear_dot(0.0, data + a * n, column, n, _NOISE)
         for j in range(k + 1):
-            value = _product(own.basis + j * n, change, n, 0.0, _NOISE)
+            value = clear_dot(0.0, own.basis + j * n, change, n, _NOISE)
             work.quadratic[j * free + k] = value
             work.quadratic[k * free + j] = value
         for i in range(m):
-            work.rows[i * free + k] = _product(parts.cone_rows + i * n, column, n, 0.0, _NOISE)
+            work.rows[i * free + k] = clear_dot(0.0, parts.cone_rows + i * n, column, n, _NOISE)
     for a in range(n):
-        change[a] = _product(data + a * n, own.particular, n, parts.linear[a], _NOISE)
+        change[a] = clear_dot(parts.linear[a], data + a * n, own.particular, n, _NOISE)
     for k in range(free):
-        work.linear[k] = _product(own.basis + k * n, change, n, 0.0, _NOISE)
+        work.linear[k] = clear_dot(0.0, own.basis + k * n, change, n, _NOISE)
     for i in range(m):
         fixed = True
         for k in range(free):
             fixed = fixed and work.rows[i * free + k] == 0.0
         noise = _FIXED_NOISE if fixed else _NOISE
-        missed = _product(parts.cone_rows + i * n, own.particular, n, -parts.cone_limits[i], noise)
+        missed = clear_dot(-parts.cone_limits[i], parts.cone_rows + i * n, own.particular, n, noise)
         work.limits[i] = -missed
     if what == cl.WARM:
         for a in range(n):
@@ -144,17 +154,6 @@ def _with_equalities(table, n, e, m, what):
     for i in range(e):
         answer[n + 2 * m + i] = own.y[i] / own.lengths[i]
     return verdict
-
-
-@internal
-def _product(a, b, n, start, noise):
-    """Return start plus a scalar product, zero where that is rounding."""
-    total, size = start, abs(start)
-    for k in range(n):
-        value = a[k] * b[k]
-        total += value
-        size += abs(value)
-    return total if abs(total) > noise * size else 0.0
 
 
 class Parts(NamedTuple):
@@ -222,10 +221,10 @@ def _contradict(table, own, n, e, m):
     parts, answer, x = _parts(table.program, n, e, m), table.answer, own.particular
     copy(x, answer, n)
     for i in range(m):
-        answer[n + i] = -_product(parts.cone_rows + i * n, x, n, -parts.cone_limits[i], 0.0)
+        answer[n + i] = -clear_dot(-parts.cone_limits[i], parts.cone_rows + i * n, x, n, 0.0)
         answer[n + m + i] = 0.0
     for i in range(e):
-        missed = _product(parts.rows + i * n, x, n, -parts.limits[i], 0.0)
+        missed = clear_dot(-parts.limits[i], parts.rows + i * n, x, n, 0.0)
         answer[n + 2 * m + i] = missed / own.lengths[i] ** 2
 
 

@@ -82,6 +82,17 @@ def dot_from(start, x, y, n):
 
 
 @inserted
+def clear_dot(start, x, y, n, noise):
+    """Return what `dot_from` does, zero where that is at most this part of the magnitudes that are summed: rounding."""
+    total, size = start, abs(start)
+    for i in range(n):
+        product = x[i] * y[i]
+        total += product
+        size += abs(product)
+    return total if abs(total) > noise * size else 0.0
+
+
+@inserted
 def swap(x, y, n):
     """Exchange two vectors."""
     for i in range(n):
