@@ -27,11 +27,9 @@ def generic_rank(
     ``work.near`` is then what the survey found.
     """
     if work.near is None or renew or work.switched != work.parameters.switched:
-        # where the last survey was, with all as it was then, it is that one
+        # runs often begin where another one did: to look around costs more than to go some hundred steps
         place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-        near = work.near
-        if near is None or work.place != place:
-            work.place, near = place, survey(work, q, t, v)
+        near = work.model.remember(("survey", *place), lambda: survey(work, q, t, v))
         work.table.holonomic_rank, work.table.generic_rank = near.holonomic_rank, near.rank
         work.near, work.switched = near, work.parameters.switched
         if not work.compiled.mass_is_singular and is_singular_at(work, q, t):

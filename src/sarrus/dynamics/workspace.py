@@ -36,8 +36,7 @@ class Workspace(Evaluations):
         self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
-        self.place: Any = None  # where that was found
-        self.switched = parameters.switched  # and for which parameters
+        self.switched = parameters.switched  # for which parameters that was found
         self._arrays()
 
     def _arrays(self) -> None:
@@ -62,7 +61,7 @@ class Workspace(Evaluations):
 
     def learn(self, other: Workspace) -> None:
         """Take over what another workspace of this model found near a state, for copies that begin there too."""
-        self.near, self.place, self.switched = other.near, other.place, other.switched
+        self.near, self.switched = other.near, other.switched
 
     def on(self, model: Model) -> Workspace:
         """Return a workspace with these values for another model of the same coordinates and parameters."""
