@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sarrus.base.arrays import Array
+from sarrus.base.arrays import Array, read_only
 from sarrus.mechanism.elements import Actuator
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.transmissions import TendonTransmission
@@ -20,9 +20,14 @@ def control_bounds(system: Evaluations) -> Array:
 
     Limits of the force of a servo depend on its place and speed; they act in the equations, as all of these do.
     """
+    key = "bounds", *system.parameters.values()
+    return system.model.remember(key, lambda: _control_bounds(system))
+
+
+def _control_bounds(system: Evaluations) -> Array:
     bounds = np.array([np.full(system.nu, -np.inf), np.full(system.nu, np.inf)])
     if not system.mechanism:
-        return bounds
+        return read_only(bounds)
     mechanism = system.current_mechanism()
     joints = {joint.name: joint.actuator_force_limits for joint in mechanism.joints()}
     alone = _driven_alone(mechanism)
@@ -35,7 +40,7 @@ def control_bounds(system: Evaluations) -> Array:
                 found += _scaled(joints.get(name), actuator.gain * gear)
         for lower, upper in found:
             bounds[:, k] = np.clip((lower, upper), *bounds[:, k])
-    return bounds
+    return read_only(bounds)
 
 
 def limited_by_state(system: Evaluations) -> tuple[str, ...]:

@@ -11,11 +11,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sarrus.base.arrays import read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.characteristic import Characteristic, characteristic
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.described import Described, description
+from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.equations.equations import Equations
+from sarrus.kernels.layout import Factors, Settings
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import trace
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters, Targets
@@ -104,6 +107,20 @@ class Model(Described):
     def characteristic(self) -> Characteristic:
         """What sizes are measured by."""
         return characteristic(self)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the kernels are told of sizes, and zeros for tolerances; nobody writes to it."""
+        size = self.characteristic
+        factors = Factors(size.rows, size.columns, self.first_rows, size.coordinates)
+        settings = np.concatenate([Settings.zeros(), *factors]).view(Settings)
+        settings.size_of_energy = size.mass * size.length**2
+        return read_only(settings)
+
+    @cached_property
+    def may_lose_inertia(self) -> bool:
+        """Whether M may be singular at single configurations, see `sarrus.dynamics.inertia`."""
+        return may_lose_inertia(self.mechanism)
 
     @cached_property
     def compiled(self) -> CompiledEquations:

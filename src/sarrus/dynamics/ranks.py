@@ -29,10 +29,12 @@ def generic_rank(
     if work.near is None or renew or work.switched != work.parameters.switched:
         # runs often begin where another one did: to look around costs more than to go some hundred steps
         place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-        near = work.model.remember(("survey", *place), lambda: survey(work, q, t, v))
+        near, weak = work.model.remember(
+            ("survey", *place), lambda: (survey(work, q, t, v), is_singular_at(work, q, t))
+        )
         work.table.holonomic_rank, work.table.generic_rank = near.holonomic_rank, near.rank
         work.near, work.switched = near, work.parameters.switched
-        if not work.compiled.mass_is_singular and is_singular_at(work, q, t):
+        if weak and not work.compiled.mass_is_singular:
             work.expect_singular_mass()
         work.renew_settings()
     return int(work.table.generic_rank)

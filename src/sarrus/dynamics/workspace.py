@@ -10,7 +10,6 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.evaluations import Evaluations
-from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.equations.symbolic import ParameterValues
@@ -36,6 +35,7 @@ class Workspace(Evaluations):
         self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
+        self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
         self.switched = parameters.switched  # for which parameters that was found
         self._arrays()
 
@@ -92,14 +92,11 @@ class Workspace(Evaluations):
 
     def settings(self) -> la.Settings:
         """Return the tolerances for the kernels, from ``options`` and from what is known of A."""
-        size, near = self.characteristic, self.near
-        factors = la.Factors(size.rows, size.columns, self.model.first_rows, size.coordinates)
-        settings = np.concatenate([la.Settings.zeros(), *factors]).view(la.Settings)
+        near, settings = self.near, self.model.settings.copy()
         settings.singular_cut = self.options.singular_cut
         settings.position_tolerance = self.options.position_tolerance
         settings.inconsistent = self.options.inconsistent
         settings.near = self.options.near_singular
-        settings.size_of_energy = size.mass * size.length**2
         settings.event_tolerance = 1e-10
         settings.accepted_residual = DATA_TOLERANCE
         if near is not None:
@@ -124,18 +121,22 @@ class Workspace(Evaluations):
 
     def load_functions(self, *names: str) -> None:
         """Compile the named functions that the kernels call and put their addresses in the table."""
+        if names in self.loaded:
+            return
+        wanted = names
         if self.compiled.direct is None:
-            names = tuple(name for name in names if name not in ("direct", "checked"))
-        if "position" in names:
-            names += self.compiled.projecting
-        if "invariants" in names:
-            names += ("metric",)
-        for name in names:
+            wanted = tuple(name for name in wanted if name not in ("direct", "checked"))
+        if "position" in wanted:
+            wanted += self.compiled.projecting
+        if "invariants" in wanted:
+            wanted += ("metric",)
+        for name in wanted:
             setattr(self.table, name, self.compiled.function(name).address)
-        if "dynamics" in names:
-            if may_lose_inertia(self.mechanism):
+        if "dynamics" in wanted:
+            if self.model.may_lose_inertia:
                 self.expect_singular_mass()
             self.table.acceleration = self.acceleration_kernel.address
+        self.loaded |= {names}
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""

@@ -9,10 +9,9 @@ half the step, or a tenth of the tolerance, tells by how much the first is wrong
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from sarrus.base.arrays import read_only
 from sarrus.base.status import Status
 from sarrus.simulation.motion import Motion
 from sarrus.simulation.repetition import LOST, compared, difference
@@ -51,7 +50,7 @@ def estimate_error(motion: Motion, trajectory: Trajectory) -> Trajectory:
             f"{status.diagnosis}: {error[-1]:.2g} of its size, above {LOST:g} from t = {since:.4g} s on. "
             f"{status.remedy}"
         )
-    return replace(trajectory, error=at_all, status=status, message=message)
+    return trajectory.revised(error=read_only(at_all), status=status, message=message)
 
 
 def _variants(scheme: Scheme) -> tuple[float, float, float]:

@@ -46,10 +46,10 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> Trajectory:
     until = _agree_until(trajectory, times, apart, max(PARTED, scheme.rtol if scheme.adaptive else 0.0))
     lost = _agree_until(trajectory, times, apart, LOST)
     if lost == np.inf:
-        return replace(trajectory, determined_until=until)
+        return trajectory.revised(determined_until=until)
     status = Status.NOT_DETERMINED
     message = f"{status.diagnosis} after t = {lost:.6g} s. {status.remedy}"
-    return replace(trajectory, determined_until=until, status=status, message=message)
+    return trajectory.revised(determined_until=until, status=status, message=message)
 
 
 def _neighbour(motion: Motion) -> tuple[Array, Array]:

@@ -74,7 +74,7 @@ class Motion:
                 loop.status = Status.INTERRUPTED
         trajectory = trajectory_of(loop, perf_counter() - began, failure)
         if switcher is not None:
-            trajectory = replace(trajectory, switches=tuple(switcher.records))
+            trajectory = trajectory.revised(switches=tuple(switcher.records))
         return trajectory, loop.time, failure
 
     def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,12 @@ class RecordedMotion(Answer):
                 )
             value.flags.writeable = False
             object.__setattr__(self, array, value)
+
+    def revised(self, **changes: Any) -> Self:
+        """Return the same with other fields, which are as they should be: nothing is looked at again."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
+        return other
 
     def names(self, dimension: str) -> tuple[str, ...]:
         """Return the labels of a dimension: coordinate, velocity, actuator or constraint."""

@@ -73,8 +73,11 @@ class Recorder:
         return True
 
     def _rows_in_memory(self) -> Array:
-        rows = np.concatenate(self._blocks) if self._blocks else self.nothing
-        return rows[~np.isnan(rows[:, 0])]
+        """Return the rows in the blocks; of a single one, where it is not mostly empty, without a copy."""
+        full = [block[: np.count_nonzero(block[:, 0] == block[:, 0])] for block in self._blocks]
+        if len(full) == 1:
+            return full[0] if 2 * len(full[0]) >= len(self._blocks[0]) else full[0].copy()
+        return np.concatenate(full) if full else self.nothing
 
     def enlarge(self) -> None:
         """Have a larger block begin next: what one step is to record did not fit in."""

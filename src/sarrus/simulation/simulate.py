@@ -155,8 +155,8 @@ def simulate(
             with suppress(KeyboardInterrupt), interrupts.allowed():
                 trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
         elif trajectory.passages:
-            trajectory = replace(trajectory, determined_until=np.nan)
-        trajectory = replace(trajectory, system=system)
+            trajectory = trajectory.revised(determined_until=np.nan)
+        trajectory = trajectory.revised(system=system)
     if throw and failure is not None:
         raise SimulationError(trajectory.message, trajectory=trajectory, time=reached) from failure
     if trajectory.status in (Status.INACCURATE, Status.NOT_DETERMINED):

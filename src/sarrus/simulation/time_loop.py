@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,24 @@ _SCALES = [place for name, place in la.Settings.places.items() if name.startswit
 def tableau_of(method: str) -> Tableau | RosenbrockTableau:
     """Return the coefficients of a method, explicit or implicit."""
     return rosenbrock_tableau(method) if method in IMPLICIT_METHODS else tableau(method)
+
+
+@cache
+def _weights(method: str, adaptive: bool) -> list[Array]:
+    """Return the arrays of coefficients that the kernel reads: of stages, ends, nodes and error estimates."""
+    scheme = tableau_of(method)
+    if isinstance(scheme, RosenbrockTableau):
+        # one slope, and the error estimate behind it
+        weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
+    else:
+        weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
+    return [np.ascontiguousarray(array) for array in (*weights, errors if adaptive else np.zeros((0, 0)))]
+
+
+@lru_cache(maxsize=64)
+def _between(method: str, place: float) -> float:
+    """Return where a method lays a singular configuration in a step."""
+    return tableau_of(method).between(place)
 
 
 class TimeLoop:
@@ -150,11 +169,17 @@ class TimeLoop:
         self.state.start = self.began = self.time
         self._begin_stretch()
         self.state.largest_pivot = s.typical_pivot
-        self.settings.target_energy = s.evaluate("energy", self.q, self.v)["energy"][0, 0]
+        self._keep_energy()
         if self.solver is not None:
             self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
             self.settings.near = np.inf  # every stage is brought back to the constraints
+
+    def _keep_energy(self) -> None:
+        """Have the projection on the energy, where there is one, keep that of the present state."""
+        if self.project == la.CONSTRAINTS_AND_ENERGY:
+            s = self.system
+            self.settings.target_energy = s.evaluate("energy", self.q, self.v)["energy"][0, 0]
 
     def _compile_control(self, control: StateFunction, sampling: Sampling | None) -> None:
         """Put a traced control law, or a `Law` with its kernel, into the loop; it is kept alive during the run."""
@@ -221,16 +246,12 @@ class TimeLoop:
 
                 self.model = LocalModel(self.system, scheme, self.control)  # kept alive
             self.model.attach(table, self.x)
-            # one slope, and the error estimate behind it
-            weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
         else:
-            weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
             table.implicit = 0
-        errors = errors if self.adaptive else np.zeros((0, 0))
-        self.weights = [np.ascontiguousarray(array) for array in (*weights, errors)]  # kept alive
+        self.weights = _weights(method, self.adaptive)  # kept alive
         table.stage_weights, table.end_weights, table.nodes, table.error_weights = self.weights
-        table.n_stages, table.n_errors = len(weights[1]), len(errors)
-        state.power, state.between = -1.0 / (scheme.error_order + 1), scheme.between(self.scheme.place)
+        table.n_stages, table.n_errors = len(self.weights[1]), len(self.weights[3])
+        state.power, state.between = -1.0 / (scheme.error_order + 1), _between(method, self.scheme.place)
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
             state.threshold = EASY if method == self.scheme.stiff else STIFF_8
@@ -310,7 +331,7 @@ class TimeLoop:
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
         self._begin_stretch()
         self.settings[_SCALES] = s.settings()[_SCALES]
-        self.settings.target_energy = s.evaluate("energy", self.q, self.v)["energy"][0, 0]
+        self._keep_energy()
         if self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
