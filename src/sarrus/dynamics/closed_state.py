@@ -42,8 +42,11 @@ def require_on_constraints(
 
     ``which`` says of q and v which they are, ``also`` what else helps.
     """
-    require_closed(system, q, t, f"{which}q", f"close them with system.assemble(q){also}")
-    size, rows = system.characteristic, np.abs(system.velocity_residual(q, v, t))
+    size, x = system.characteristic, system.pack(q, v, t=t)
+    phi, psi = (system.compiled.function(f"{kind}_residual")(x) for kind in ("position", "velocity"))
+    if not np.abs(size.rows[: system.nh] * phi).max(initial=0.0) <= data_of(system).closed(OPEN):
+        require_closed(system, q, t, f"{which}q", f"close them with system.assemble(q){also}")
+    rows = np.abs(psi)
     allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:
         worst = int(rows.argmax())

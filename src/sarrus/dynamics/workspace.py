@@ -31,6 +31,8 @@ class Workspace(Evaluations):
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         super().__init__(model, parameters, options)
         self.table = model.compiled.table()
+        #: length of the float workspace of the kernels
+        self.size = int(sum(la.workspace_sizes(self.table)))
         # `sarrus.kernels.forward.forward`, once it is loaded, and the length of its answer
         self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
@@ -42,7 +44,7 @@ class Workspace(Evaluations):
     def _arrays(self) -> None:
         """Make arrays and have the table point to them."""
         self.tolerances = self.settings()
-        self.x = np.zeros(la.input_size(self.table))
+        self.x = np.zeros(self.parts.tau.stop)
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
@@ -66,11 +68,6 @@ class Workspace(Evaluations):
     def on(self, model: Model) -> Workspace:
         """Return a workspace with these values for another model of the same coordinates and parameters."""
         return Workspace(model, self.parameters.own(), self.options)
-
-    @property
-    def size(self) -> int:
-        """Length of the float workspace of the kernels."""
-        return int(sum(la.workspace_sizes(self.table)))
 
     # --- what forward dynamics keeps from call to call -----------------------------------------------
 

@@ -109,7 +109,7 @@ def _condition(loop: Integration, made: Quantities) -> Array:
     if loop.solver is not None:
         return made.inverted_condition
     t, count = made.t, len(made.t)
-    starts = [max(0, int(np.searchsorted(t, s[0], "right")) - 1) for s in loop.stretches] + [count]
+    starts = [max(0, int(t.searchsorted(s[0], "right")) - 1) for s in loop.stretches] + [count]
     ranks = np.zeros(count)
     for (_, rank, _), start, end in zip(loop.stretches, starts, starts[1:]):
         ranks[start:end] = rank

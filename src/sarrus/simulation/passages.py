@@ -22,12 +22,16 @@ ROOM = 64
 TOGETHER, INVOLVED = 3e-3, 0.3
 
 
+def passage_sizes(table: Table) -> pl.PassageArray:
+    """Return the lengths of the parts of the array for a table."""
+    return pl.passage_sizes(table, ROOM)
+
+
 class PassageLog:
     """What `sarrus.kernels.passage` notes in one run: rows of (time, …, q, v), each with the stretch that it is in."""
 
-    def __init__(self, table: Table) -> None:
-        """Make the array for a table, which gets its address where passages are wanted."""
-        sizes = pl.passage_sizes(table, ROOM)
+    def __init__(self, sizes: pl.PassageArray) -> None:
+        """Make the array, of the `passage_sizes` of a table, which gets its address where passages are wanted."""
         self.array = np.zeros(sum(sizes))
         parts = laid(self.array, sizes)
         self.header, self.log = parts.header, parts.log.reshape(ROOM, -1)
@@ -46,9 +50,9 @@ class PassageLog:
 
     def collect(self, stretch: int) -> None:
         """Take what was logged."""
-        logged = self.log[: int(self.header.logged)]
-        self.rows += [(stretch, row.copy()) for row in logged]
-        self.header.logged = 0.0
+        if logged := int(self.header.logged):
+            self.rows += [(stretch, row.copy()) for row in self.log[:logged]]
+            self.header.logged = 0.0
         self.largest[stretch] = self.header.highest
 
     def passages(

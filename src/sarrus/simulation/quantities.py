@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Self
-
-import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.kernels.run_state import N_FACTS
 
 # What runs and their reductions have.
 QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")
@@ -49,6 +48,7 @@ class Quantities:
         """Return the columns of records, which nobody writes to any more."""
         s = system
         records.flags.writeable = False
-        edges = np.cumsum([1, s.nq, s.nv, s.nv, s.nu, s.nc]).tolist()
+        edges = [*accumulate((1, s.nq, s.nv, s.nv, s.nu, s.nc))]
         vectors = [records[..., start:stop] for start, stop in pairwise(edges)]
-        return cls(records[..., 0], *vectors, *np.moveaxis(records[..., edges[-1] :], -1, 0))
+        facts = [records[..., edges[-1] + k] for k in range(N_FACTS)]
+        return cls(records[..., 0], *vectors, *facts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sarrus.base.arrays import Array
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Answer, Status
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -66,21 +66,19 @@ class RecordedMotion(Answer):
     mechanism: Mechanism | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        own, count = vars(self), np.size(self.t)
         if self.error is None:
-            object.__setattr__(self, "error", np.full(np.size(self.t), np.nan))
-        shapes: dict[str, tuple[int, ...]] = {"t": (np.size(self.t),)}
-        for array, dimension in DIMENSIONS.items():
-            shapes[array] = (np.size(self.t), *(len(self.names(d)) for d in dimension))
-        for array, shape in shapes.items():
-            value = np.asarray(getattr(self, array), dtype=np.int64 if array == "rank" else np.float64).view()
+            own["error"] = np.full(count, np.nan)
+        for array, dimension in {"t": (), **DIMENSIONS}.items():
+            shape = (count, *(len(own[f"{d}_names"]) for d in dimension))
+            value = np.asarray(own[array], dtype=np.int64 if array == "rank" else np.float64)
             if value.shape != shape:
                 raise ArgumentError(
                     f"trajectory {self.name!r}: {array} has shape {value.shape}, "
                     f"expected {shape} from the times and names",
                     element=array,
                 )
-            value.flags.writeable = False
-            object.__setattr__(self, array, value)
+            own[array] = read_only(value.view()) if value.flags.writeable else value
 
     def revised(self, **changes: Any) -> Self:
         """Return the same with other fields, which are as they should be: nothing is looked at again."""

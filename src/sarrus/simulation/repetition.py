@@ -23,7 +23,8 @@ def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarra
 
     One half is evenly spread over the records, which are dense where much happens, the other over the time.
     """
-    t, records = np.unique(trajectory.t, return_index=True)
+    records = np.flatnonzero(np.append(True, trajectory.t[1:] != trajectory.t[:-1]))  # the first of each time
+    t = trajectory.t[records]
     last = len(t) - 1
     count = min(last, _MOST)
     if motion.options.scheme.adaptive:
@@ -31,7 +32,7 @@ def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarra
     spread = np.linspace(last / count, last, count).astype(int) if count else np.zeros(0, int)
     in_time = np.searchsorted(t, np.linspace(t[0], t[-1], count + 1)[1:-1])
     before = np.searchsorted(t, times) - 1
-    return records[np.unique(np.concatenate([spread, in_time, before[before > 0]]))]
+    return records[sorted({*spread.tolist(), *in_time.tolist(), *before[before > 0].tolist()})]
 
 
 def difference(

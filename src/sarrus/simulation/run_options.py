@@ -270,6 +270,8 @@ def own_step(system: Evaluations) -> float:
 
 def _number(name: str, value: Any) -> float:
     """Return a float that is not NaN; anything else is an `ArgumentError`."""
+    if type(value) is float and value == value:
+        return value
     try:
         number = real_array(value)
     except ArgumentError:

@@ -29,7 +29,7 @@ from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTablea
 from sarrus.kernels.run_state import EASY, STIFF_8
 from sarrus.kernels.tableau import Tableau, tableau
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
-from sarrus.simulation.passages import PassageLog
+from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
@@ -110,8 +110,8 @@ class TimeLoop:
         if functions:
             self.locator, self.modes = compile_events(system, functions)
         self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
-        # Switches stop the kernel: gaps that close, multipliers that fall through zero.
-        self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
+        if watched:  # switches stop the kernel: gaps that close, multipliers that fall through zero
+            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
         self.state = run.Run.zeros()
@@ -159,10 +159,10 @@ class TimeLoop:
         self.table.bounds, self.table.run, self.table.modes = self.bounds, self.state, self.modes
         self.table.values, self.table.log = self.values, self.log
         self.table.log_room = len(self.log)
-        self.passages = PassageLog(self.table)
+        self.passages = PassageLog(s.model.remember(("passages",), lambda: passage_sizes(self.table)))
         stabilization = self.options.stabilization
         self.table.project, self.table.project_every = self.project, stabilization.every
-        self.settings = s.settings()
+        self.settings = s.tolerances.copy()
         if stabilization.kind == "baumgarte":
             self.table.baumgarte = 1
             self.settings.alpha, self.settings.beta = stabilization.gains
@@ -220,10 +220,10 @@ class TimeLoop:
             state.step = min(1e-4, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
-        self.times = np.array([] if recording.at is None else recording.at, dtype=float)  # kept alive
-        self.times = self.times[self.times > self.time]
         state.grid_start = self.time
         if recording.at is not None:
+            times = np.array(recording.at, dtype=float)
+            self.times = times[times > self.time]  # kept alive
             self.table.times, state.n_times, state.every = self.times, len(self.times), np.inf
         elif scheme.adaptive and scheme.dt is not None:
             state.grid, state.grid_next, state.every = scheme.dt, 1.0, np.inf
@@ -255,7 +255,7 @@ class TimeLoop:
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
             state.threshold = EASY if method == self.scheme.stiff else STIFF_8
-        self.storage = np.zeros(la.run_storage(table))
+        self.storage = np.zeros(self.system.size + sum(la.stage_sizes(table)))
         table.settings, table.work = self.settings, self.storage
 
     def stop_where_rigid(self) -> None:
@@ -365,12 +365,12 @@ class TimeLoop:
 
     def collect(self) -> None:
         """Take the events and the singular passages that the kernel logged."""
-        logged = int(self.state.logged)
-        for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
-            if k < len(self.events):
-                event = self.events[int(k)]
-                self.records.append(EventRecord(event.name, float(time), event.terminal))
-            else:
-                self.switched_by = int(k) - len(self.events)
-        self.state.logged = 0.0
+        if logged := int(self.state.logged):
+            for k, time in sorted(self.log[:logged].tolist(), key=lambda entry: entry[1]):
+                if k < len(self.events):
+                    event = self.events[int(k)]
+                    self.records.append(EventRecord(event.name, float(time), event.terminal))
+                else:
+                    self.switched_by = int(k) - len(self.events)
+            self.state.logged = 0.0
         self.passages.collect(len(self.stretches) - 1)
