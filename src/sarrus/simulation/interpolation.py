@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.simulation.recorded_motion import RecordedMotion
+
+Number = TypeVar("Number", float, Array)
 
 
 def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
@@ -40,10 +44,24 @@ def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
 
 def hermite(s: Array, h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array) -> Array:
     """Return the polynomial of degree five with these values, rates and accelerations where s, of h, is 0 and 1."""
+    return value_at(s, *coefficients(h, q0, v0, a0, q1, v1, a1))
+
+
+def coefficients(
+    h: Array, q0: Array, v0: Array, a0: Array, q1: Array, v1: Array, a1: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Return the coefficients of that polynomial of s, from the constant one on."""
     rise, start, end = q1 - q0 - h * v0 - 0.5 * h**2 * a0, h * (v1 - v0) - h**2 * a0, h**2 * (a1 - a0)
-    c3, c4, c5 = (
+    return (
+        q0,
+        h * v0,
+        0.5 * h**2 * a0,
         10 * rise - 4 * start + 0.5 * end,
         -15 * rise + 7 * start - end,
         6 * rise - 3 * start + 0.5 * end,
     )
-    return q0 + s * (h * v0 + s * (0.5 * h**2 * a0 + s * (c3 + s * (c4 + s * c5))))
+
+
+def value_at(s: Number, c0: Number, c1: Number, c2: Number, c3: Number, c4: Number, c5: Number) -> Number:
+    """Return the value of a polynomial at s, by Horner's rule; of arrays or of single numbers, with the same bits."""
+    return c0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5))))

@@ -8,11 +8,12 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.workspace import Workspace
-from sarrus.simulation.interpolation import hermite
+from sarrus.simulation.interpolation import coefficients, value_at
 from sarrus.simulation.records import LimitCrossing
 
 # Places between two records where a limit is looked for, and halvings of the interval in which it is crossed.
 _BETWEEN, _HALVINGS = 8, 40
+_PLACES = np.linspace(0.0, 1.0, _BETWEEN + 2)[:, None]
 # Records that are looked at together.
 _BLOCK = 8192
 
@@ -27,6 +28,20 @@ class _Limits(NamedTuple):
     signs: Array
 
 
+class _Crossing(NamedTuple):
+    """A crossing of a limit between two records: times before and after it, and the polynomial of the coordinate.
+
+    That has its argument (time − start) / step, and the sign of the limit.
+    """
+
+    limit: int
+    before: float
+    after: float
+    start: float
+    step: float
+    polynomial: tuple[float, ...]
+
+
 def find_limit_crossings(
     system: Workspace, t: Array, q: Array, v: Array, a: Array
 ) -> tuple[LimitCrossing, ...]:
@@ -39,12 +54,10 @@ def find_limit_crossings(
         return ()
     beyond = limits.signs * q[0, limits.places] > limits.signs * limits.bounds
     found = [(float(t[0]), k, float(q[0, limits.places[k]])) for k in np.flatnonzero(beyond).tolist()]
-    crossed = []
     for first in range(0, len(t) - 1, _BLOCK):
         parts = [array[first : first + _BLOCK + 1] for array in (t, q, v, a)]
-        crossed += [_crossed(limits, k, *parts) for k in np.flatnonzero(_in_reach(limits, *parts)).tolist()]
-    if any(len(columns) for columns in crossed):
-        found += _located(limits, np.concatenate(crossed).T)
+        for k in np.flatnonzero(_in_reach(limits, *parts)).tolist():
+            found += [_located(limits, crossing) for crossing in _crossed(limits, k, *parts)]
     return tuple(
         LimitCrossing(limits.names[k], time, x, float(limits.bounds[k])) for time, k, x in sorted(found)
     )
@@ -90,43 +103,39 @@ def _in_reach(limits: _Limits, t: Array, q: Array, v: Array, a: Array) -> Array:
     return ~(inside | beyond)  # so are those that are no numbers
 
 
-def _crossed(limits: _Limits, limit: int, t: Array, q: Array, v: Array, a: Array) -> Array:
-    """Return the intervals in which a coordinate crosses a limit outwards, one a row.
-
-    A row: the number of the limit, times before and after the crossing, then start, length, and coordinate, velocity
-    and acceleration at both ends of the interval between the two records, with the sign of the limit.
-    """
+def _crossed(limits: _Limits, limit: int, t: Array, q: Array, v: Array, a: Array) -> list[_Crossing]:
+    """Return where a coordinate crosses a limit outwards between records."""
     sign = limits.signs[limit]
     bound, steps = sign * limits.bounds[limit], np.diff(t)
     q, v, a = (
-        sign * q[:, limits.places[limit]],
-        sign * v[:, limits.rates[limit]],
-        sign * a[:, limits.rates[limit]],
+        sign * array[:, k[limit]] for array, k in zip((q, v, a), (limits.places, *2 * (limits.rates,)))
     )
     reach = _reach(steps, *(np.abs(rate[:-1]) + np.abs(rate[1:]) for rate in (v, a)))
     high, low = np.maximum(q[:-1], q[1:]), np.minimum(q[:-1], q[1:])
-    k = np.flatnonzero((high + reach > bound) & (low - reach <= bound))
-    ends = [t[k], steps[k], *(array[m] for m in (k, k + 1) for array in (q, v, a))]
-    times = t[k] + np.linspace(0.0, 1.0, _BETWEEN + 2)[:, None] * steps[k]
-    beyond = _between(times, *ends) > bound
-    row, place = np.nonzero((~beyond[:-1] & beyond[1:]).T)
-    brackets = [np.full(len(row), float(limit)), times[place, row], times[place + 1, row]]
-    return np.column_stack([*brackets, *(end[row] for end in ends)])
+    k = np.flatnonzero((high + reach > bound) & (low - reach <= bound) & (steps > 0.0))
+    start, step = t[k], steps[k]
+    polynomials = coefficients(step, *(array[m] for m in (k, k + 1) for array in (q, v, a)))
+    times = start + _PLACES * step
+    beyond = value_at((times - start) / step, *polynomials) > bound
+    found = np.nonzero((~beyond[:-1] & beyond[1:]).T)
+    return [
+        _Crossing(
+            limit, times.item(place, row), times.item(place + 1, row), start.item(row), step.item(row),
+            tuple(c.item(row) for c in polynomials),
+        )
+        for row, place in zip(*(indices.tolist() for indices in found))
+    ]  # fmt: skip
 
 
-def _located(limits: _Limits, crossed: Array) -> list[tuple[float, int, float]]:
-    """Return (time, limit, coordinate) of crossings, halving what `_crossed` found, by columns here."""
-    (number, before, after), ends = crossed[:3], crossed[3:]
-    k = number.astype(np.int64)
-    sign, bound = limits.signs[k], (limits.signs * limits.bounds)[k]
+def _located(limits: _Limits, crossing: _Crossing) -> tuple[float, int, float]:
+    """Return the time of a crossing, the number of the limit and the coordinate then, by bisection."""
+    k, before, after, start, step, polynomial = crossing
+    sign = float(limits.signs[k])
+    bound = sign * float(limits.bounds[k])
     for _ in range(_HALVINGS):
         middle = 0.5 * (before + after)
-        over = _between(middle, *ends) > bound
-        before, after = np.where(over, before, middle), np.where(over, middle, after)
-    return list(zip(after.tolist(), k.tolist(), (sign * _between(after, *ends)).tolist()))
-
-
-def _between(times: Array, start: Array, step: Array, *ends: Array) -> Array:
-    """Return coordinates at times in intervals; ``ends``: value, rate and acceleration where each begins and ends."""
-    s = np.where(step > 0.0, (times - start) / np.where(step > 0.0, step, 1.0), 0.0)
-    return hermite(s, step, *ends)
+        if value_at((middle - start) / step, *polynomial) > bound:
+            after = middle
+        else:
+            before = middle
+    return after, k, sign * value_at((after - start) / step, *polynomial)
