@@ -107,9 +107,8 @@ def _crossed(limits: _Limits, limit: int, t: Array, q: Array, v: Array, a: Array
     """Return where a coordinate crosses a limit outwards between records."""
     sign = limits.signs[limit]
     bound, steps = sign * limits.bounds[limit], np.diff(t)
-    q, v, a = (
-        sign * array[:, k[limit]] for array, k in zip((q, v, a), (limits.places, *2 * (limits.rates,)))
-    )
+    i, j = limits.places[limit], limits.rates[limit]
+    q, v, a = sign * q[:, i], sign * v[:, j], sign * a[:, j]
     reach = _reach(steps, *(np.abs(rate[:-1]) + np.abs(rate[1:]) for rate in (v, a)))
     high, low = np.maximum(q[:-1], q[1:]), np.minimum(q[:-1], q[1:])
     k = np.flatnonzero((high + reach > bound) & (low - reach <= bound) & (steps > 0.0))

@@ -18,15 +18,17 @@ from sarrus.base.arrays import Array
 _CALL_SECONDS = 0.1
 # Rows that a block has at first, at least and at most; with fewer left than the last number a new one begins.
 _FIRST, _LEAST, _MOST, _LEFT = 256, 64, 65536, 16
-# Bytes of blocks that are held in memory.
-_IN_MEMORY = 256e6
+# Bytes of blocks that are held in memory, and of a first one that has room for all that is expected.
+_IN_MEMORY, _WHOLE = 256e6, 64e6
 
 
 class Recorder:
     """Rows of one width, the time of a record first, of which the last block has so many ``filled``."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, expected: float = 0.0, most: float = np.inf) -> None:
+        """Make room for rows of a width: for all that are ``expected`` at once, where that is within ``most`` bytes."""
         self._width, self._rows = width, _FIRST
+        self._expected = int(expected) if 8 * width * expected <= min(most, _WHOLE) else 0
         self._blocks: list[Array] = []
         self._file: BinaryIO | None = None
         self._in_file = 0  # rows
@@ -39,7 +41,8 @@ class Recorder:
 
     def begin_block(self) -> Array:
         """Return rows to write to; those without a time count as empty, as an interrupt leaves them."""
-        self._blocks.append(np.empty((self._rows, self._width)))
+        self._blocks.append(np.empty((max(self._rows, self._expected), self._width)))
+        self._expected = 0
         self._blocks[-1][:, 0] = np.nan
         self.filled = 0
         return self._blocks[-1]
@@ -47,13 +50,13 @@ class Recorder:
     def room(self, most: float) -> Array | None:
         """Return rows to write to; None where another block would exceed ``most`` bytes, or the disk is full."""
         if self._blocks and len(self._blocks[-1]) - self.filled >= _LEFT:
-            return self._blocks[-1][self.filled :]
+            return self._blocks[-1][self.filled : self.filled + self._rows]
         in_memory = sum(block.nbytes for block in self._blocks)
         if in_memory + 8 * self._width * self._in_file >= most or (
             in_memory >= _IN_MEMORY and not self._spill()
         ):
             return None
-        return self.begin_block()
+        return self.begin_block()[: self._rows]
 
     def _spill(self) -> bool:
         """Move all blocks to the file; False where it has no room for them."""
@@ -74,7 +77,7 @@ class Recorder:
 
     def _rows_in_memory(self) -> Array:
         """Return the rows in the blocks; of a single one, where it is not mostly empty, without a copy."""
-        full = [block[: np.count_nonzero(block[:, 0] == block[:, 0])] for block in self._blocks]
+        full = [block[: block[:, 0].searchsorted(np.nan)] for block in self._blocks]
         if len(full) == 1:
             return full[0] if 2 * len(full[0]) >= len(self._blocks[0]) else full[0].copy()
         return np.concatenate(full) if full else self.nothing
@@ -86,7 +89,7 @@ class Recorder:
 
     def note(self, rows: int, seconds: float) -> None:
         """Count rows that a call wrote to its room; by how long it took the next blocks are larger or smaller."""
-        full = rows >= len(self._blocks[-1]) - self.filled - 2
+        full = rows >= min(len(self._blocks[-1]) - self.filled, self._rows) - 2
         self.filled += rows
         if full and seconds < 0.5 * _CALL_SECONDS:
             self._rows = max(self._rows, min(4 * self._rows, _MOST))

@@ -221,6 +221,14 @@ class RunOptions:
         return max(1, int(np.ceil(self.duration / self.step - 1e-9)))
 
     @property
+    def records(self) -> float:
+        """Number of records of a single run that nothing interrupts; zero where steps or switches decide that."""
+        recording = self.recording
+        if recording.at is not None:
+            return len(recording.at) + 2.0
+        return 0.0 if self.scheme.adaptive or recording.every is None else self.steps // recording.every + 3.0
+
+    @property
     def sample_times(self) -> Array:
         """The times of the samples that each of many runs keeps [s]."""
         every = self.recording.every

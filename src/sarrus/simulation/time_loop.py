@@ -120,7 +120,8 @@ class TimeLoop:
         self.state.tried_error = np.inf
         self.state.most_steps = MOST_STEPS
         self.records: list[EventRecord] = []
-        self.recorder = Recorder(1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS)
+        width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
+        self.recorder = Recorder(width, options.records, self.scheme.limits.max_bytes)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
         self.law: Any = None
