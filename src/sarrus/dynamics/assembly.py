@@ -23,7 +23,7 @@ from sarrus.dynamics.measures import metric_root, open_by
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import CUT, at_rank, in_metric, rank_of, ranked
+from sarrus.linalg.ranked import CUT, at_rank, in_metric, rank_by, rank_of, ranked
 
 TOLERANCE = 1e-12
 RESTARTS = 4
@@ -219,15 +219,20 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     measured = [size.rows[:, None] * rows for rows in columns]
     factors = _row_scales(system, columns)
     evened = [factors * rows for rows in columns]
-    scale, weighted_scale, even_scale, measured_scale, even = (
-        max(map(dense.largest, kind)) for kind in (jacobians, weighted, projected, measured, evened)
-    )
+    values = [
+        [dense.singular_values(rows) for rows in kind]
+        for kind in (jacobians, weighted, projected, measured, evened)
+    ]
+    *scales, even = (max(float(those.max(initial=0.0)) for those in kind) for kind in values)
+    of_projected, of_measured, of_evened = (kind[:-1] for kind in values[2:])
     cut = data_of(system).rank_cut(CUT)
-    holonomic = [rank_of(rows[: system.nh], cut, even) for rows in evened[:-1]]
-    rank = max(rank_of(rows, cut, even) for rows in evened[:-1])
-    factored = (measured if system.compiled.mass_is_singular else projected)[:-1]
-    smallest = float(max(dense.singular_values(rows)[rank - 1] for rows in factored)) if rank else 0.0
-    scales = scale, weighted_scale, even_scale, measured_scale
+    whole = [rank_by(those, cut, even) for those in of_evened]
+    holonomic = whole
+    if system.nh < system.nc:
+        holonomic = [rank_of(rows[: system.nh], cut, even) for rows in evened[:-1]]
+    rank = max(whole)
+    factored = of_measured if system.compiled.mass_is_singular else of_projected
+    smallest = float(max(those[rank - 1] for those in factored)) if rank else 0.0
     return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest)
 
 
@@ -279,8 +284,9 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
         step = _NEAR * direction / dense.norm(size.columns * direction)
         away = system.move(q, step)
-        beside_it = at_rank((size.columns * step)[None], 1).null / size.columns[:, None]
-        for ways in (everything, beside_it):
+        for along in (True, False):
+            beside_it = None if along else at_rank((size.columns * step)[None], 1).null
+            ways = everything if beside_it is None else beside_it / size.columns[:, None]
             near, iterations = descend(system, away, t, ways)
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
             fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK

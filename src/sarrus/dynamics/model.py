@@ -9,6 +9,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import read_only
@@ -116,6 +117,11 @@ class Model(Described):
         settings = np.concatenate([Settings.zeros(), *factors]).view(Settings)
         settings.size_of_energy = size.mass * size.length**2
         return read_only(settings)
+
+    @cached_property
+    def is_rheonomic(self) -> bool:
+        """Whether holonomic constraints depend on time."""
+        return bool(ca.depends_on(self.equations.position_residual, self.equations.t))
 
     @cached_property
     def may_lose_inertia(self) -> bool:

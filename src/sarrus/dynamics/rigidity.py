@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
@@ -49,8 +48,7 @@ def look(system: Evaluations, q: Array, t: float, *, alone: bool = True) -> Ways
     ``alone``: no closed configuration beside q is known. Little is done where the second order lets all velocities of
     A pass at seeded directions. Constraints that depend on time may open what is closed at t: nothing is said of them.
     """
-    e = system.equations
-    if not system.nh or ca.depends_on(e.position_residual, e.t):
+    if not system.nh or system.model.is_rheonomic:
         return Ways()
     cut = rank_cut(system, q, t)
     parts = ranked(holonomic_jacobian(system, q, t), cut)

@@ -113,8 +113,8 @@ def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
         scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
         x[: small * large] /= scale
         _call(x, SINGULAR, small, large)
-    turned, inner, lengths = np.split(x, [small * large, small * large + small * small])
-    return turned.reshape(small, large), inner.reshape(small, small), lengths, scale
+    begins, ends = small * large, small * large + small * small
+    return x[:begins].reshape(small, large), x[begins:ends].reshape(small, small), x[ends:], scale
 
 
 def largest(matrix: Array) -> float:

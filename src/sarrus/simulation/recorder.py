@@ -18,8 +18,8 @@ from sarrus.base.arrays import Array
 _CALL_SECONDS = 0.1
 # Rows that a block has at first, at least and at most; with fewer left than the last number a new one begins.
 _FIRST, _LEAST, _MOST, _LEFT = 256, 64, 65536, 16
-# Bytes of blocks that are held in memory, and of a first one that has room for all that is expected.
-_IN_MEMORY, _WHOLE = 256e6, 64e6
+# Bytes of blocks that are held in memory; the part of them that a first one may take for all that is expected.
+_IN_MEMORY, _WHOLE = 256e6, 0.25
 
 
 class Recorder:
@@ -28,7 +28,7 @@ class Recorder:
     def __init__(self, width: int, expected: float = 0.0, most: float = np.inf) -> None:
         """Make room for rows of a width: for all that are ``expected`` at once, where that is within ``most`` bytes."""
         self._width, self._rows = width, _FIRST
-        self._expected = int(expected) if 8 * width * expected <= min(most, _WHOLE) else 0
+        self._expected = int(expected) if 8 * width * expected <= min(most, _WHOLE * _IN_MEMORY) else 0
         self._blocks: list[Array] = []
         self._file: BinaryIO | None = None
         self._in_file = 0  # rows
