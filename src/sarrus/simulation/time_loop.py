@@ -134,7 +134,8 @@ class TimeLoop:
         s, t0 = self.system, self.options.t0
         q0 = s.normalized(q)
         x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
-        x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
+        if s.nu:
+            x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
         require_on_constraints(s, q0, x[s.parts.v], t0, "the initial ")
         self.begin(x, control, sampling)
         self.passages.attach(self.table)
