@@ -223,7 +223,9 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
         [dense.singular_values(rows) for rows in kind]
         for kind in (jacobians, weighted, projected, measured, evened)
     ]
-    *scales, even = (max(float(those.max(initial=0.0)) for those in kind) for kind in values)
+    scale, weighted_scale, even_scale, measured_scale, even = (
+        max(float(those.max(initial=0.0)) for those in kind) for kind in values
+    )
     of_projected, of_measured, of_evened = (kind[:-1] for kind in values[2:])
     cut = data_of(system).rank_cut(CUT)
     whole = [rank_by(those, cut, even) for those in of_evened]
@@ -233,6 +235,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     rank = max(whole)
     factored = of_measured if system.compiled.mass_is_singular else of_projected
     smallest = float(max(those[rank - 1] for those in factored)) if rank else 0.0
+    scales = scale, weighted_scale, even_scale, measured_scale
     return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest)
 
 

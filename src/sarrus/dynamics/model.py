@@ -12,12 +12,10 @@ from typing import Any, TypeVar
 import casadi as ca
 import numpy as np
 
-from sarrus.base.arrays import read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.characteristic import Characteristic, characteristic
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.described import Described, description
-from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.equations.equations import Equations
 from sarrus.kernels.layout import Factors, Settings
 from sarrus.mechanism.mechanism import Mechanism
@@ -116,17 +114,13 @@ class Model(Described):
         factors = Factors(size.rows, size.columns, self.first_rows, size.coordinates)
         settings = np.concatenate([Settings.zeros(), *factors]).view(Settings)
         settings.size_of_energy = size.mass * size.length**2
-        return read_only(settings)
+        settings.flags.writeable = False
+        return settings
 
     @cached_property
     def is_rheonomic(self) -> bool:
         """Whether holonomic constraints depend on time."""
         return bool(ca.depends_on(self.equations.position_residual, self.equations.t))
-
-    @cached_property
-    def may_lose_inertia(self) -> bool:
-        """Whether M may be singular at single configurations, see `sarrus.dynamics.inertia`."""
-        return may_lose_inertia(self.mechanism)
 
     @cached_property
     def compiled(self) -> CompiledEquations:

@@ -10,6 +10,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.evaluations import Evaluations
+from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.equations.symbolic import ParameterValues
@@ -130,7 +131,7 @@ class Workspace(Evaluations):
         for name in wanted:
             setattr(self.table, name, self.compiled.function(name).address)
         if "dynamics" in wanted:
-            if self.model.may_lose_inertia:
+            if self.model.remember(("massless",), lambda: may_lose_inertia(self.mechanism)):
                 self.expect_singular_mass()
             self.table.acceleration = self.acceleration_kernel.address
         self.loaded |= {names}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sarrus.base.arrays import Array, read_only
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Answer, Status
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
@@ -78,7 +78,10 @@ class RecordedMotion(Answer):
                     f"expected {shape} from the times and names",
                     element=array,
                 )
-            own[array] = read_only(value.view()) if value.flags.writeable else value
+            if value.flags.writeable:
+                value = value.view()
+                value.flags.writeable = False
+            own[array] = value
 
     def revised(self, **changes: Any) -> Self:
         """Return the same with other fields, which are as they should be: nothing is looked at again."""
