@@ -11,7 +11,7 @@ from numba import njit
 import sarrus as sr
 from sarrus import control
 from sarrus.base.arrays import Array
-from sarrus.kernels.forward import forward_many
+from sarrus.kernels.c_function import forward
 from sarrus.kernels.law_layout import ANSWER_ONLY
 from sarrus.linear.code import StraightLine
 
@@ -19,16 +19,11 @@ from sarrus.linear.code import StraightLine
 def kernel_batch(system: sr.System, q: Array, v: Array, repeats: int) -> Callable[[], float]:
     """Return a function that evaluates a, λ, Aᵀλ ``repeats`` times in the kernel: seconds per evaluation."""
     expected = system.forward_dynamics(q, v).a
-    table, tau, t, out = (
-        system.workspace().table,
-        np.zeros(system.nv),
-        0.0,
-        np.empty(system.workspace().output_size),
-    )
+    table, out = system.workspace().table, np.empty(system.workspace().output_size)
 
     def run() -> float:
         began = perf_counter()
-        forward_many(table, q, v, tau, t, out, repeats)
+        forward(table, out, repeats)
         return (perf_counter() - began) / repeats
 
     run()

@@ -19,7 +19,7 @@ import numpy as np
 import sarrus as sr
 from sarrus.codegen.machine import host
 from sarrus.export.c import CExport
-from sarrus.kernels.forward import forward_many
+from sarrus.kernels.c_function import forward
 
 PAGE = Path(__file__).with_suffix(".md")
 TESTS = Path(__file__).resolve().parent.parent / "tests"
@@ -64,12 +64,12 @@ def kernel(system: sr.System, export: CExport) -> float:
     text = export.files[2].read_text(encoding="utf-8")
     q = np.array(re.findall(r"double q\[\] = \{(.*)\}", text)[0].strip("()").split(","), dtype=object)
     q = np.array([float(x.strip(" ()")) for x in q])
-    v, tau, out = np.zeros(system.nv), np.zeros(system.nv), np.empty(system.workspace().output_size)
+    v, out = np.zeros(system.nv), np.empty(system.workspace().output_size)
     system.forward_dynamics(q, v, throw=False)
     best = np.inf
     for _ in range(100):
         began = perf_counter()
-        forward_many(system.workspace().table, q, v, tau, 0.0, out, CALLS)
+        forward(system.workspace().table, out, CALLS)
         best = min(best, (perf_counter() - began) / CALLS)
     return 1e9 * best
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build" / "compat"
+KERNELS = ROOT / "src" / "sarrus" / "kernels" / "prebuilt.bin"
 PYTHONS = ["python3.11", "python3.12", "python3.13"]
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
 SHOWN = ("numpy", "numba", "llvmlite", "casadi", "mujoco", "scipy")
@@ -40,6 +41,8 @@ def make(python: str, resolution: str) -> Path:
     chosen = ["--resolution", RESOLUTIONS[resolution], "--only-binary", ":all:"]
     install = [*uv, "pip", "install", "--quiet", "--python", inside, *chosen, "--editable", f"{ROOT}[test]"]
     subprocess.run(install, check=True)
+    KERNELS.unlink(missing_ok=True)  # compiled by the newest Numba, or for an environment before
+    subprocess.run([inside, "-m", "sarrus.kernels.ship"], check=True)
     return inside
 
 

@@ -173,7 +173,7 @@ def test_the_kernels_that_are_exported_are_those_that_run() -> None:
     from sarrus.export.c import entry_points as entries
     from sarrus.export.c import law_entry
 
-    assert entries.forward is forward.forward
+    assert entries.answer_at is forward.answer_at
     assert entries.one is single_step
     assert law_entry.command is command.command
     assert law_entry.distribution is distribution.distribution

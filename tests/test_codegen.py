@@ -33,6 +33,7 @@ from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES
 from sarrus.codegen.operations import OPERATIONS as NATIVE
 from sarrus.codegen.program import read_program
+from sarrus.kernels import numba_forms  # noqa: F401  tells Numba of the calls
 from sarrus.kernels.native_call import call_native
 
 SPECIAL = np.array(
@@ -415,6 +416,7 @@ KERNEL = """
 import json, sys
 import casadi as ca, numba, numpy as np
 from sarrus.codegen import compile_function
+from sarrus.kernels import numba_forms
 from sarrus.kernels.native_call import call_native
 
 @numba.njit(cache=True)

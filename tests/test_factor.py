@@ -8,6 +8,7 @@ from numba import njit
 
 from sarrus.base.arrays import Array
 from sarrus.kernels import factor as kernels
+from sarrus.kernels import numba_forms  # noqa: F401  tells Numba of pointers
 from sarrus.kernels.flat import flat
 
 CUT = 1e-9

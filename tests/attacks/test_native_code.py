@@ -1,11 +1,9 @@
-"""Planted and altered native code in small numbers; stale code, caches of Numba, modules in the working directory."""
+"""Planted and altered native code in small numbers; stale code, modules in the working directory."""
 
 from __future__ import annotations
 
-import ast
 import multiprocessing
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -14,11 +12,12 @@ from pathlib import Path
 
 import native_code
 import pytest
-from numba.core.caching import _CacheLocator
 
 import sarrus
 from sarrus.base.errors import CacheWarning
 from sarrus.codegen import cache, private
+from sarrus.codegen.machine import host
+from sarrus.kernels import c_function
 from sarrus.kernels.c_function import Kernel
 
 PACKAGE = Path(sarrus.__file__).parent
@@ -90,8 +89,9 @@ def test_a_directory_without_owners_must_lie_in_the_profile(tmp_path, monkeypatc
             assert cache.clear_cache() == 1
 
 
-def test_without_a_private_directory_kernels_are_compiled_in_memory(tmp_path):
+def test_without_a_private_directory_kernels_are_compiled_in_memory(tmp_path, monkeypatch):
     tmp_path.chmod(0o777)
+    monkeypatch.setattr(c_function, "shipped", lambda: None)
     kernel = Kernel("batch", "prepare")
     with native_code.kept_in(tmp_path) as caught:
         kernel.prefetch()
@@ -99,16 +99,6 @@ def test_without_a_private_directory_kernels_are_compiled_in_memory(tmp_path):
         assert kernel.address
     assert [w.category for w in caught if w.category is CacheWarning] == [CacheWarning]
     assert list(tmp_path.iterdir()) == []
-
-
-class _Marks:
-    """Makes a directory when it is unpickled."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.mark),)
 
 
 def run(script: str, *arguments: object, **options) -> list[str]:
@@ -124,56 +114,34 @@ def run(script: str, *arguments: object, **options) -> list[str]:
     return done.stdout.split()
 
 
-FORWARD = """
-import os, sys
+NO_ANSWER = """
+import sys
 import numpy as np
-from sarrus.kernels.forward import forward
+from sarrus.kernels.c_function import forward
 
-one = np.zeros(1)
-print(forward(np.zeros(200, np.int64), one, one, one, 0.0, one), os.path.exists(sys.argv[1]))
-if sys.argv[2:]:
-    from numba.core.caching import FunctionCache
-    try:
-        FunctionCache(forward.py_func)._cache_file.load(())
-    except TypeError:  # what was unpickled is no index
-        pass
-    print(os.path.exists(sys.argv[1]))
+print(forward(np.zeros(200, np.int64), np.zeros(1), 0), "numba" in sys.modules)
 """
 
 
-def test_caches_of_numba_are_neither_stale_nor_believed(tmp_path):
-    """Sources are edited without a change of size or time, beside a ``__pycache__`` that cannot be written to."""
-    root, numba_cache, mark = tmp_path / "site", tmp_path / "numba", tmp_path / "mark"
-    package = root / "sarrus"
+def test_kernels_of_other_sources_are_not_used(tmp_path):
+    """Sources are edited without a change of size or time; neither the shipped file nor the cache takes that."""
+    package = tmp_path / "site" / "sarrus"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    source, layout = package / "kernels" / "forward.py", package / "kernels" / "layout.py"
-    (function,) = (
-        node for node in ast.parse(source.read_text()).body if getattr(node, "name", "") == "forward"
-    )
-    version = "".join(map(str, sys.version_info[:2]))
-    index = f"forward.forward-{function.decorator_list[0].lineno}.py{version}.nbi"
-    in_tree = package / "kernels" / "__pycache__"
-    for folder in (in_tree, numba_cache / _CacheLocator.get_suitable_cache_subpath(str(source))):
-        folder.mkdir(parents=True)
-        (folder / index).write_bytes(pickle.dumps(_Marks(mark)))
-    in_tree.chmod(0o555)
-    own = {
-        "PYTHONPATH": str(root),
+    layout, answers = package / "kernels" / "layout.py", "NO_ANSWER, NOT_ARRAYS, NOT_UNIT = {}, -4, -5\n"
+    environment = os.environ | {
+        "PYTHONPATH": str(package.parent),
         "PYTHONDONTWRITEBYTECODE": "1",
         "SARRUS_CACHE_DIR": str(tmp_path / "cache"),
     }
-    usual = os.environ | own
-    usual.pop("NUMBA_CACHE_DIR", None)
-    with_numba = usual | {"NUMBA_CACHE_DIR": str(numba_cache)}
-    assert run(FORWARD, mark, env=with_numba) == ["-3", "False"]
-    assert run(FORWARD, mark, env=usual) == ["-3", "False"]
+    assert run(NO_ANSWER, env=environment) == ["-1", "False"]
     status, text = layout.stat(), layout.read_text()
-    assert "NOT_UNIT = -1, -3, -4, -5\n" in text
-    layout.write_text(text.replace("NOT_UNIT = -1, -3, -4, -5\n", "NOT_UNIT = -1, -7, -4, -5\n"))
+    assert answers.format(-1) in text
+    layout.write_text(text.replace(answers.format(-1), answers.format(-7)))
     os.utime(layout, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert run(FORWARD, mark, "would it run?", env=with_numba) == ["-7", "False", "True"]
-    mark.rmdir()
-    assert run(FORWARD, mark, "would it run?", env=usual) == ["-7", "False", "True"]
+    assert run(NO_ANSWER, env=environment) == ["-7", "True"]
+    assert run(NO_ANSWER, env=environment) == ["-7", "False"]
+    layout.write_text(text)
+    assert run(NO_ANSWER, env=environment) == ["-1", "False"]
 
 
 PREFETCH = """
@@ -193,6 +161,7 @@ def test_modules_in_the_working_directory_are_not_imported(tmp_path):
     environment = os.environ | {
         "PYTHONPATH": str(PACKAGE.parent),
         "SARRUS_CACHE_DIR": str(tmp_path / "cache"),
+        "SARRUS_CPU": "x86-64" if host().triple.startswith("x86_64") else "cortex-a53",
     }
     done = subprocess.run(
         [sys.executable, str(script)],

@@ -1,9 +1,28 @@
-"""CasADi expressions as native functions: LLVM IR, machine code, disk cache."""
+"""CasADi expressions as native functions: LLVM IR, machine code, disk cache.
 
-from sarrus.base.errors import CompilationError, UnsupportedOperationError
-from sarrus.codegen.cache import CacheInfo, cache_info, clear_cache
-from sarrus.codegen.compiler import compile_function
-from sarrus.codegen.native import NativeFunction
+Names are loaded when they are first used: the kernels, which are built without CasADi, use modules of this package.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sarrus.base.errors import CompilationError, UnsupportedOperationError
+    from sarrus.codegen.cache import CacheInfo, cache_info, clear_cache
+    from sarrus.codegen.compiler import compile_function
+    from sarrus.codegen.native import NativeFunction
+
+_HOMES = {
+    "CacheInfo": "codegen.cache",
+    "CompilationError": "base.errors",
+    "NativeFunction": "codegen.native",
+    "UnsupportedOperationError": "base.errors",
+    "cache_info": "codegen.cache",
+    "clear_cache": "codegen.cache",
+    "compile_function": "codegen.compiler",
+}
 
 __all__ = [
     "CacheInfo",
@@ -14,3 +33,11 @@ __all__ = [
     "clear_cache",
     "compile_function",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"sarrus.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -25,6 +25,30 @@ INLINING = 50
 _counter = count()
 
 
+# What code that is shipped may use, by the architecture of a triple; elsewhere LLVM's generic processor.
+BASELINES = {"x86_64": "x86-64-v3"}
+_FEATURES = {
+    "x86-64-v3": (
+        *(
+            "avx",
+            "avx2",
+            "bmi",
+            "bmi2",
+            "cmov",
+            "cx16",
+            "cx8",
+            "f16c",
+            "fma",
+            "fxsr",
+            "lzcnt",
+            "mmx",
+            "movbe",
+        ),
+        *("popcnt", "sahf", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3", "xsave"),
+    )
+}
+
+
 @dataclass(frozen=True)
 class Host:
     """The machine that the code is made for."""
@@ -32,6 +56,23 @@ class Host:
     triple: str
     cpu: str
     features: str
+
+    @property
+    def platform(self) -> str:
+        """Architecture and system: what object code is tied to, whatever the version of the system."""
+        return f"{self.triple.partition('-')[0]}-{sys.platform}"
+
+    def runs(self, other: Host) -> bool:
+        """Tell whether code for another processor is to be used where code is made for this one.
+
+        Where ``SARRUS_CPU`` names a processor, only code for that is.
+        """
+        if self.cpu == other.cpu and self.features == other.features:
+            return True
+        has = set(self.features.split(","))
+        return not os.environ.get("SARRUS_CPU") and all(
+            f"+{name}" in has for name in _FEATURES.get(other.cpu, ())
+        )
 
     @property
     def identity(self) -> str:
@@ -61,6 +102,13 @@ def host() -> Host:
         )
 
 
+@lru_cache(maxsize=1)
+def baseline() -> Host:
+    """Return the processor that shipped code is made for on this kind of machine."""
+    triple = host().triple
+    return Host(triple, BASELINES.get(triple.partition("-")[0], "generic"), "")
+
+
 def _c_library() -> ctypes.CDLL:
     if sys.platform == "win32":
         return ctypes.CDLL("ucrtbase")
@@ -83,10 +131,9 @@ def _symbols() -> dict[str, int]:
     return addresses
 
 
-def _target_machine(optimization: int) -> llvm.TargetMachine:
-    machine = host()
-    target = llvm.Target.from_triple(machine.triple)
-    return target.create_target_machine(
+def _target_machine(optimization: int, target: Host | None = None) -> llvm.TargetMachine:
+    machine = target or host()
+    return llvm.Target.from_triple(machine.triple).create_target_machine(
         cpu=machine.cpu, features=machine.features, opt=optimization, reloc="pic", codemodel="small", jit=True
     )
 
@@ -98,16 +145,18 @@ def _linker() -> llvm.LLJIT:
     return llvm.create_lljit_compiler(_target_machine(0), use_jit_link=os.name != "nt")
 
 
-def build_object(text: str, optimization: int, *, passes: bool = False) -> bytes:
+def build_object(text: str, optimization: int, *, passes: bool = False, target: Host | None = None) -> bytes:
     """Compile the text of a module to object code at the given level (0 to 3) of LLVM's code generator.
+
+    It is for the ``target``, by default for `host`.
 
     ``passes`` runs LLVM's own pipeline on the text before, with everything but `ENTRY` private to the module.
     """
     with LOCK:
-        machine = _target_machine(optimization)
+        machine = _target_machine(optimization, target)
         try:
             module = llvm.parse_assembly(text, llvm.create_context())
-            module.triple = machine.triple
+            module.triple = (target or host()).triple
             module.data_layout = str(machine.target_data)
             if passes:
                 _optimize(module, machine)

@@ -20,6 +20,7 @@ from sarrus.kernels.record import laid
 
 if TYPE_CHECKING:
     from sarrus.dynamics.assembly import Neighbourhood
+    from sarrus.dynamics.forward_call import ForwardCall
 
 
 class Workspace(Evaluations):
@@ -34,8 +35,8 @@ class Workspace(Evaluations):
         self.table = model.compiled.table()
         #: length of the float workspace of the kernels
         self.size = int(sum(la.workspace_sizes(self.table)))
-        # `sarrus.kernels.forward.forward`, once it is loaded, and the length of its answer
-        self.forward: Any = None
+        # `sarrus.dynamics.forward_call.forward_call`, once it is loaded, and the length of its answer
+        self.call: ForwardCall | None = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
         self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
@@ -49,7 +50,7 @@ class Workspace(Evaluations):
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
-        self.numbers = self.table.view(np.ndarray)  # Numba takes longer to see what a subclass is
+        self.call = None
         self.forget()
 
     def copy(self, options: Options | None = None) -> Workspace:

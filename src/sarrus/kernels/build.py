@@ -1,4 +1,4 @@
-"""From the Python source of a kernel to object code, by Numba."""
+"""From the Python source of a kernel to LLVM text, by Numba."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from sarrus.codegen.emit import ENTRY
-from sarrus.codegen.machine import build_object
-from sarrus.kernels.flat import RecordType, internal, pointer_to
+from sarrus.kernels.numba_forms import RecordType, dispatcher, pointer_to
 from sarrus.kernels.record import Record, pointee
 
 # What a kernel returns that Numba ended with an exception; none does.
@@ -79,14 +78,16 @@ def _arguments(function: Any) -> list[types.Type]:
     return known[:-1]  # without what is returned
 
 
-def build(module: str, name: str) -> bytes:
-    """Return the object code of the function ``name`` of a module of this package, under the name `ENTRY`."""
+def kernel_text(module: str, name: str) -> str:
+    """Return the LLVM text of the function ``name`` of a module of this package, under the name `ENTRY`.
+
+    It has not been optimised, and does not depend on the processor.
+    """
     function = getattr(importlib.import_module(f"sarrus.kernels.{module}"), name)
-    kernel, signature = internal(function), types.int64(*_arguments(function))
+    kernel, signature = dispatcher(function), types.int64(*_arguments(function))
     with _text_only(), global_compiler_lock:
         kernel.compile(signature)
         compiled = kernel.overloads[signature.args]
         compiled.library.finalize()
     symbol = compiled.fndesc.llvm_func_name
-    text = compiled.library.get_llvm_str() + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)
-    return build_object(text, 2, passes=True)
+    return str(compiled.library.get_llvm_str()) + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)

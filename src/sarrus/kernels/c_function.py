@@ -4,8 +4,9 @@ Numba copies what a compiled function calls into it and optimises it again, at e
 kernels are called by their addresses instead: each is compiled once, and not before it is needed. Functions of the same
 form from elsewhere, a Python callback say, can take their place.
 
-Their object code is kept in the same cache as that of the models. Only a process that finds none imports Numba, which
-takes longer than most simulations.
+The package ships their object code, and their LLVM text for processors that this is not made for
+(`sarrus.kernels.prebuilt`): what is compiled from that is kept in the cache of the models. Only where the sources are
+not those that the shipped file was made from, Numba is imported.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ import numpy as np
 from sarrus.base.errors import CompilationError
 from sarrus.codegen import cache
 from sarrus.codegen.addresses import beginning
-from sarrus.codegen.machine import LoadedCode
-from sarrus.kernels.origin import origin
+from sarrus.codegen.machine import LoadedCode, baseline, build_object, host
+from sarrus.kernels.origin import sources
+from sarrus.kernels.prebuilt import shipped
 
+OPTIMIZATION = 2  # level of LLVM's code generator
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 # Where another process compiles a kernel meanwhile, this long [s] is waited for it.
 _PATIENCE = 120.0
@@ -37,7 +40,7 @@ _LOADING = threading.RLock()
 
 
 class Kernel:
-    """A kernel as a C function, compiled or fetched from the cache when its address is first asked for.
+    """A kernel as a C function, loaded when its address is first asked for, and compiled where it has to be.
 
     ``module`` of this package has the function ``name`` as Python source for Numba.
     """
@@ -48,8 +51,8 @@ class Kernel:
 
     def prefetch(self) -> None:
         """Have another process compile this kernel meanwhile, if there is a cache and it is not in it."""
-        known = self._builder is not None or "_code" in self.__dict__ or cache.directory() is None
-        if not known and not cache.has(self._key):
+        known = self._builder is not None or "_code" in self.__dict__
+        if not known and not _for_here() and cache.directory() is not None and not cache.has(self._key):
             # Not to import what lies in the working directory (-P), but what this process would.
             command = [sys.executable, "-P", "-m", "sarrus.kernels.store", self.module, self.name]
             path = [*filter(None, sys.path), str(Path(__file__).resolve().parents[2])]
@@ -63,19 +66,38 @@ class Kernel:
                 )
 
     def store(self) -> bytes:
-        """Compile the kernel and put it into the cache."""
-        from sarrus.kernels.build import build
-
-        code = build(self.module, self.name)
+        """Compile the kernel for `host` and put it into the cache."""
+        code = build_object(self._text(), OPTIMIZATION, passes=True)
         cache.store(self._key, cache.Entry(code, 0, 1))
         return code
 
+    def _text(self) -> str:
+        known = shipped()
+        text = None if known is None else known.text(self.name)
+        if text is not None:
+            return text
+        try:
+            from sarrus.kernels.build import kernel_text
+        except ImportError as error:
+            raise CompilationError(
+                f"the kernel {self.name} is not in the file that belongs to these sources, and to compile it takes "
+                f"Numba ({error}): install sarrus anew, or with pip install numba",
+                element=self.name,
+            ) from error
+        return kernel_text(self.module, self.name)
+
     @cached_property
     def _key(self) -> str:
-        return hashlib.sha256(f"{self.name}\0{origin()}".encode()).hexdigest()
+        parts = self.name, sources(), str(cache.FORMAT), host().identity
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     @cached_property
     def _code(self) -> LoadedCode:
+        known = shipped()
+        ready = known.code(self.name) if known is not None and _for_here() else None
+        if ready is not None:
+            with suppress(CompilationError):
+                return LoadedCode(ready)
         if self._builder is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._builder.wait(_PATIENCE)
@@ -104,6 +126,11 @@ class Kernel:
         return int(self.entry(beginning(table), beginning(x), what))
 
 
+def _for_here() -> bool:
+    """Tell whether the shipped object code is for the processor that code is made for."""
+    return shipped() is not None and host().runs(baseline())
+
+
 acceleration = Kernel("acceleration", "acceleration")
 null_space_acceleration = Kernel("null_space", "null_space_acceleration")
 projection = Kernel("projection", "projection")
@@ -119,6 +146,12 @@ batch = Kernel("batch", "batch")
 lanes = Kernel("lanes", "lanes")
 dense = Kernel("dense", "dense")
 glance = Kernel("glance", "glance")
+forward = Kernel("forward", "forward")
+own_models = Kernel("straight_line_models", "own_models")
+whole_models = Kernel("straight_line_models", "whole_models")
+general_models = Kernel("general_models", "general_models")
+fill_triangles = Kernel("raster", "fill_triangles")
+KERNELS = tuple(kernel for kernel in vars().copy().values() if isinstance(kernel, Kernel))
 
 
 def prefetch(*, implicit: bool = False) -> None:

@@ -180,7 +180,7 @@ SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
 # `STRIDE` × one of these. Negative: no answer.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
-NO_ANSWER, WRONG_LENGTH, NOT_ARRAYS, NOT_UNIT = -1, -3, -4, -5
+NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
 # What to project: nothing, velocities, positions and velocities, these and the energy.
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_ENERGY = 0, 1, 2, 3
 

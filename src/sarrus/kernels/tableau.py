@@ -1,11 +1,11 @@
 """Explicit Runge–Kutta methods: classical order 4, Dormand–Prince 5(4), Dormand–Prince 8(5,3).
 
-Coefficients of the embedded pairs as in Hairer, Nørsett and Wanner, Solving Ordinary Differential
-Equations I, 2nd ed., II.4 and II.10, read from SciPy's public solver classes.
+Coefficients of the embedded pairs are in `sarrus.kernels.dormand_prince`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.kernels import dormand_prince as co
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +53,18 @@ def tableau(name: str) -> Tableau:
         a[3, 2] = 1.0
         b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
         return Tableau(name, 4, a, b, np.array([0.0, 0.5, 0.5, 1.0]), np.zeros((0, 5)), 0)
-    from scipy.integrate import DOP853, RK45
-
     if name == "dopri5":
-        a = np.zeros((6, 6))
-        a[:, :5] = RK45.A
-        return Tableau(name, 5, a, RK45.B.copy(), RK45.C.copy(), RK45.E[None, :].copy(), 4)
+        a, b, errors = _rows(co.DOPRI5_A, 6), _rows([co.DOPRI5_B], 6)[0], _rows([co.DOPRI5_ERROR], 7)
+        return Tableau(name, 5, a, b, np.array(co.DOPRI5_C), errors, 4)
     if name == "dop853":
-        errors = np.stack([DOP853.E5, DOP853.E3])
-        return Tableau(name, 8, DOP853.A.copy(), DOP853.B.copy(), DOP853.C.copy(), errors, 7)
+        a, b, errors = _rows(co.DOP853_A, 12), _rows([co.DOP853_B], 12)[0], _rows(co.DOP853_ERRORS, 13)
+        return Tableau(name, 8, a, b, np.array(co.DOP853_C), errors, 7)
     raise ArgumentError(f"unknown method {name!r}. Known: {', '.join(METHODS)}", element=name, valid=METHODS)
+
+
+def _rows(entries: Sequence[Mapping[int, float]], width: int) -> Array:
+    """Return a matrix from the entries of its rows that are not zero."""
+    matrix = np.zeros((len(entries), width))
+    for row, given in zip(matrix, entries):
+        row[list(given)] = list(given.values())
+    return matrix

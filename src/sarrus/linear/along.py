@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,12 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.coordinates.choices import PARTITION, WORST, Coordinates
-from sarrus.dynamics.derivatives import native_derivatives
+from sarrus.dynamics.derivatives import Derivatives, native_derivatives
 from sarrus.dynamics.system import System
+from sarrus.kernels import c_function
+from sarrus.kernels.models_layout import ModelsTable, models_sizes
 from sarrus.linalg.quaternions import normalize
 from sarrus.linear.code import StraightLine
-from sarrus.linear.kernel import OUTPUTS as DERIVATIVES
-from sarrus.linear.kernel import linear_models
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.linearize_at import linearize_at
 
@@ -106,16 +106,23 @@ def general_models(
     """Return [A | B | E | affine] by the general algebra, which serves all states; ``indices`` are for messages."""
     native = native_derivatives(system)
     at = np.array(
-        [native.outputs[k][0].start if k in native.outputs else -1 for k in DERIVATIVES], dtype=np.int64
+        [native.outputs[k.name][0].start if k.name in native.outputs else -1 for k in fields(Derivatives)],
+        dtype=np.int64,
     )
     n, nu = first.B.shape
     out, pivots = np.empty((len(indices), n, n + nu + 2)), np.empty(len(indices))
     rows = first.coordinate_rows.flatten()
+    order = np.zeros(system.nc + 1, dtype=np.int64)
     q, v, u, t = states
     work = system.workspace()
-    done = linear_models(
-        work.table, native.address, at, native.n_out, q, v, u, t, rows, first.rank, pivots, out
-    )
+    table = ModelsTable.zeros()
+    table.native, table.count, table.rank, table.n_out = native.address, len(q), first.rank, native.n_out
+    table.nq, table.nv, table.nu, table.dof = system.nq, system.nv, nu, n // 2
+    table.q, table.v, table.u, table.t, table.good, table.out = q, v, u, t, pivots, out
+    table.system, table.at, table.rows, table.order = work.table, at, rows, order
+    room = np.empty(sum(models_sizes(table, work.table)))
+    table.work = room
+    done = c_function.general_models(table, pivots, 0)
     work.has_controls = True  # the loop left its controls in the system's own x
     failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
     if done >= 0 and poor.any():

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.system import System
-from sarrus.linear.fast import own_models, whole_models
+from sarrus.kernels.c_function import own_models, whole_models
+from sarrus.kernels.models_layout import ModelsTable, straight_line_room
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.partition import OWN_CLEAR, partition
 from sarrus.linear.pieces import Pieces, pieces_of
@@ -89,7 +90,7 @@ class StraightLine:
         self._least, self._size = least_pivot(system), model.B.shape
         rows = model.coordinate_rows
         starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
-        self._chart = starts, np.nonzero(rows)[1], rows[rows != 0.0]
+        self._chart = starts.astype(np.int64), np.nonzero(rows)[1].astype(np.int64), rows[rows != 0.0]
 
     def __call__(self, q: Array, v: Array, u: Array, t: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Return [A | B | E | affine] (N, n, n + nu + 2) at the states, and where these models can be trusted.
@@ -97,15 +98,21 @@ class StraightLine:
         q (N, nq), v (N, nv), u (N, nu), t (N,) are C-contiguous; nothing is checked.
         """
         n, nu = self._size
-        out, clear, native = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q), dtype=np.bool_), self.native
+        out, good, native = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q)), self.native
         if native is not None:
-            state = self._x, q, v, u, t
+            table, x, least = ModelsTable.zeros(), self._x, np.array([self._least])
+            table.native, table.count, table.nu, table.dof = native.address, len(q), nu, n // 2
+            table.nq, table.nv = q.shape[1], v.shape[1]
+            table.q, table.v, table.u, table.t = q, v, u, t
+            table.x, table.good, table.out = x, good, out
             if "model" in native.outputs:
-                own_models(native.address, *state, self._least, clear, out)
+                own_models(table, least, 0)
             else:
-                room = np.empty(native.n_out)
-                whole_models(native.address, room, *state, *self._chart, self._least, clear, out)
-        return out, clear
+                room = np.empty(straight_line_room(q.shape[1], nu, n // 2))
+                table.work = room
+                table.starts, table.columns, table.weights = self._chart
+                whole_models(table, least, 0)
+        return out, good > 0.0
 
 
 def _own_velocities(model: LinearSystem) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from sarrus.codegen.machine import host
 from sarrus.control.demands import Demand, Settings
 from sarrus.control.law import Law
 from sarrus.dynamics.system import System
-from sarrus.kernels.forward import forward_many
+from sarrus.kernels.c_function import forward
 from sarrus.linear.along import linearize_along
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.many.rollout import rollout
@@ -121,12 +121,12 @@ def _per_call(call: Callable[[], object]) -> float:
 def _forward(system: System, q: Array, v: Array) -> Iterator[Figure]:
     python = _per_call(lambda: system.forward_dynamics(q, v))
     yield Figure("forward dynamics", 1e6 * python, "µs", "a, λ, Aᵀλ by a call from Python")
-    tau, out = np.zeros(system.nv), np.empty(system.workspace().output_size)
+    table, out = system.workspace().table, np.empty(system.workspace().output_size)
     number = max(10, round(SECONDS / python))
 
     def run() -> float:
         began = perf_counter()
-        forward_many(system.workspace().table, q, v, tau, 0.0, out, number)
+        forward(table, out, number)
         return (perf_counter() - began) / number
 
     yield Figure("forward dynamics", 1e6 * _median(run), "µs", "the same in the kernel")

@@ -1,4 +1,4 @@
-"""Pictures of triangles without a display, a graphics card or a system library: a depth buffer in Numba.
+"""Pictures of triangles without a display, a graphics card or a system library: a depth buffer in a kernel.
 
 Every pixel is the mean of several samples. Light comes from the reader's side and from above; transparent solids
 show the surface that is nearest and what is behind them. Why no library: ``docs/decisions/0011-viewer.md``.
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
-from sarrus.kernels.dispatched import kept
+from sarrus.kernels.c_function import fill_triangles
+from sarrus.kernels.raster import RasterTable
 from sarrus.plotting.frames import Picture
 from sarrus.viewer.camera import Camera
 from sarrus.viewer.meshes import Faces
@@ -86,15 +87,13 @@ def _draw(solid: Triangles, camera: Camera, picture: NDArray[np.float32], depth:
     else:
         lights = np.zeros((len(placed), 2))
         lights[:, 0] = 1.0
-    _fill(
-        placed,
-        lights,
-        np.ascontiguousarray(solid.faces, dtype=np.int64),
-        np.array(solid.colour, dtype=float),
-        _NEAR * camera.distance,
-        picture,
-        depth,
-    )
+    faces = np.ascontiguousarray(solid.faces, dtype=np.int64)
+    placed = np.ascontiguousarray(placed, dtype=np.float64)
+    table = RasterTable.zeros()
+    table.count, table.height, table.width = len(faces), h, w
+    table.faces, table.placed, table.lights = faces, placed, lights
+    table.picture, table.depth = picture, depth
+    fill_triangles(table, np.array([*solid.colour, _NEAR * camera.distance], dtype=np.float64), 0)
 
 
 def _light(solid: Triangles, camera: Camera) -> Array:
@@ -112,49 +111,3 @@ def _light(solid: Triangles, camera: Camera) -> Array:
     facing = np.sign(normals @ towards)[:, None] * normals
     bright = _AMBIENT + _KEY * np.maximum(facing @ key, 0.0) + _SKY * np.maximum(facing @ up, 0.0)
     return np.stack([bright, _GLOSS * np.maximum(facing @ half, 0.0) ** _SHARP], axis=1)
-
-
-@kept(nogil=True)
-def _fill(placed, lights, faces, colour, near, picture, depth):
-    """Draw triangles at pixels (n, 3: x, y, depth) into a picture where they are nearer than its depths."""
-    h, w = depth.shape
-    for f in range(faces.shape[0]):
-        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-        za, zb, zc = placed[a, 2], placed[b, 2], placed[c, 2]
-        if min(za, zb, zc) < near:
-            continue
-        xa, ya, xb, yb, xc, yc = (
-            placed[a, 0], placed[a, 1], placed[b, 0], placed[b, 1], placed[c, 0], placed[c, 1],
-        )  # fmt: skip
-        area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya)
-        if area == 0.0:
-            continue
-        if max(ya, yb, yc) < 0.0 or min(ya, yb, yc) >= h:
-            continue
-        top, bottom = int(max(min(ya, yb, yc), 0.0)), int(min(max(ya, yb, yc), h - 1.0))
-        for i in range(top, bottom + 1):
-            y = i + 0.5
-            low, high = np.inf, -np.inf  # where the row meets the edges
-            for xs, ys, xe, ye in ((xa, ya, xb, yb), (xb, yb, xc, yc), (xc, yc, xa, ya)):
-                if min(ys, ye) <= y <= max(ys, ye) and ys != ye:
-                    cross = xs + (y - ys) / (ye - ys) * (xe - xs)
-                    low, high = min(low, cross), max(high, cross)
-            if low > high or low >= w or high < 0.0:
-                continue
-            for j in range(int(max(low, 0.0)), int(min(high, w - 1.0)) + 1):
-                x = j + 0.5
-                u = ((xb - x) * (yc - y) - (xc - x) * (yb - y)) / area
-                v = ((xc - x) * (ya - y) - (xa - x) * (yc - y)) / area
-                t = 1.0 - u - v
-                if u < 0.0 or v < 0.0 or t < 0.0:
-                    continue
-                inverse = u / za + v / zb + t / zc  # 1 / depth is what is linear on the picture
-                z = 1.0 / inverse
-                if z >= depth[i, j]:
-                    continue
-                depth[i, j] = z
-                p, q, r = u / za * z, v / zb * z, t / zc * z
-                bright = p * lights[a, 0] + q * lights[b, 0] + r * lights[c, 0]
-                gloss = 255.0 * (p * lights[a, 1] + q * lights[b, 1] + r * lights[c, 1])
-                for k in range(3):
-                    picture[i, j, k] = min(255.0, bright * colour[k] + gloss)

@@ -14,7 +14,7 @@ from sarrus.export.c.identifiers import note
 from sarrus.export.c.values import DOUBLE, Term, View
 from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
-from sarrus.kernels.forward import forward
+from sarrus.kernels.forward import answer_at
 from sarrus.kernels.projection import normalize
 
 
@@ -82,17 +82,15 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         "summed in them, ILL_CONDITIONED where M is so near to singular that a may have lost all digits; ILL_POSED "
         "or NOT_FINITE, then there is no answer."
     )
-    state = [View(text, DOUBLE, True, n) for text, n in (("q", s.nq), ("v", s.nv), ("tau", s.nv))]
-    kernel, _ = kernels.call(forward, [table, *state, Term("t", DOUBLE), View("W->answer", DOUBLE)])
-    solve = f"code = {kernel}(W, {{q}}, v, tau ? tau : none, t, W->answer);"
+    kernel, _ = kernels.call(answer_at, [table, View("W->answer", DOUBLE)])
+    solve = f"code = {kernel}(W, W->answer);"
     again, non_ideal = [], []
     if len(s.equations.quaternions):
-        unit, _ = kernels.call(normalize, [table, View("W->unit", DOUBLE)])
+        unit, _ = kernels.call(normalize, [table, View("W->x", DOUBLE)])
         again = [
             f"    if (code == {la.NOT_UNIT}) {{",
-            f"        for (i = 0; i < {s.nq}; i++)\n            W->unit[i] = q[i];",
-            f"        {unit}(W, W->unit);",
-            f"        {solve.format(q='W->unit')}",
+            f"        {unit}(W, W->x);",
+            f"        {solve}",
             "    }",
         ]
     if not s.model.is_ideal:
@@ -102,17 +100,13 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
         ]
     call = f"{name}_forward_dynamics(&W, q, v, u, t, NULL, &motion)"
     return Entry(
-        [
-            Member("answer", plan.work.output_size, "of the last solve"),
-            Member("unit", s.nq, "q with unit quaternions"),
-        ],
+        [Member("answer", plan.work.output_size, "of the last solve")],
         f"{block(f'{name}_motion', arrays, rank)}\n{prototype(signature, text)}",
         function(
             signature,
-            f"    static const double none[{s.nv}] = {{0}};",
             "    int i = 0, code = 0;",
-            f"    {name}_load(W, u);",
-            f"    {solve.format(q='q')}",
+            f"    {name}_state(W, q, v, u, t, tau);",
+            f"    {solve}",
             *again,
             loop(s.nv, "out->a[i] = W->answer[i]"),
             loop(s.nc, f"out->multipliers[i] = W->answer[{s.nv} + i]"),

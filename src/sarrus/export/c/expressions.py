@@ -32,7 +32,7 @@ from sarrus.export.c.values import (
     as_term,
     join,
 )
-from sarrus.kernels.flat import PLACED, exists, flat
+from sarrus.kernels.flat import POINTERS, exists, flat
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import laid, record_fields
 
@@ -308,9 +308,9 @@ class Expressions(ABC):
         assert isinstance(callee, Known)
         function = callee.value
         given = [self.value(item) for item in node.args]
-        if id(function) in PLACED:
+        if inspect.isfunction(function) and function in POINTERS:
             (view,) = given
-            return replace(view, record=PLACED[id(function)]) if isinstance(view, View) else view
+            return replace(view, record=POINTERS[function]) if isinstance(view, View) else view
         if id(function) in self.intrinsics:
             return self.intrinsics[id(function)](given)
         if function in _MATH:

@@ -1,0 +1,42 @@
+"""The kernels are compiled when a wheel or an editable install is built: docs/decisions/0034-kernels-in-the-wheel.md.
+
+All else about the package is in pyproject.toml.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+SOURCES = Path(__file__).resolve().parent / "src"
+
+
+class BuildWithKernels(build_py):
+    """Puts the compiled kernels among the sources, from where they go into a wheel as the package's data."""
+
+    def run(self):
+        path = [str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+        subprocess.run([sys.executable, "-m", "sarrus.kernels.ship"], check=True, env=environment)
+        super().run()
+
+
+class Wheel(bdist_wheel):
+    """A wheel for one kind of machine and any Python 3."""
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+class WithObjectCode(Distribution):
+    """A package that is not the same on all machines."""
+
+    def has_ext_modules(self):
+        return True
+
+
+setup(cmdclass={"build_py": BuildWithKernels, "bdist_wheel": Wheel}, distclass=WithObjectCode)

@@ -1,0 +1,51 @@
+"""``python -m sarrus.kernels.ship``: compile all kernels into the file that the package ships.
+
+It is run when a wheel or an editable install is built, needs Numba, and does nothing where the file is there already.
+Kernels are compiled side by side in processes of their own; the file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter
+
+from sarrus.codegen.machine import baseline, build_object
+from sarrus.files.atomic import write
+from sarrus.kernels import prebuilt
+from sarrus.kernels.c_function import KERNELS, OPTIMIZATION
+
+
+def made(module: str, name: str) -> tuple[bytes, str]:
+    """Return the object code of a kernel for the baseline, and its LLVM text."""
+    from sarrus.kernels.build import kernel_text
+
+    text = kernel_text(module, name)
+    return build_object(text, OPTIMIZATION, passes=True, target=baseline()), text
+
+
+def ship(path: Path) -> bool:
+    """Write the file of all kernels, and say on stderr how far it is; False where it is there already."""
+    if prebuilt.read(path) is not None:
+        return False
+    began, objects, texts = perf_counter(), {}, {}
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        tasks = {pool.submit(made, kernel.module, kernel.name): kernel.name for kernel in KERNELS}
+        for task in as_completed(tasks):
+            name = tasks[task]
+            try:
+                objects[name], texts[name] = task.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+            done = f"{len(objects)} of {len(KERNELS)}, {perf_counter() - began:.0f} s"
+            print(f"compiled the kernel {name} ({done})", file=sys.stderr, flush=True)
+    content = prebuilt.pieces(dict(sorted(objects.items())), dict(sorted(texts.items())))
+    write(path, content, kept="kernels are compiled when they are first used")
+    return True
+
+
+if __name__ == "__main__":
+    ship(Path(sys.argv[1]) if sys.argv[1:] else prebuilt.FILE)
