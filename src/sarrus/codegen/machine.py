@@ -22,6 +22,8 @@ LOCK = RLock()
 # Largest cost of a call that is replaced by the code it calls. LLVM's own 225 doubles the code of the time loop and
 # triples the time to compile it, 100 makes all kernels 18 % longer to compile, for nothing that can be measured.
 INLINING = 50
+# What a kernel that Python calls directly needs, see `sarrus.kernels.python_call`.
+_PYTHON = ("PyLong_AsVoidPtr", "PyLong_FromLongLong")
 _counter = count()
 
 
@@ -120,7 +122,7 @@ def _c_library() -> ctypes.CDLL:
 
 @lru_cache(maxsize=1)
 def _symbols() -> dict[str, int]:
-    """Addresses of the functions of the C library that the code may call."""
+    """Addresses of the functions of the C library and of Python that the code may call."""
     library = _c_library()
     addresses: dict[str, int] = {}
     for name in LIBM_SYMBOLS:
@@ -128,6 +130,8 @@ def _symbols() -> dict[str, int]:
         if function is None:
             raise CompilationError(f"the C library of this system has no function {name!r}", element=name)
         addresses[name] = ctypes.cast(function, ctypes.c_void_p).value or 0
+    for name in _PYTHON:
+        addresses[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     return addresses
 
 

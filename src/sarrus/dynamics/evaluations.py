@@ -210,7 +210,7 @@ class Evaluations(Described):
             x[self.parts.v] = self.checked(v, self.nv, "v")
         if u is not None:
             x[self.parts.u] = self.checked(u, self.nu, "u")
-        x[self.parts.t] = self._time(t)
+        x[self.parts.t] = self.checked_time(t)
         if self.parameters:
             x[self.parts.p] = list(self.parameters.values())
         return x
@@ -236,7 +236,8 @@ class Evaluations(Described):
             raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
         return array
 
-    def _time(self, t: float) -> float:
+    def checked_time(self, t: float) -> float:
+        """Return t as a float; it must be a finite number."""
         if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):
             raise ArgumentError(f"{self.name}: t must be a finite number [s], got {t!r}", element="t")
         return float(t)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from numpy import ndarray
+from numpy import empty, ndarray
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
@@ -13,7 +13,6 @@ from sarrus.base.errors import SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import kinetic_rank
-from sarrus.dynamics.forward_call import forward_call
 from sarrus.dynamics.inertia import ill_posed, is_singular_at
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import held, is_blocked
@@ -51,27 +50,20 @@ def solved(
     work: Workspace, q: ArrayLike, v: ArrayLike, t: float, tau: ArrayLike | None, throw: bool
 ) -> ForwardDynamics:
     """Return the same with the controls and parameters that are in the workspace, where all is prepared."""
-    x, to_q, to_v, to_tau, at_t, no_force, answer, solve = work.call
-    code = _NOT_ARRAYS
+    out, code = empty(work.output_size), _NOT_ARRAYS
+    if type(t) is not float:
+        t = work.checked_time(t)
     if type(q) is type(v) is ndarray and (tau is None or type(tau) is ndarray):
-        try:
-            to_q[:], to_v[:], x[at_t] = q, v, t
-            to_tau[:] = no_force if tau is None else tau
-            code = solve()
-        except (
-            TypeError,
-            ValueError,
-        ):  # no arrays of floats: they are converted, or what is wrong with them is said
-            code = _NOT_ARRAYS
+        # Arrays of other numbers or lengths are converted, or what is wrong with them is said.
+        code = work.forward(q, v, work.no_force if tau is None else tau, t, out)
     if code == work.ordinary:
-        return ForwardDynamics(work, answer.copy(), code, _OK, t)
-    return _second_look(work, code, q, v, t, tau, throw)
+        return ForwardDynamics(work, out, code, _OK, t)
+    return _second_look(work, out, code, q, v, t, tau, throw)
 
 
 def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
     """Compile what forward dynamics needs and find the generic rank."""
-    if work.call is None:
-        work.call = forward_call(work)
+    work.load_forward()
     work.load_functions("dynamics", "checked", "position", "velocity")
     work.pack(q, v)
     try:
@@ -86,6 +78,7 @@ def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
 
 def _second_look(
     work: Workspace,
+    out: Array,
     code: int,
     q: ArrayLike,
     v: ArrayLike,
@@ -94,13 +87,12 @@ def _second_look(
     throw: bool,
 ) -> ForwardDynamics:
     """Return the answer of a solve that is not an ordinary one, or raise where there is none."""
-    out = work.call.answer.copy()
     x = work.pack(q, v, None, t)
     x[work.parts.u] = work.x[work.parts.u]
     tau = work.no_force if tau is None else work.checked(tau, work.nv, "tau")
     t = float(x[work.parts.t])
     q, v, facts = x[work.parts.q], x[work.parts.v], out[2 * work.nv + work.nc :].view(la.Facts)
-    again = partial(_solve_again, work, q, v, tau, t, out)
+    again = partial(work.forward, q, v, tau, t, out)
     outcome, rank = _read(again() if code in (la.NOT_ARRAYS, la.NOT_UNIT) else code)
     if (
         outcome == la.SINGULAR_ANSWER
@@ -135,15 +127,6 @@ def _second_look(
     if outcome == la.INCONSISTENT_ANSWER and only_rounding(work, x, out[: work.nv], rank):
         outcome = la.SINGULAR_ANSWER if rank < work.table.generic_rank else la.COMPLETE_ANSWER
     return ForwardDynamics(work, out, rank, Status(outcome), t)
-
-
-def _solve_again(work: Workspace, q: Array, v: Array, tau: Array, t: float, out: Array) -> int:
-    """Solve, write the answer to ``out`` and return its code."""
-    call = work.call
-    call.q[:], call.v[:], call.tau[:], call.x[call.at_t] = q, v, tau, t
-    code = call.solve()
-    out[:] = call.answer
-    return code
 
 
 def _read(code: int) -> tuple[int, int]:

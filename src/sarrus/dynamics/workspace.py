@@ -15,12 +15,19 @@ from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import layout as la
-from sarrus.kernels.c_function import Kernel, acceleration, null_space_acceleration, projection
+from sarrus.kernels.c_function import (
+    Kernel,
+    acceleration,
+    bridge,
+    forward_of_arrays,
+    null_space_acceleration,
+    projection,
+)
+from sarrus.kernels.python_call import bound
 from sarrus.kernels.record import laid
 
 if TYPE_CHECKING:
     from sarrus.dynamics.assembly import Neighbourhood
-    from sarrus.dynamics.forward_call import ForwardCall
 
 
 class Workspace(Evaluations):
@@ -35,8 +42,8 @@ class Workspace(Evaluations):
         self.table = model.compiled.table()
         #: length of the float workspace of the kernels
         self.size = int(sum(la.workspace_sizes(self.table)))
-        # `sarrus.dynamics.forward_call.forward_call`, once it is loaded, and the length of its answer
-        self.call: ForwardCall | None = None
+        # `sarrus.kernels.forward.forward_of_arrays` for this table, once it is loaded, and the length of its answer
+        self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
         self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
@@ -50,7 +57,7 @@ class Workspace(Evaluations):
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
-        self.call = None
+        self.forward = None
         self.forget()
 
     def copy(self, options: Options | None = None) -> Workspace:
@@ -76,6 +83,12 @@ class Workspace(Evaluations):
     def forget(self) -> None:
         """Have forward dynamics begin anew; see `sarrus.dynamics.forward_dynamics`."""
         self.is_ready, self.ordinary, self.has_controls, self.is_plain = False, -2, False, False
+
+    def load_forward(self) -> None:
+        """Make forward dynamics of this workspace a function of q, v, τ (nv,), t and room for the answer."""
+        if self.forward is None:
+            address = forward_of_arrays.address
+            self.forward, self.forward_needs = bound(address, bridge.address, self.table)
 
     # --- tolerances ----------------------------------------------------------------------------------
 

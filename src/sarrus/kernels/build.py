@@ -81,9 +81,11 @@ def _arguments(function: Any) -> list[types.Type]:
 def kernel_text(module: str, name: str) -> str:
     """Return the LLVM text of the function ``name`` of a module of this package, under the name `ENTRY`.
 
-    It has not been optimised, and does not depend on the processor.
+    It has not been optimised, and does not depend on the processor. What is text already is returned as it is.
     """
     function = getattr(importlib.import_module(f"sarrus.kernels.{module}"), name)
+    if isinstance(function, str):
+        return function
     kernel, signature = dispatcher(function), types.int64(*_arguments(function))
     with _text_only(), global_compiler_lock:
         kernel.compile(signature)
