@@ -3,7 +3,6 @@
 All else about the package is in pyproject.toml.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +12,17 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 SOURCES = Path(__file__).resolve().parent / "src"
+COMPILE = "import sys; sys.path.insert(0, sys.argv[1]); from sarrus.kernels.ship import main; main()"
 
 
 class BuildWithKernels(build_py):
     """Puts the compiled kernels among the sources, from where they go into a wheel as the package's data."""
 
     def run(self):
-        path = [str(SOURCES), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-        subprocess.run([sys.executable, "-m", "sarrus.kernels.ship"], check=True, env=environment)
+        # Not by PYTHONPATH: pip takes the sources out of it where they are installed, editable, already.
+        done = subprocess.run([sys.executable, "-c", COMPILE, str(SOURCES)], check=False)
+        if done.returncode:  # no exception: setuptools ignores those of editable installs
+            sys.exit("sarrus: the kernels could not be compiled, see above")
         super().run()
 
 

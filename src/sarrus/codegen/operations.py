@@ -36,9 +36,6 @@ ELEMENTARY = (
 # Place of these among what `sarrus_sincos` returns; whoever emits calls it once for both.
 SINE_AND_COSINE = {ca.OP_SIN: 0, ca.OP_COS: 1}
 
-# Functions of the C library that the machine code may call: those that are exact, and what intrinsics become
-# on processors that have no instruction for them. Code that calls any other does not link.
-LIBM_SYMBOLS = ("ceil", "copysign", "fabs", "floor", "fma", "fmod", "remainder", "sqrt")
 
 Operation = Callable[[Value, Value], Value]
 

@@ -13,7 +13,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from sarrus.codegen.emit import ENTRY
+from sarrus.codegen.machine import ENTRY
 from sarrus.kernels.numba_forms import RecordType, dispatcher, pointer_to
 from sarrus.kernels.record import Record, pointee
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.errors import CompilationError
-from sarrus.codegen.emit import ENTRY
+from sarrus.codegen.machine import ENTRY
 from sarrus.kernels.flat import internal
 from sarrus.kernels.record import Floats, Integers, Record
 

@@ -47,5 +47,10 @@ def ship(path: Path) -> bool:
     return True
 
 
+def main() -> None:
+    """Write the file beside the sources."""
+    ship(prebuilt.FILE)
+
+
 if __name__ == "__main__":
-    ship(Path(sys.argv[1]) if sys.argv[1:] else prebuilt.FILE)
+    main()
