@@ -1,0 +1,178 @@
+"""The kernels that the package ships: in the wheel, used without Numba, and never where they do not belong."""
+
+from __future__ import annotations
+
+import errno
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import setuptools
+
+from sarrus.base.errors import CompilationError, WriteError
+from sarrus.codegen import cache, machine
+from sarrus.codegen.machine import Host, baseline, host
+from sarrus.kernels import c_function, prebuilt, ship
+from sarrus.kernels.c_function import KERNELS, Kernel
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "tests"
+V3 = "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,+sse,+sse2,+sse3,"
+V3 += "+sse4.1,+sse4.2,+ssse3,+xsave"
+USED = """
+import sys
+sys.modules["numba"] = None  # whoever imports it fails
+sys.argv = ["bits.py", "models/five_bar.xml", "stewart"]
+sys.path.insert(0, {tests!r})
+import bits
+bits.main()
+"""
+
+
+@pytest.fixture(scope="module")
+def shipped() -> prebuilt.Prebuilt:
+    """The file of this checkout; made where there is none."""
+    ship.ship(prebuilt.FILE)
+    found = prebuilt.read(prebuilt.FILE)
+    assert found is not None
+    return found
+
+
+def test_the_suite_runs_what_is_shipped(shipped):
+    assert {*shipped.places} == {kernel.name for kernel in KERNELS} | {"texts"}
+    assert len({kernel.name for kernel in KERNELS}) == len(KERNELS)
+    assert prebuilt.shipped() is not None
+    assert not ship.ship(prebuilt.FILE)  # it is there
+
+
+@pytest.mark.parametrize("fact", ["format", "sources", "platform", "cpu", "features"])
+def test_what_is_made_from_or_for_other_things_is_not_used(shipped, tmp_path, fact):
+    line, _, parts = prebuilt.FILE.read_bytes().partition(b"\n")
+    header = json.loads(line)
+    header[fact] = 0 if fact == "format" else header[fact] + "x"
+    other = tmp_path / "other.bin"
+    other.write_bytes(json.dumps(header).encode() + b"\n" + parts)
+    assert prebuilt.read(other) is None
+    assert prebuilt.read(tmp_path / "none.bin") is None
+    other.write_bytes(prebuilt.FILE.read_bytes()[: len(line) // 2])
+    assert prebuilt.read(other) is None
+
+
+def test_damaged_parts_are_not_used(shipped, tmp_path):
+    data = bytearray(prebuilt.FILE.read_bytes())
+    offset, size, _ = shipped.places["dense"]
+    data[shipped.start + offset + size // 2] ^= 1
+    damaged = tmp_path / "damaged.bin"
+    damaged.write_bytes(data)
+    found = prebuilt.read(damaged)
+    assert found is not None
+    assert found.code("dense") is None
+    assert found.code("forward") == shipped.code("forward")
+    assert found.text("dense") == shipped.text("dense")
+    damaged.write_bytes(data[: shipped.start + offset])
+    found = prebuilt.read(damaged)
+    assert found.code("dense") is None
+    assert found.text("dense") is None
+
+
+@pytest.mark.parametrize("missing", ["avx2", "fma", "bmi2"])
+def test_a_processor_without_the_baseline_takes_the_text(shipped, tmp_path, monkeypatch, missing):
+    """Numba is not asked: what is compiled, from the text, is kept in the cache."""
+    made_for = Host(host().triple, "x86-64-v3", "")
+    assert Host(host().triple, "znver9", V3 + ",+other").runs(made_for)
+    poor = Host(host().triple, host().cpu, V3.replace(f"+{missing}", f"-{missing}"))
+    assert not poor.runs(made_for)
+    monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(c_function, "_for_here", lambda: False)
+    monkeypatch.setitem(sys.modules, "sarrus.kernels.build", None)
+    kernel = Kernel("batch", "prepare")
+    assert kernel.address
+    assert cache.has(kernel._key)
+    known = lzma.decompress(shipped._part("texts"))
+    assert json.loads(known)["prepare"] == shipped.text("prepare")
+
+
+def test_a_processor_that_is_asked_for_gets_its_own_code(monkeypatch):
+    monkeypatch.setenv("SARRUS_CPU", "znver9")
+    assert not Host(host().triple, "znver9", V3).runs(Host(host().triple, "x86-64-v3", ""))
+    assert baseline().runs(baseline())
+    assert Host("arm64-apple-darwin23.1.0", "x", "").platform == f"arm64-{sys.platform}"
+    assert machine.BASELINES["x86_64"] == "x86-64-v3"
+
+
+def test_without_numba_and_without_the_file_the_error_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(c_function, "shipped", lambda: None)
+    monkeypatch.setitem(sys.modules, "sarrus.kernels.build", None)
+    monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
+    with pytest.raises(CompilationError, match=r"kernel prepare .* Numba"):
+        Kernel("batch", "prepare").address  # noqa: B018
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    """Two builds at once leave the file of one of them; a failure leaves what was there."""
+    monkeypatch.setattr(ship, "KERNELS", (Kernel("batch", "prepare"), Kernel("python_call", "BRIDGE")))
+    path = tmp_path / "prebuilt.bin"
+    path.write_bytes(b"{}\n")
+    command = (
+        "import sys; from pathlib import Path; from sarrus.kernels import ship; from sarrus.kernels.c_function import "
+        "Kernel; ship.KERNELS = (Kernel('batch', 'prepare'),); ship.ship(Path(sys.argv[1]))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    both = [subprocess.Popen([sys.executable, "-c", command, str(path)], env=environment) for _ in range(2)]
+    assert [process.wait(240) for process in both] == [0, 0]
+    found = prebuilt.read(path)
+    assert found is not None
+    assert found.code("prepare")
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    before = path.read_bytes()
+    monkeypatch.setattr(prebuilt, "read", lambda path: None)
+    monkeypatch.setattr(prebuilt, "pieces", lambda objects, texts: _until_full())
+    with pytest.raises(WriteError):
+        ship.ship(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def _until_full() -> Iterator[bytes]:
+    yield b"a"
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(int(setuptools.__version__.split(".")[0]) < 77, reason="builds take setuptools 77")
+def test_a_run_from_the_wheel_needs_no_numba_and_has_the_same_bits(shipped, tmp_path):
+    checkout = tmp_path / "checkout"
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    offline = ["--no-build-isolation", "--no-deps", "--no-index"]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", *offline, "--wheel-dir", tmp_path, checkout]
+    subprocess.run(command, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert "-py3-none-" in wheel.name
+    assert not wheel.name.endswith("-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("sarrus/kernels/prebuilt.bin") == prebuilt.FILE.read_bytes()
+        archive.extractall(tmp_path / "site")
+    found = []
+    for place, cache_place in ((tmp_path / "site", "one"), (ROOT / "src", "two")):
+        environment = os.environ | {
+            "PYTHONPATH": str(place),
+            "OMP_NUM_THREADS": "1",
+            "SARRUS_CACHE_DIR": str(tmp_path / cache_place),
+        }
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", USED.format(tests=str(HERE))],
+            env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout)
+    assert found[0] == found[1]
