@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 
 $(VENV)/.base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	@echo "installing sarrus; its kernels are compiled once, which takes a minute or two"
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 

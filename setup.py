@@ -1,4 +1,4 @@
-"""The kernels are compiled when a wheel or an editable install is built: docs/decisions/0034-kernels-in-the-wheel.md.
+"""The kernels are compiled when a wheel or an editable install is built: docs/decisions/0032-kernels-in-the-wheel.md.
 
 All else about the package is in pyproject.toml.
 """

@@ -6,6 +6,7 @@ import errno
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,15 @@ def shipped() -> prebuilt.Prebuilt:
     found = prebuilt.read(prebuilt.FILE)
     assert found is not None
     return found
+
+
+def test_the_text_has_no_words_that_only_new_versions_of_llvm_know(shipped):
+    """Those are in what it says of its own functions."""
+    for kernel in KERNELS:
+        text = shipped.text(kernel.name)
+        assert not re.search(r"^declare .* #\d+$", text, re.MULTILINE)
+        groups = set(re.findall(r"^attributes #(\d+)", text, re.MULTILINE))
+        assert groups == set(re.findall(r" #(\d+)", re.sub(r"^attributes .*$", "", text, flags=re.MULTILINE)))
 
 
 def test_the_suite_runs_what_is_shipped(shipped):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -92,4 +93,14 @@ def kernel_text(module: str, name: str) -> str:
         compiled = kernel.overloads[signature.args]
         compiled.library.finalize()
     symbol = compiled.fndesc.llvm_func_name
-    return str(compiled.library.get_llvm_str()) + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)
+    text = _portable(compiled.library.get_llvm_str())
+    return text + _WRAPPER.format(entry=ENTRY, name=symbol, raised=RAISED)
+
+
+def _portable(text: str) -> str:
+    """Leave out what LLVM says of functions of its own: it knows that, and older versions do not know all the words."""
+    text = re.sub(r"^(declare .*?) #\d+$", r"\1", text, flags=re.MULTILINE)
+    code = re.sub(r"^attributes .*$", "", text, flags=re.MULTILINE)
+    used = set(re.findall(r" #(\d+)", code))
+    groups = re.compile(r"^attributes #(\d+) = .*$", re.MULTILINE)
+    return groups.sub(lambda group: group[0] if group[1] in used else "", text)

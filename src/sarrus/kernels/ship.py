@@ -27,7 +27,7 @@ def made(module: str, name: str) -> tuple[bytes, str]:
 
 
 def ship(path: Path) -> bool:
-    """Write the file of all kernels, and say on stderr how far it is; False where it is there already."""
+    """Write the file of all kernels, and say how far it is; False where it is there already."""
     if prebuilt.read(path) is not None:
         return False
     began, objects, texts = perf_counter(), {}, {}
@@ -40,11 +40,19 @@ def ship(path: Path) -> bool:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-            done = f"{len(objects)} of {len(KERNELS)}, {perf_counter() - began:.0f} s"
-            print(f"compiled the kernel {name} ({done})", file=sys.stderr, flush=True)
+            _say(f"compiled {len(objects)} of {len(KERNELS)} kernels in {perf_counter() - began:.0f} s")
     content = prebuilt.pieces(dict(sorted(objects.items())), dict(sorted(texts.items())))
     write(path, content, kept="kernels are compiled when they are first used")
     return True
+
+
+def _say(text: str) -> None:
+    """Show progress on the terminal, as one line: pip keeps to itself what builds print. Without one on stderr."""
+    try:
+        with open("/dev/tty", "w") as terminal:
+            terminal.write(f"\r{text} ")
+    except OSError:
+        print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:
