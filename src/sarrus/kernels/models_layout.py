@@ -6,11 +6,40 @@ from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels import layout as la
 from sarrus.kernels.layout import Table
+from sarrus.kernels.python_call import ArrayObject
 from sarrus.kernels.record import Floats, Integers, Record, laid
 
 
+class StraightLineTable(Record, of=int):
+    """Code that writes a whole model [A | B | E | affine], or what one in other coordinates is made of."""
+
+    native: int
+    nq: int
+    nv: int
+    nu: int
+    dof: int
+    x: Floats  # the input of ``native``, whose parameters stay
+    least: Floats  # one number, which the second of the gauge must exceed
+    # of other coordinates
+    work: Floats
+    starts: Integers  # R by rows: entries ``weights`` in ``columns``, those of row r from ``starts[r]`` on
+    columns: Integers
+    weights: Floats
+
+
+class States(Record, of=int):
+    """What Python calls that with: states along the leading axis, and room for models and for how good they are."""
+
+    q: Annotated[Any, ArrayObject]
+    v: Annotated[Any, ArrayObject]
+    u: Annotated[Any, ArrayObject]
+    t: Annotated[Any, ArrayObject]
+    good: Annotated[Any, ArrayObject]
+    out: Annotated[Any, ArrayObject]
+
+
 class ModelsTable(Record, of=int):
-    """States, one after the other in q, v, u and t, and what their models [A | B | E | affine] are made of."""
+    """States, one after the other in q, v, u and t, and what their models are made of by the general algebra."""
 
     native: int
     count: int  # of states
@@ -25,12 +54,6 @@ class ModelsTable(Record, of=int):
     good: Floats  # one number for each state that says how good its model is
     out: Floats
     work: Floats
-    # of straight-line code
-    x: Floats  # its input, whose parameters stay
-    starts: Integers  # R by rows: entries ``weights`` in columns ``columns``, those of row r from ``starts[r]`` on
-    columns: Integers
-    weights: Floats
-    # of the general algebra
     system: Annotated[Any, Table]
     rank: int  # of A
     n_out: int  # of ``native``

@@ -10,40 +10,43 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.flat import internal
-from sarrus.kernels.models_layout import ModelsTable, whole_width
+from sarrus.kernels.models_layout import States, StraightLineTable, whole_width
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import axpy, copy, fill, is_finite, multiply, set_unit, swap
 
 # Smallest pivot of P, as a fraction of its largest entry, below which the change of coordinates is left to others.
 CLEAR = 2e-2
 
 
-def own_models(table: ModelsTable, x: Floats, what: int) -> int:
+def own_models(table: StraightLineTable, x: States, what: int) -> int:
     """Write [A | B | E | affine] at every state; ``good`` is 1 where they are to be believed, else 0.
 
     The native code writes each model in its place, with the two numbers of the gauge where A and E have zeros in the
-    first row; the second of them must exceed x[0].
+    first row; the second of them must exceed the least.
     """
     time = 2 * table.dof + table.nu
-    size = 2 * table.dof * (time + 2)
-    for k in range(table.count):
-        model = table.out + k * size
-        _put_state(table, k)
-        call_native(table.native, table.x, model)
-        clear = model[0] > 0.0 and model[time] > x[0]
+    size, count = 2 * table.dof * (time + 2), x.q.lengths[0]
+    out, good, native, state, least = x.out.numbers, x.good.numbers, table.native, table.x, table.least[0]
+    nq, nv, nu, q, v, u, t = table.nq, table.nv, table.nu, x.q.numbers, x.v.numbers, x.u.numbers, x.t.numbers
+    for k in range(count):
+        model = out + k * size
+        _put_state(state, q + k * nq, nq, v + k * nv, nv, u + k * nu, nu, t[k])
+        call_native(native, state, model)
+        clear = model[0] > 0.0 and model[time] > least
         model[0], model[time] = 0.0, 0.0
         clear = clear and is_finite(model + size // 2, size - size // 2)
-        table.good[k] = 1.0 if clear else 0.0
-    return table.count
+        good[k] = 1.0 if clear else 0.0
+    return count
 
 
-def whole_models(table: ModelsTable, x: Floats, what: int) -> int:
+def whole_models(table: StraightLineTable, x: States, what: int) -> int:
     """Write the same in other coordinates, from code that writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q, the gauge.
 
     R is in the table.
     """
-    nq, nu, dof = table.nq, table.nu, table.dof
+    nq, nv, nu, dof, count = table.nq, table.nv, table.nu, table.dof, x.q.lengths[0]
+    q, v, u, t = x.q.numbers, x.v.numbers, x.u.numbers, x.t.numbers
+    out, good, native, state, least = x.out.numbers, x.good.numbers, table.native, table.x, table.least[0]
     n = 2 * dof
     turn, second = dof + 1, 2 * dof + 2  # columns of Q and of ∂q̈; drift is the one before Q
     rate = second + n + nu + 1
@@ -53,9 +56,9 @@ def whole_models(table: ModelsTable, x: Floats, what: int) -> int:
     rows = values + (gauge + 2)
     square = rows + dof * width
     starts, columns, weights = table.starts, table.columns, table.weights
-    for k in range(table.count):
-        _put_state(table, k)
-        call_native(table.native, table.x, values)
+    for k in range(count):
+        _put_state(state, q + k * nq, nq, v + k * nv, nv, u + k * nu, nu, t[k])
+        call_native(native, state, values)
         for r in range(dof):
             row, inverted = rows + r * width, square + r * n
             fill(row, 0.0, width)
@@ -63,7 +66,7 @@ def whole_models(table: ModelsTable, x: Floats, what: int) -> int:
                 axpy(weights[e], values + columns[e] * width, row, width)
             copy(row, inverted, dof)
             set_unit(inverted + dof, r, dof)
-        clear = values[gauge] > 0.0 and values[gauge + 1] > x[0] and _invert(square, dof)
+        clear = values[gauge] > 0.0 and values[gauge + 1] > least and _invert(square, dof)
         for r in range(dof):
             row = rows + r * width
             by_y, by_rate = row + second, row + (second + dof)
@@ -75,24 +78,23 @@ def whole_models(table: ModelsTable, x: Floats, what: int) -> int:
             _times_inverse(by_y, square, dof)
             for j in range(dof):
                 row[rate - 1] -= by_y[j] * rows[j * width + dof]
-            top, bottom = table.out + (k * size + r * row_size), table.out + (k * size + (dof + r) * row_size)
+            top, bottom = out + (k * size + r * row_size), out + (k * size + (dof + r) * row_size)
             set_unit(top, dof + r, row_size - 1)
             copy(by_y, bottom, row_size - 1)
             clear = clear and is_finite(by_y, row_size - 1)
             top[row_size - 1] = row[rate]
             bottom[row_size - 1] = row[rate + 1]
-        table.good[k] = 1.0 if clear else 0.0
-    return table.count
+        good[k] = 1.0 if clear else 0.0
+    return count
 
 
 @internal
-def _put_state(table, k):
-    """Put state k at the start of the input of the native code."""
-    nq, nv, nu, state = table.nq, table.nv, table.nu, table.x
-    copy(table.q + k * nq, state, nq)
-    copy(table.v + k * nv, state + nq, nv)
-    copy(table.u + k * nu, state + (nq + nv), nu)
-    state[nq + nv + nu] = table.t[k]
+def _put_state(x, q, nq, v, nv, u, nu, t):
+    """Put a state at the start of x."""
+    copy(q, x, nq)
+    copy(v, x + nq, nv)
+    copy(u, x + (nq + nv), nu)
+    x[nq + nv + nu] = t
 
 
 @internal

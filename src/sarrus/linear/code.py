@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -14,8 +16,9 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.system import System
-from sarrus.kernels.c_function import own_models, whole_models
-from sarrus.kernels.models_layout import ModelsTable, straight_line_room
+from sarrus.kernels.c_function import bridge, own_models, whole_models
+from sarrus.kernels.models_layout import StraightLineTable, straight_line_room
+from sarrus.kernels.python_call import bound
 from sarrus.linear.linear_system import LinearSystem
 from sarrus.linear.partition import OWN_CLEAR, partition
 from sarrus.linear.pieces import Pieces, pieces_of
@@ -87,10 +90,24 @@ class StraightLine:
     def __init__(self, system: System, model: LinearSystem) -> None:
         self._x = system.pack(model.q, model.v, model.u, model.t)
         self.native: NativeFunction | None = native_model(system, self._x, _own_velocities(model))
-        self._least, self._size = least_pivot(system), model.B.shape
-        rows = model.coordinate_rows
-        starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))])
-        self._chart = starts.astype(np.int64), np.nonzero(rows)[1].astype(np.int64), rows[rows != 0.0]
+        self._size = model.B.shape
+        if self.native is not None:
+            self._models, self._needed = self._bound(system, model, self.native)
+
+    def _bound(
+        self, system: System, model: LinearSystem, native: NativeFunction
+    ) -> tuple[Callable[..., int], list[Any]]:
+        """Return the loop as a function of q, v, u, t and room for answers, and what must be kept for it."""
+        (n, nu), rows, table = self._size, model.coordinate_rows, StraightLineTable.zeros()
+        least, room = np.array([least_pivot(system)]), np.empty(straight_line_room(system.nq, nu, n // 2))
+        starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))]).astype(np.int64)
+        columns, weights = np.nonzero(rows)[1].astype(np.int64), rows[rows != 0.0]
+        table.native, table.x, table.least, table.work = native.address, self._x, least, room
+        table.nq, table.nv, table.nu, table.dof = system.nq, system.nv, nu, n // 2
+        table.starts, table.columns, table.weights = starts, columns, weights
+        kernel = own_models if "model" in native.outputs else whole_models
+        function, needed = bound(kernel.address, bridge.address, table)
+        return function, [needed, least, room, starts, columns, weights]
 
     def __call__(self, q: Array, v: Array, u: Array, t: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Return [A | B | E | affine] (N, n, n + nu + 2) at the states, and where these models can be trusted.
@@ -98,20 +115,9 @@ class StraightLine:
         q (N, nq), v (N, nv), u (N, nu), t (N,) are C-contiguous; nothing is checked.
         """
         n, nu = self._size
-        out, good, native = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q)), self.native
-        if native is not None:
-            table, x, least = ModelsTable.zeros(), self._x, np.array([self._least])
-            table.native, table.count, table.nu, table.dof = native.address, len(q), nu, n // 2
-            table.nq, table.nv = q.shape[1], v.shape[1]
-            table.q, table.v, table.u, table.t = q, v, u, t
-            table.x, table.good, table.out = x, good, out
-            if "model" in native.outputs:
-                own_models(table, least, 0)
-            else:
-                room = np.empty(straight_line_room(q.shape[1], nu, n // 2))
-                table.work = room
-                table.starts, table.columns, table.weights = self._chart
-                whole_models(table, least, 0)
+        out, good = np.empty((len(q), n, n + nu + 2)), np.zeros(len(q))
+        if self.native is not None:
+            self._models(q, v, u, t, good, out)
         return out, good > 0.0
 
 
