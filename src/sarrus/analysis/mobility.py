@@ -18,12 +18,10 @@ from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.manifold import closed_start, typical_size
 from sarrus.dynamics.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.linalg.ranked import CUT, Ranked, beyond, ranked
+from sarrus.linalg.ranked import CUT, Ranked, beyond, independent_rows, ranked
 
 # Entries of a motion that are written out, and relative size below which they are left out.
 _WRITTEN, _SMALL = 8, 1e-5
-# A velocity is independent where its row of the kernel keeps this share of the largest one left.
-_SHARE = 0.3
 # Independent velocities serve for a branch where their rows of its tangents have a smaller condition number.
 _CLEAR = 100.0
 
@@ -266,18 +264,6 @@ def mobility(system: System, q: ArrayLike, t: float = 0.0, *, tolerance: float |
 
 def _rows(system: System, q: Array, t: float, cut: float) -> Ranked:
     return ranked(system.constraint_jacobian(q, t=t), cut)
-
-
-def independent_rows(matrix: Array, rank: int) -> list[int]:
-    """Return ``rank`` rows of a matrix that span the others well, early ones first (threshold pivoting)."""
-    left, chosen = matrix.copy(), []
-    for _ in range(rank):
-        sizes = np.linalg.norm(left, axis=1)
-        i = int(np.argmax(sizes > _SHARE * sizes.max()))
-        along = left[i] / sizes[i]
-        left = left - np.outer(left @ along, along)
-        chosen.append(i)
-    return sorted(chosen)
 
 
 def _closures(system: System, rows: np.ndarray) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from sarrus.dynamics.measures import metric_root, open_by
 from sarrus.dynamics.rigidity import look
 from sarrus.dynamics.solves import Assembly
 from sarrus.linalg import dense
-from sarrus.linalg.ranked import CUT, at_rank, in_metric, rank_by, rank_of, ranked
+from sarrus.linalg.ranked import CUT, at_rank, in_metric, independent_rows, rank_by, rank_of, ranked
 
 TOLERANCE = 1e-12
 RESTARTS = 4
@@ -160,7 +160,8 @@ class Neighbourhood:
     M^(−1/2), ``even_scale`` the same with rows in characteristic units, ``measured_scale`` that of A with rows and
     velocities in these: pivots count as singular against these. ``smallest`` is the largest value nearby of the
     smallest singular value, at the generic rank, of what the solve factors: A M^(−1/2) with rows in characteristic
-    units, or where M is singular A with rows and velocities in them. ``motions`` (nv × d): basis of the motions out of
+    units, or where M is singular A with rows and velocities in them. ``independent`` are as many rows as the rank, independent
+    where that value was found. ``motions`` (nv × d): basis of the motions out of
     the configuration where A allows velocities besides that no motion has; d = 0 where it is isolated; else None (see
     `sarrus.dynamics.rigidity`).
     """
@@ -173,6 +174,7 @@ class Neighbourhood:
     even_scale: float
     measured_scale: float
     smallest: float
+    independent: tuple[int, ...] = ()
     motions: Array | None = None
 
 
@@ -232,11 +234,14 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     holonomic = whole
     if system.nh < system.nc:
         holonomic = [rank_of(rows[: system.nh], cut, even) for rows in evened[:-1]]
-    rank = max(whole)
-    factored = of_measured if system.compiled.mass_is_singular else of_projected
-    smallest = float(max(those[rank - 1] for those in factored)) if rank else 0.0
+    rank, smallest, independent = max(whole), 0.0, []
+    if rank:
+        singular = system.compiled.mass_is_singular
+        least = [float(those[rank - 1]) for those in (of_measured if singular else of_projected)]
+        smallest = max(least)
+        independent = independent_rows((measured if singular else projected)[least.index(smallest)], rank, 0.9)
     scales = scale, weighted_scale, even_scale, measured_scale
-    return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest)
+    return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest, tuple(independent))
 
 
 def kinetic_rank(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> int:

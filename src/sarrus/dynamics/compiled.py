@@ -12,17 +12,24 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.equations.elimination import (
-    TRACED_ROWS,
-    TRACED_VELOCITIES,
+    Basis,
+    Units,
     Weighted,
+    direct_projection,
     direct_solution,
     live_rows,
     weighted,
 )
 from sarrus.equations.equations import Equations
+from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
-from sarrus.linalg.quaternions import normalize
+from sarrus.linalg.quaternions import normalize, normalized_expression
+
+# Multiplications beyond which an elimination is left to the kernels: so many, and so many more for each row.
+TRACED, TRACED_FOR_EACH = 20_000, 100
+# Most rows that straight-line code has depend on others.
+DEPENDENT = 16
 
 # Part of a definite metric that is added to a singular M, where the constraints do not make it definite.
 RIDGE = 2.0**-40
@@ -38,22 +45,23 @@ class CompiledEquations:
         equations: Equations,
         ridge: Array | None = None,
         stiff: Array | None = None,
-        even: Array | None = None,
+        units: Units | None = None,
     ) -> None:
         """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`.
 
-        ``even`` (nc,): factors of the rows, see `sarrus.dynamics.characteristic`.
+        ``units``: what makes rows and velocities comparable, see `sarrus.dynamics.characteristic`.
         """
         self.equations = equations
-        self.ridge, self.stiff, self.even = ridge, stiff, even
+        self.ridge, self.stiff = ridge, stiff
+        self.units = units or Units(np.ones(equations.nc), np.ones(equations.nv), range(equations.nc))
         self._functions: dict[str, NativeFunction] = {}
+        self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
         self.inputs = [e.q, e.v, e.u, e.t, e.p, self.applied]
         self.mode = self._elimination_mode()
-        live = live_rows(e) if self.mode == la.TRACED else None
-        self.direct = live if live is not None and len(live) <= min(e.nv, TRACED_ROWS) else None
+        self.live = live_rows(e) if self.mode == la.TRACED else None
 
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
@@ -104,7 +112,7 @@ class CompiledEquations:
         table.simple_rate = int(e.nq == e.nv and ca.is_equal(ca.simplify(e.rate), e.v, 1))
         table.generic_rank = min(e.nc, e.nv)
         table.holonomic_rank = min(e.nh, e.nv)
-        table.direct_rank = -1 if self.direct is None else len(self.direct)
+        table.direct_rank = -1
         table.n_quaternions = len(e.quaternions)
         table[la.QUATERNIONS : la.QUATERNIONS + len(e.quaternions)] = e.quaternions
         return table
@@ -117,10 +125,6 @@ class CompiledEquations:
                 return self._dynamics(self.mode)
             case "whole":
                 return self._dynamics(la.NULL_SPACE)
-            case "direct" | "checked":
-                assert self.direct is not None
-                answer = direct_solution(e, self.weighted, self.direct, self.even)
-                return {what: x for what, x in answer.items() if what != "checks" or name == "checked"}
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
@@ -130,18 +134,64 @@ class CompiledEquations:
                 return {"energy": e.kinetic_energy + e.potential_energy}
             case "metric":
                 traced = self.mode == la.TRACED
-                return {"metric": self.weighted.factor if traced else self.metric}
+                return {"metric": self.weighted.factor.matrix if traced else self.metric}
             case "closing":
-                rows, slip = self.weighted.rows[: e.nh, :], e.velocity_residual[: e.nh]
-                factor = self.weighted.factor
+                rows, slip = matrix_of(self.weighted.rows[: e.nh], e.nv), e.velocity_residual[: e.nh]
+                factor = self.weighted.factor.matrix
                 return {"residual": e.position_residual, "rows": rows, "slip": slip, "factor": factor}
             case "slipping":
-                rows, factor = self.weighted.rows, self.weighted.factor
+                rows, factor = matrix_of(self.weighted.rows, e.nv), self.weighted.factor.matrix
                 return {"slip": e.velocity_residual, "rows": rows, "factor": factor}
             case "invariants":
                 return self._invariants()
             case _:
                 return {name: getattr(e, name)}
+
+    def basis(self, rank: int, independent: Sequence[int]) -> Basis | None:
+        """Return what straight-line code takes for rows that have this rank at generic configurations; None: there is none.
+
+        ``independent`` rows are as many. They are all that are not zero by structure or, where no parameter shapes A, so
+        that others would be independent at other values, where few others depend on them. The elimination is no longer
+        than it may be.
+        """
+        key = rank, tuple(independent)
+        if key not in self._bases:
+            self._bases[key] = self._basis(*key)
+        return self._bases[key]
+
+    def _basis(self, rank: int, independent: tuple[int, ...]) -> Basis | None:
+        e, live = self.equations, self.live
+        if live is None or rank > e.nv:
+            return None
+        found = Basis(tuple(live))
+        if rank < len(live):
+            extra = tuple(j for j in live if j not in set(independent))
+            if e.shaping_parameters or len(extra) > DEPENDENT:
+                return None
+            found = Basis(independent, extra)
+        work = gram_work([self.weighted.rows[j] for j in found.independent], len(found.dependent))
+        return found if len(found.independent) == rank and work <= TRACED + TRACED_FOR_EACH * rank else None
+
+    def direct(self, name: str, basis: Basis) -> NativeFunction:
+        """Return "direct", "checked" or "closed" for a basis: the constrained solve, with checks or not, and a projection."""
+        full = name if not basis.dependent else f"{name} by {basis.label}"
+        return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
+
+    def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:
+        """Return what `direct` gives, as expressions over ``inputs``."""
+        e = self.equations
+        if name == "closed":
+            return direct_projection(e, self.weighted, basis, self.units, self.moved)
+        answer = direct_solution(e, self.weighted, basis, self.units)
+        if name == "direct":  # of stages, where a alone counts
+            answer["multipliers"], answer["constraint_force"] = ca.SX(e.nc, 1), ca.SX(e.nv, 1)
+            del answer["checks"]
+        return answer
+
+    def moved(self, step: ca.SX) -> ca.SX:
+        """Return q ⊕ δ: along N(q) δ, quaternions back to unit length."""
+        e = self.equations
+        return normalized_expression(e.q + ca.substitute(e.rate, e.v, step), e.quaternions)
 
     @property
     def projecting(self) -> tuple[str, ...]:
@@ -182,7 +232,8 @@ class CompiledEquations:
         e = self.equations
         mass, force, rows = e.mass_matrix, self.force, e.jacobian
         if mode == la.TRACED:
-            mass, force, rows = self.weighted.factor, self.weighted.force, self.weighted.rows
+            w = self.weighted
+            mass, force, rows = w.factor.matrix, column_of(w.force, e.nv), matrix_of(w.rows, e.nv)
         return {"mass": mass, "force": force, "rows": rows, "bias": e.constraint_bias, "rate": e.whole_rate}
 
     def _invariants(self) -> dict[str, ca.SX]:
@@ -203,7 +254,8 @@ class CompiledEquations:
             mass = np.array(probe(q, 0.0, parameters))
             if not is_definite(mass, 1e-12):
                 return la.NULL_SPACE
-        return la.TRACED if e.nv <= TRACED_VELOCITIES else la.CHOLESKY
+        work = elimination_work(rows_of(e.mass_matrix), range(e.nv)[::-1])
+        return la.TRACED if work <= TRACED + TRACED_FOR_EACH * e.nv else la.CHOLESKY
 
 
 def random_coordinates(equations: Equations, rng: np.random.Generator) -> Array:

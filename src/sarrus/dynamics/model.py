@@ -16,6 +16,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.characteristic import Characteristic, characteristic
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.described import Described, description
+from sarrus.equations.elimination import Units
 from sarrus.equations.equations import Equations
 from sarrus.kernels.layout import Factors, Settings
 from sarrus.mechanism.mechanism import Mechanism
@@ -126,5 +127,6 @@ class Model(Described):
     def compiled(self) -> CompiledEquations:
         """The native functions, each compiled when it is first asked for."""
         size = self.characteristic
-        known = (size.metric, size.mass * (size.length * size.rows) ** 2, size.rows)
-        return CompiledEquations(self.equations, *known if self.mechanism else ())
+        units = Units(size.rows, size.columns, self.first_rows)
+        known = (size.metric, size.mass * (size.length * size.rows) ** 2)
+        return CompiledEquations(self.equations, *known if self.mechanism else (None, None), units)

@@ -32,11 +32,9 @@ def generic_rank(
         near, weak = work.model.remember(
             ("survey", *place), lambda: (survey(work, q, t, v), is_singular_at(work, q, t))
         )
-        work.table.holonomic_rank, work.table.generic_rank = near.holonomic_rank, near.rank
-        work.near, work.switched = near, work.parameters.switched
+        work.learn_rank(near)
         if weak and not work.compiled.mass_is_singular:
             work.expect_singular_mass()
-        work.renew_settings()
     return int(work.table.generic_rank)
 
 

@@ -13,6 +13,7 @@ from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
+from sarrus.equations.elimination import Basis
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import (
@@ -47,6 +48,7 @@ class Workspace(Evaluations):
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
         self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
+        self._wanted: frozenset[str] = frozenset()  # of straight-line code
         self.switched = parameters.switched  # for which parameters that was found
         self._arrays()
 
@@ -73,6 +75,7 @@ class Workspace(Evaluations):
     def learn(self, other: Workspace) -> None:
         """Take over what another workspace of this model found near a state, for copies that begin there too."""
         self.near, self.switched = other.near, other.switched
+        self._load_direct()
 
     def on(self, model: Model) -> Workspace:
         """Return a workspace with these values for another model of the same coordinates and parameters."""
@@ -135,11 +138,12 @@ class Workspace(Evaluations):
         """Compile the named functions that the kernels call and put their addresses in the table."""
         if names in self.loaded:
             return
-        wanted = names
-        if self.compiled.direct is None:
-            wanted = tuple(name for name in wanted if name not in ("direct", "checked"))
+        self._wanted |= {"direct", "checked"}.intersection(names)
+        wanted = tuple(name for name in names if name not in ("direct", "checked"))
         if "position" in wanted:
+            self._wanted |= {"closed"}
             wanted += self.compiled.projecting
+        self._load_direct()
         if "invariants" in wanted:
             wanted += ("metric",)
         for name in wanted:
@@ -149,6 +153,28 @@ class Workspace(Evaluations):
                 self.expect_singular_mass()
             self.table.acceleration = self.acceleration_kernel.address
         self.loaded |= {names}
+
+    @property
+    def basis(self) -> Basis | None:
+        """The rows that straight-line code serves, None where it does not or nothing is known of A."""
+        return None if self.near is None else self.compiled.basis(self.near.rank, self.near.independent)
+
+    def learn_rank(self, near: Neighbourhood) -> None:
+        """Go by what is known of A near a state from now on."""
+        self.near, self.switched = near, self.parameters.switched
+        self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
+        self.table.direct = self.table.checked = self.table.closed = 0
+        self._load_direct()
+        self.renew_settings()
+
+    def _load_direct(self) -> None:
+        """Put the addresses of straight-line code for the rows that are known in the table."""
+        basis = self.basis if self._wanted else None
+        self.table.direct_rank = -1 if basis is None else len(basis.independent)
+        if basis is not None:
+            self.table.n_dependent = len(basis.dependent)
+            for name in self._wanted if self.nc == self.nh else self._wanted - {"closed"}:
+                setattr(self.table, name, self.compiled.direct(name, basis).address)
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""

@@ -1,213 +1,315 @@
-"""Elimination traced over structural nonzeros: M = LᵀL, and the whole constrained solve as straight-line code.
+"""Elimination traced over structural nonzeros: the whole constrained solve, and a projection, as straight-line code.
 
-Zeros of the branches of a mechanism vanish here, once, before anything is compiled.
+M = LᵀL in the order of the tree, Â = A L⁻¹, and G = Â Âᵀ of independent rows in an order of least fill-in. Zeros of the
+branches and of loops apart from one another vanish here, once, before anything is compiled, so the code grows with the
+number of loops where each touches a few others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 
 from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
+from sarrus.equations.sparse import (
+    Column,
+    Row,
+    Symmetric,
+    Triangle,
+    add,
+    column_of,
+    dot,
+    eliminate,
+    factor_symmetric,
+    largest,
+    least,
+    rows_of,
+)
 
-# Largest nv whose elimination is traced into straight-line code, and largest number of constraint rows whose Gram
-# matrix is; see docs/decisions/0003.
-TRACED_VELOCITIES, TRACED_ROWS = 40, 24
-
+# What counts as a sum beside a contradiction, so that rounding, 1e-13 of it, stays below 1e-6.
+NOISE = 1e-7
 # Keeps 0/0 out of relative residuals; the smallest normal number.
 TINY = 2.3e-308
-
-Column = list[ca.SX]
 
 
 @dataclass(frozen=True)
 class Weighted:
     """The problem in the metric of M = LᵀL: L, f̂ = L⁻ᵀf and Â = A L⁻¹."""
 
-    factor: ca.SX
-    force: ca.SX
-    rows: ca.SX
+    factor: Triangle
+    force: Row
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What makes rows and velocities comparable: factors of rows (nc,) and of velocities (nv,).
+
+    ``closures`` has for every row the first one of its closure.
+    """
+
+    rows: Array
+    velocities: Array
+    closures: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Rows of A that are independent at generic configurations, and those that depend on them there."""
+
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """All of them."""
+        return self.independent + self.dependent
+
+    @cached_property
+    def label(self) -> str:
+        """The independent rows, as a part of a name."""
+        return " ".join(map(str, self.independent))
 
 
 def weighted(equations: Equations, force: ca.SX) -> Weighted:
     """Eliminate M from M a = f + Aᵀλ, A a = −γ."""
     factor = eliminate(equations.mass_matrix)
-    solved = solve_transposed(factor, ca.horzcat(force, equations.jacobian.T))
-    return Weighted(factor, solved[:, 0], solved[:, 1:].T)
+    (f,) = rows_of(force.T)
+    return Weighted(
+        factor,
+        factor.solve_transposed(f),
+        [factor.solve_transposed(row) for row in rows_of(equations.jacobian)],
+    )
 
 
 def live_rows(equations: Equations) -> list[int] | None:
     """Return the rows of A that are not structurally zero; None where a zero row has a γ of its own."""
     live = []
-    for j in range(equations.nc):
-        if any(not equations.jacobian[j, c].is_zero() for c in range(equations.nv)):
+    for j, row in enumerate(rows_of(equations.jacobian)):
+        if row:
             live.append(j)
         elif not equations.constraint_bias[j].is_zero():
             return None
     return live
 
 
-def direct_solution(
-    equations: Equations, problem: Weighted, live: list[int], even: Array | None = None
-) -> dict[str, ca.SX]:
-    """Trace a, λ and Aᵀλ where the ``live`` rows are independent: λ = (Â Âᵀ)⁻¹(−γ − Â f̂), a = L⁻¹(f̂ + Âᵀλ).
+class LeastNorm:
+    """The y and λ of least norm with Âᵀλ = y and Â y = b in the sense of least squares, for the rows of a `Basis`.
 
-    The Gram matrix is factored as C D Cᵀ without pivoting, which for a definite matrix is backward stable, but has the
-    square of the condition number of Â. So "gauge" tells how far to trust it: the smallest pivot as a fraction of its
-    diagonal entry (the squared sine of the angle between a row and those before it), the smallest pivot and the largest
-    diagonal entry, of rows times the factors ``even``. "checks" are the largest residual of A a + γ over the sum of the
-    magnitudes of its terms, and the largest M_kk/L_kk², a condition number of M without units.
+    Where rows D depend on the independent ones E, Â_D = W Â_E, they have a say in both: with K = 1 + W Wᵀ
+
+        Â_E y = b_E + Wᵀ K⁻¹ (b_D − W b_E),    λ_D = K⁻¹ W μ,    λ_E = μ − Wᵀ λ_D,
+
+    where Â_Eᵀ μ = y. Rows are multiplied by their factors for that. W = G_DE G_EE⁻¹, where D are few.
     """
-    e = equations
-    f = _entries(problem.force)
-    rows = [_entries(problem.rows[j, :]) for j in live]
-    count = len(live)
-    right = [-e.constraint_bias[j] - _dot(row, f) for j, row in zip(live, rows)]
-    gram = [[_dot(rows[i], rows[j]) for j in range(i + 1)] for i in range(count)]
-    diagonal = [gram[k][k] for k in range(count)]
-    pivots, below = factor_symmetric(gram)
-    multipliers = solve_symmetric(pivots, below, right)
-    y = [f[c] + _dot([row[c] for row in rows], multipliers) for c in range(e.nv)]
-    every = ca.SX.zeros(e.nc)
-    for j, value in zip(live, multipliers):
-        every[j] = value
-    a = solve_lower(problem.factor, y)
-    missed = []
-    for j in live:
-        parts = [
-            e.constraint_bias[j],
-            *(x * y for x, y in zip(_entries(e.jacobian[j, :].T), a) if not x.is_zero()),
-        ]
-        missed.append(ca.fabs(sum(parts)) / (sum(map(ca.fabs, parts)) + TINY))
-    weak = [e.mass_matrix[k, k] * (1 / problem.factor[k, k]) ** 2 for k in range(e.nv)]
-    square = [1.0 if even is None else float(even[j]) ** 2 for j in live]
-    gauge = [
-        least([d / g for d, g in zip(pivots, diagonal)]),
-        least([w * d for w, d in zip(square, pivots)]),
-        -least([-w * g for w, g in zip(square, diagonal)]),
-    ]
-    checks = [largest(missed), largest(weak)]
+
+    def __init__(self, rows: list[Row], basis: Basis, units: Units) -> None:
+        self.rows, self.basis, self.units = rows, basis, units
+        self.scale = {j: float(units.rows[j]) for j in basis.rows}
+        touching: dict[int, list[int]] = {}
+        for k, j in enumerate(basis.independent):
+            for c in rows[j]:
+                touching.setdefault(c, []).append(k)
+        self._touching = touching
+        own = [rows[j] for j in basis.independent]
+        self.gram = [{i: dot(own[k], own[i]) for i in self._near(own[k]) if i <= k} for k in range(len(own))]
+        self.factor: Symmetric = factor_symmetric(self.gram)
+
+    def _near(self, row: Row) -> list[int]:
+        """Return which of the independent rows share a column with a row."""
+        return sorted({k for c in row for k in self._touching.get(c, ())})
+
+    @cached_property
+    def ratios(self) -> list[Row]:
+        """W by rows, of rows times their factors; columns are numbers of rows of A."""
+        own, found = self.basis.independent, []
+        for j in self.basis.dependent:
+            row = self.rows[j]
+            solved = self.factor.solve({k: dot(row, self.rows[own[k]]) for k in self._near(row)})
+            found.append(
+                {own[k]: value * (self.scale[j] / self.scale[own[k]]) for k, value in sorted(solved.items())}
+            )
+        return found
+
+    @cached_property
+    def _inner(self) -> Symmetric:
+        """K = 1 + W Wᵀ."""
+        w = self.ratios
+        return factor_symmetric([{i: dot(w[k], w[i]) + (i == k) for i in range(k + 1)} for k in range(len(w))])
+
+    def _gaps(self, right: Row) -> list[Column]:
+        """Return the terms of b_D − W b_E, of rows times their factors."""
+        gaps = []
+        for j, row in zip(self.basis.dependent, self.ratios):
+            terms = [right[j] * self.scale[j]] if j in right else []
+            gaps.append(terms + [-(value * right[i] * self.scale[i]) for i, value in row.items() if i in right])
+        return gaps
+
+    def contradiction(self, bias: Row, speed: ca.SX) -> ca.SX:
+        """Return the largest of |γ_D − W γ_E|, over the sum of the magnitudes of its terms and rounding.
+
+        The latter is that of accelerations of the size of ``speed``, see `sarrus.kernels.checking.contradiction`.
+        """
+        found, first = [], self.units.closures
+        for j, terms in zip(self.basis.dependent, self._gaps(bias)):
+            beside = [i for i in range(len(first)) if first[i] == first[j]]
+            length = largest([dot(self.rows[i], self.rows[i]) * float(self.units.rows[i]) ** 2 for i in beside])
+            size = sum(map(ca.fabs, terms), ca.SX(0)) + NOISE * speed * ca.sqrt(length)
+            found.append(ca.fabs(sum(terms, ca.SX(0))) / (size + TINY))
+        return largest(found)
+
+    def forces(self, right: Row) -> Row:
+        """Return μ, multipliers of the independent rows alone, for b by numbers of rows."""
+        b = {i: right[i] for i in self.basis.independent if i in right}
+        if self.basis.dependent:
+            gaps = {k: sum(terms, ca.SX(0)) for k, terms in enumerate(self._gaps(right))}
+            shares = self._inner.solve(gaps)
+            for k, row in enumerate(self.ratios):
+                for i, value in row.items():
+                    add(b, i, value * shares[k] * (1.0 / self.scale[i]))
+        place = {i: k for k, i in enumerate(self.basis.independent)}
+        found = self.factor.solve({place[i]: value for i, value in b.items()})
+        return {i: found[k] for i, k in place.items() if k in found}
+
+    def shared(self, forces: Row) -> Row:
+        """Return λ, those of all rows, for μ."""
+        if not self.basis.dependent:
+            return forces
+        even = {i: value * (1.0 / self.scale[i]) for i, value in forces.items()}
+        shares = self._inner.solve({k: dot(row, even) for k, row in enumerate(self.ratios)})
+        for k, row in enumerate(self.ratios):
+            for i, value in row.items():
+                add(even, i, -(value * shares[k]))
+        even |= {j: shares[k] for k, j in enumerate(self.basis.dependent)}
+        return {j: value * self.scale[j] for j, value in even.items()}
+
+    def along(self, forces: Row) -> Row:
+        """Return y = Âᵀμ."""
+        y: Row = {}
+        for i, value in forces.items():
+            for c, entry in self.rows[i].items():
+                add(y, c, entry * value)
+        return y
+
+    @property
+    def beyond(self) -> ca.SX:
+        """The square of the largest part, of dependent rows times their factors, that is none of the independent rows."""
+        parts = []
+        for j, ratios in zip(self.basis.dependent, self.ratios):
+            row = {c: value * self.scale[j] for c, value in self.rows[j].items()}
+            left = dict(row)
+            for i, ratio in ratios.items():
+                for c, entry in self.rows[i].items():
+                    add(left, c, -(ratio * self.scale[i] * entry))
+            parts.append(dot(left, left))
+        return largest(parts)
+
+    @property
+    def smallest(self) -> ca.SX:
+        """About the square of the smallest singular value of independent rows times their factors: two inverse iterations.
+
+        They begin with unlike numbers, so that no symmetry of a mechanism keeps them from finding it.
+        """
+        own = self.basis.independent
+        start = {k: ca.SX(1.0 + (0.618 * k) % 1.0) for k in range(len(own))}
+
+        def solve(right: Row) -> Row:
+            even = {k: value * (1.0 / self.scale[own[k]]) for k, value in right.items()}
+            return {k: value * (1.0 / self.scale[own[k]]) for k, value in self.factor.solve(even).items()}
+
+        once = solve(start)
+        return dot(once, once) / dot(once, solve(once)) if own else ca.SX(0)
+
+    @property
+    def gauge(self) -> ca.SX:
+        """How far to trust the factor of G, which has the square of the condition number of Â.
+
+        The smallest pivot as a fraction of its diagonal entry (the squared sine of the angle between a row and those
+        before it), the smallest pivot and the largest diagonal entry, of rows times their factors.
+        """
+        own, order = self.basis.independent, self.factor.order
+        square = [self.scale[own[k]] ** 2 for k in range(len(own))]
+        diagonal = [self.gram[k].get(k, ca.SX(0)) for k in range(len(own))]
+        pivots = list(zip(order, self.factor.pivots))
+        return ca.vertcat(
+            least([pivot / diagonal[k] for k, pivot in pivots]),
+            least([square[k] * pivot for k, pivot in pivots]),
+            -least([-w * g for w, g in zip(square, diagonal)]),
+        )
+
+
+def direct_solution(
+    equations: Equations, problem: Weighted, basis: Basis, units: Units
+) -> dict[str, ca.SX]:
+    """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂; see `LeastNorm`.
+
+    G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
+    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms, the largest M_kk/L_kk², a
+    condition number of M without units, how far dependent rows contradict others, the norm of A a + γ where there are
+    such rows, and `LeastNorm.beyond` and `smallest`.
+    """
+    e, solve = equations, LeastNorm(problem.rows, basis, units)
+    bias = {j: e.constraint_bias[j] for j in basis.rows}
+    right = {j: -bias[j] - dot(problem.rows[j], problem.force) for j in basis.rows}
+    forces = solve.forces(right)
+    y = dict(problem.force)
+    for c, value in solve.along(forces).items():
+        add(y, c, value)
+    a = problem.factor.solve(y)
+    every = column_of(solve.shared(forces), e.nc)
+    jacobian, missed, residuals = rows_of(e.jacobian), [], []
+    for j in basis.rows:
+        parts = [bias[j], *(value * a[i] for i, value in jacobian[j].items() if i in a)]
+        residuals.append(sum(parts))
+        missed.append(ca.fabs(residuals[-1]) / (sum(map(ca.fabs, parts)) + TINY))
+    weak = [e.mass_matrix[k, k] * inverse**2 for k, inverse in enumerate(problem.factor.inverse)]
+    speed = ca.sqrt(2 * e.kinetic_energy) * largest(
+        [ca.fabs(e.v[i]) * float(factor) for i, factor in enumerate(units.velocities)]
+    )
+    norm = ca.sqrt(sum((value * value for value in residuals), ca.SX(0))) if basis.dependent else ca.SX(0)
     return {
-        "a": ca.vertcat(*a),
+        "a": column_of(a, e.nv),
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
         "rate": e.whole_rate,
-        "gauge": ca.vertcat(*gauge),
-        "checks": ca.vertcat(*checks),
+        "gauge": solve.gauge,
+        "checks": ca.vertcat(
+            largest(missed), largest(weak), solve.contradiction(bias, speed), norm, solve.beyond, solve.smallest
+        ),
     }
 
 
-def eliminate(matrix: ca.SX) -> ca.SX:
-    """Return L with LᵀL = M, traced over the structural nonzeros.
+def direct_projection(
+    equations: Equations,
+    problem: Weighted,
+    basis: Basis,
+    units: Units,
+    moved: Callable[[ca.SX], ca.SX],
+) -> dict[str, ca.SX]:
+    """Trace one Newton step that closes the loops, and the projection of v where it ends; both shortest in the metric M.
 
-    In the order of a kinematic tree this factor has no fill-in (Featherstone 2005, branch-induced sparsity).
+    ``moved`` gives q ⊕ δ. The rows of the basis are the holonomic ones, and all there are. Both corrections use A and M
+    of the q where it begins. "gap" is φ there, "left" φ and "place" q where it ends, "speed" v there.
     """
-    n = matrix.shape[0]
-    a = [[matrix[i, j] for j in range(i + 1)] for i in range(n)]
-    zero = [[a[i][j].is_zero() for j in range(i + 1)] for i in range(n)]
-    for k in range(n - 1, -1, -1):
-        a[k][k] = ca.sqrt(a[k][k])
-        support = [j for j in range(k) if not zero[k][j]]
-        inverse = 1 / a[k][k]
-        for j in support:
-            a[k][j] = a[k][j] * inverse
-        for i in support:
-            for j in support:
-                if j <= i:
-                    a[i][j] = a[i][j] - a[k][i] * a[k][j]
-                    zero[i][j] = False
-    factor = ca.SX.zeros(n, n)
-    for i in range(n):
-        for j in range(i + 1):
-            factor[i, j] = a[i][j]
-    return factor
+    e, solve = equations, LeastNorm(problem.rows, basis, units)
 
+    def shortest(residual: ca.SX, rows: Sequence[int]) -> ca.SX:
+        (entries,) = rows_of(residual.T)
+        y = solve.along(solve.forces({j: -entries[j] for j in rows if j in entries}))
+        return column_of(problem.factor.solve(y), e.nv)
 
-def solve_transposed(factor: ca.SX, columns: ca.SX) -> ca.SX:
-    """Return L⁻ᵀ B for lower triangular L, skipping structural zeros."""
-    n, count = columns.shape
-    inverse = [1 / factor[k, k] for k in range(n)]
-    below = [[j for j in range(k) if not factor[k, j].is_zero()] for k in range(n)]
-    out = ca.SX.zeros(n, count)
-    for c in range(count):
-        x = [columns[i, c] for i in range(n)]
-        for k in range(n - 1, -1, -1):
-            if x[k].is_zero():
-                continue
-            x[k] = x[k] * inverse[k]
-            for j in below[k]:
-                x[j] = x[j] - factor[k, j] * x[k]
-        out[:, c] = ca.vertcat(*x)
-    return out
-
-
-def solve_lower(factor: ca.SX, right: Column) -> Column:
-    """Return L⁻¹ b for lower triangular L, skipping structural zeros."""
-    x = list(right)
-    for k in range(len(x)):
-        for j in range(k):
-            if not factor[k, j].is_zero():
-                x[k] = x[k] - factor[k, j] * x[j]
-        x[k] = x[k] * (1 / factor[k, k])
-    return x
-
-
-def factor_symmetric(gram: list[Column]) -> tuple[Column, list[Column]]:
-    """Return the pivots D and the unit lower triangle C of G = C D Cᵀ; ``gram`` holds its lower triangle."""
-    count = len(gram)
-    rest = [list(row) for row in gram]
-    below = [[ca.SX(0)] * count for _ in range(count)]
-    for k in range(count):
-        inverse = 1 / rest[k][k]
-        touched = [i for i in range(k + 1, count) if not rest[i][k].is_zero()]
-        for i in touched:
-            below[i][k] = rest[i][k] * inverse
-        for i in touched:
-            for j in touched:
-                if j <= i:
-                    rest[i][j] = rest[i][j] - below[i][k] * rest[j][k]
-    return [rest[k][k] for k in range(count)], below
-
-
-def solve_symmetric(pivots: Column, below: list[Column], right: Column) -> Column:
-    """Return (C D Cᵀ)⁻¹ b."""
-    count = len(pivots)
-    x = list(right)
-    for k in range(count):
-        x[k] = x[k] - _dot(below[k][:k], x[:k])
-    x = [value * (1 / pivot) for value, pivot in zip(x, pivots)]
-    for k in range(count - 1, -1, -1):
-        x[k] = x[k] - _dot([below[j][k] for j in range(k + 1, count)], x[k + 1 :])
-    return x
-
-
-def _entries(column: ca.SX) -> Column:
-    return [column[i] for i in range(column.numel())]
-
-
-def _dot(a: Column, b: Column) -> ca.SX:
-    """Return aᵀb over the structural nonzeros."""
-    total = ca.SX(0)
-    for x, y in zip(a, b):
-        if not (x.is_zero() or y.is_zero()):
-            total = total + x * y
-    return total
-
-
-def largest(values: Column) -> ca.SX:
-    """Return the largest of the values, none of them NaN, by halves; zero where there is none."""
-    if len(values) < 2:
-        return values[0] if values else ca.SX(0)
-    middle = len(values) // 2
-    one, other = largest(values[:middle]), largest(values[middle:])
-    return ca.if_else(one >= other, one, other)
-
-
-def least(values: Column) -> ca.SX:
-    """Return the smallest of the values, one where there is none; NaN if one of them is NaN."""
-    smallest = values[0] if values else ca.SX(1)
-    for value in values[1:]:
-        smallest = ca.if_else(value >= smallest, smallest, value)
-    return smallest
+    step = shortest(e.position_residual, basis.rows)
+    place = moved(step)
+    left, slip = ca.substitute([e.position_residual, e.velocity_residual], [e.q], [place])
+    return {
+        "gap": e.position_residual,
+        "left": left,
+        "place": place,
+        "speed": e.v + shortest(slip, basis.rows),
+        "step": step,
+        "gauge": solve.gauge,
+    }

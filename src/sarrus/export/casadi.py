@@ -8,7 +8,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.mobility import independent_rows
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
@@ -16,15 +15,9 @@ from sarrus.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
-from sarrus.equations.elimination import (
-    direct_solution,
-    eliminate,
-    live_rows,
-    solve_lower,
-    solve_transposed,
-    weighted,
-)
-from sarrus.linalg.ranked import rank_of
+from sarrus.equations.elimination import Basis, direct_solution, live_rows, weighted
+from sarrus.equations.sparse import column_of, eliminate, rows_of
+from sarrus.linalg.ranked import independent_rows, rank_of
 from sarrus.multibody.model import body_placements
 
 INDEPENDENT = "independent"
@@ -207,7 +200,7 @@ def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordi
         reason = "M is singular; give every body a mass or an armature, or take 'reduced_dynamics'"
         raise _refused(system, "forward_dynamics", reason)
     e = system.equations
-    solved = direct_solution(e, weighted(e, _forces(system)), kept)
+    solved = direct_solution(e, weighted(e, _forces(system)), Basis(tuple(kept)), system.compiled.units)
     solved["constraint_force"] += e.non_ideal
     names = ("a", "multipliers", "constraint_force", "rate")
     return _function("forward_dynamics", _symbols(system, "qvutp"), {name: solved[name] for name in names})
@@ -240,8 +233,8 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     bent = whole(_solve(rows[:, dependent], -bias), ca.SX.zeros(len(own)))
     mass = basis.T @ e.mass_matrix
     factor = eliminate(mass @ basis)  # of a definite matrix: indifferent to the scales of its rows
-    halfway = solve_transposed(factor, basis.T @ force - mass @ bent)
-    yddot = ca.vertcat(ca.SX(0, 1), *solve_lower(factor, ca.vertsplit(halfway)))
+    (right,) = rows_of((basis.T @ force - mass @ bent).T)
+    yddot = column_of(factor.solve(factor.solve_transposed(right)), len(own))
     outputs = {"yddot": yddot, "v": v, "a": bent + basis @ yddot, "rate": rate}
     inputs = _symbols(system, "q") | {"ydot": ydot} | _symbols(system, "utp")
     return _function("reduced_dynamics", inputs, outputs)

@@ -13,6 +13,8 @@ rows are clearly independent and nobody asks for pivots, or there are none, stra
 
 from __future__ import annotations
 
+import numpy as np
+
 from sarrus.kernels import checking as ch
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
@@ -23,7 +25,7 @@ from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import axpy, copy, fill, is_finite
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
-CLEAR = 0.1
+CLEAR = 1e-3
 
 
 def acceleration(table: Table, x: Floats, want: int) -> int:
@@ -35,32 +37,18 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
     settings = table.settings
     work = la.workspace(table)
     nv, nc = table.nv, table.nc
-    checked = want == la.ANSWER and table.checked != 0
-    plain = want < la.PIVOTS or (want == la.PIVOTS and nc == 0)
-    suits = checked or (plain and table.direct != 0)
-    if suits and table.direct_rank == table.generic_rank and table.baumgarte == 0:
-        if checked:
-            call_native(table.checked, x, work.a)
-        else:
-            call_native(table.direct, x, work.a)
-        size = max(work.gauge.largest_entry, settings.scale_of_even_rows**2)
-        cut = max(10.0 * settings.singular_cut, 1e-5)
-        if (
-            work.gauge.clearance > CLEAR
-            and work.gauge.least_pivot > cut * cut * size
-            and (not checked or work.gauge.missed <= la.MET)
-            # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
-            and (table.whole == 0 or size <= la.HEAVY * settings.scale_of_even_rows**2)
-            and is_finite(work.a, nv)
-        ):
+    native = table.direct if want == la.SLOPE else table.checked
+    if native != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
+        call_native(native, x, work.a)
+        # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
+        even = settings.scale_of_even_rows**2
+        light = table.whole != 0 and not work.gauge.largest_entry <= la.HEAVY * even
+        if is_clear(settings, work.gauge) and not light and is_finite(work.a, nv):
             fill(work.facts, 0.0, la.N_FACTS)
-            if checked:
-                if not work.gauge.weakest_mass < la.SINGULAR_MASS:
-                    return -1
-                work.facts.weakest = work.gauge.weakest_mass
-                if not work.gauge.weakest_mass <= la.ILL:
-                    work.facts.outcome = la.ILL_CONDITIONED_ANSWER
-            return table.generic_rank
+            if want == la.SLOPE:
+                return table.generic_rank
+            if _is_met(table, work.gauge):
+                return _note_checks(table, work)
     load_dynamics(table, x, work)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
     if table.whole == 0:
@@ -74,6 +62,37 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             fa.solve_l_transposed(work.mass, nv, work.rows + j * nv)
     used = _project(table, x, want, work)
     return used if is_finite(work.a, nv) else -1
+
+
+@internal
+def is_clear(settings, gauge):
+    """Tell whether rows that straight-line code takes for independent clearly are."""
+    size = max(gauge.largest_entry, settings.scale_of_even_rows**2)
+    cut = max(10.0 * settings.singular_cut, 1e-5)
+    return gauge.clearance > CLEAR and gauge.least_pivot > cut * cut * size
+
+
+@inlined
+def _is_met(table, gauge):
+    """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
+    tolerance = la.MET if table.n_dependent == 0 else table.settings.inconsistent
+    return gauge.missed <= tolerance and gauge.contradiction <= table.settings.inconsistent
+
+
+@internal
+def _note_checks(table, work):
+    """Note what straight-line code says of its answer; return the rank, −1 where M is singular."""
+    gauge, facts = work.gauge, work.facts
+    if not gauge.weakest_mass < la.SINGULAR_MASS:
+        return -1
+    facts.weakest, facts.unmet = gauge.weakest_mass, gauge.missed
+    facts.contradiction, facts.residual = gauge.contradiction, gauge.residual
+    if table.generic_rank > 0:
+        facts.largest, facts.smallest = np.sqrt(gauge.largest_entry), np.sqrt(gauge.smallest)
+        facts.beyond = np.sqrt(max(gauge.beyond, 0.0))
+    if not gauge.weakest_mass <= la.ILL:
+        facts.outcome = la.ILL_CONDITIONED_ANSWER
+    return table.generic_rank
 
 
 @inlined

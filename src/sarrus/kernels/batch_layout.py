@@ -47,8 +47,7 @@ class BatchTable(Record, of=int):
     room: int  # and its number of rows
     # of runs that step side by side: straight-line functions (see `sarrus.simulation.many.lane_functions`)
     slope: int
-    newton: int
-    velocity: int
+    closed: int
     control: int  # 0: none
     work: Floats  # see `sarrus.kernels.lane_layout`
     steps: int  # in all

@@ -212,28 +212,23 @@ def _close(table, todo, lane):
     for k in range(W):
         lane.open[k] = np.inf
     for correction in range(CORRECTIONS):
-        call_native(todo.newton, lane.after, lane.answer)
-        for i in range(nq):
-            for k in range(W):
-                if lane.open[k] == np.inf:
-                    lane.after[W * i + k] = lane.answer[W * i + k]
-        call_native(todo.velocity, lane.after, lane.answer)
+        call_native(todo.closed, lane.after, lane.answer)
         closed = True
         for k in range(W):
+            if lane.open[k] < np.inf:
+                continue
             gap = wrong = 0.0
             for j in range(nh):
                 gap = max(gap, abs(lane.answer[W * j + k]) * factors.rows[j])
-            for i in range(nq):
-                wrong += 0.0 * lane.after[W * i + k]
-            for i in range(nv):
+            for i in range(nq + nv):
                 wrong += 0.0 * lane.answer[W * (nh + i) + k]
             good = wrong == 0.0 and (gap <= tolerance or (correction > 0 and gap <= ROUNDING))
+            for i in range(nq + nv if good else nq):
+                lane.after[W * i + k] = lane.answer[W * (nh + i) + k]
             lane.open[k] = gap if good else np.inf
             closed = closed and (good or lane.mode[k] != AWAKE)
         if closed:
             break
-    for i in range(W * nv):
-        lane.after[W * nq + i] = lane.answer[W * nh + i]
 
 
 @internal

@@ -90,8 +90,9 @@ class Table(Record, of=int):
     control: int  # u(q, v, t)
     events: int  # event functions
     invariants: int  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
-    direct: int  # a, λ, Aᵀλ, N v and the gauge of a solve that is straight-line code, where direct_rank ≥ 0
-    checked: int  # what ``direct`` writes, and two numbers more that say how good it is; for single answers
+    checked: int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
+    direct: int  # the same with zeros for λ and Aᵀλ, and without checks: for stages of a step
+    closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
     # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
     closing: int
@@ -123,7 +124,8 @@ class Table(Record, of=int):
     generic_rank: int
     holonomic_rank: int
     baumgarte: int
-    direct_rank: int  # rank of A for which the direct solve holds, −1 where there is none
+    direct_rank: int  # rank of A for which straight-line code holds, −1 where there is none
+    n_dependent: int  # rows that it takes for dependent on others
     # of a run of the time loop
     bounds: Floats  # limits of the controls: lower, then upper
     stage_weights: Floats  # of the method
@@ -163,8 +165,8 @@ class Table(Record, of=int):
 QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
-    "dynamics", "direct", "checked", "position", "velocity", "rate", "energy", "invariants", "metric", "closing",
-    "slipping", "whole",
+    "dynamics", "direct", "checked", "closed", "position", "velocity", "rate", "energy", "invariants", "metric",
+    "closing", "slipping", "whole",
 )  # fmt: skip
 
 # A quaternion whose squared length is this near to one counts as a rotation.
@@ -195,17 +197,37 @@ HEAVY, NO_METRIC, SINGULAR_MASS = 1e8, 1e12, 1e15
 
 
 class Gauge(Record):
-    """How good a direct solve is; the last two only from ``checked``."""
+    """How good a direct solve is; what follows the largest entry only from ``checked``."""
 
     clearance: float  # smallest pivot of Â Âᵀ over its diagonal entry
     least_pivot: float
     largest_entry: float  # on the diagonal of Â Âᵀ
     missed: float  # largest relative residual of A a + γ
     weakest_mass: float  # largest M_kk/L_kk²
+    contradiction: float  # how far dependent rows contradict others
+    residual: float  # norm of A a + γ, zero where no row depends on others
+    beyond: float  # square of the largest part of a dependent row that is none of the others
+    smallest: float  # about the square of the smallest singular value of independent rows
 
 
 # Numbers that ``direct`` writes, and those that only ``checked`` does.
-N_GAUGE, N_CHECKS = 3, 2
+N_GAUGE, N_CHECKS = 3, 6
+
+
+class Closed(NamedTuple):
+    """What ``closed`` writes: a Newton step from q on the positions, and the projection of v where it ends."""
+
+    gap: Any  # φ where it begins
+    left: Any  # and where it ends
+    place: Any  # q there
+    speed: Any  # v, projected there
+    step: Any
+    gauge: Annotated[Any, Gauge]
+
+
+def closed_sizes(table):
+    """Return the lengths of what ``closed`` writes."""
+    return Closed(gap=table.nh, left=table.nh, place=table.nq, speed=table.nv, step=table.nv, gauge=N_GAUGE)
 
 
 class Facts(Record):
@@ -267,7 +289,8 @@ def workspace_sizes(table):
     """Return the lengths of the vectors in the workspace."""
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
-    written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, nq) + 1
+    answer = 2 * nh + nq + 2 * nv + N_GAUGE
+    written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, answer) + 1
     m, n = nh + nc + 1, 2 * nv
     spare = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
     return Workspace(

@@ -17,14 +17,17 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
+from sarrus.kernels.acceleration import is_clear
 from sarrus.kernels.checking import weakest
 from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.record import Floats
-from sarrus.kernels.vectors import add, copy, copy_scaled, divide, dot_from, fill, multiply
+from sarrus.kernels.record import Floats, laid
+from sarrus.kernels.vectors import add, copy, copy_scaled, divide, dot_from, fill, is_finite, multiply
 
 MAX_ITERATIONS = 12
+# So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
+DIRECT_ITERATIONS = 4
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
 # was longer than this.
 FAR = 1e-6
@@ -44,6 +47,9 @@ def projection(table: Table, x: Floats, what: int) -> int:
 def project(table, x, positions):
     """Do the work of `projection`."""
     work = la.workspace(table)
+    if positions and table.closed != 0 and table.direct_rank == table.generic_rank:
+        if _close(table, x, work):
+            return table.generic_rank
     fresh, dense = False, table.elimination != la.TRACED
     if dense and table.nc > 0:
         load_metric(table, x, work)
@@ -57,6 +63,38 @@ def project(table, x, positions):
     if table.nc == 0:
         return 0
     return project_velocity(table, x, work, fresh)
+
+
+@internal
+def _close(table, x, work):
+    """Project q and v in x by straight-line code; where it does not serve return False and leave x as it was."""
+    nq, nv, nh, settings = table.nq, table.nv, table.nh, table.settings
+    answer, given = laid(work.native, la.closed_sizes(table)), work.x
+    copy(x, given, nq)
+    for iteration in range(DIRECT_ITERATIONS):
+        call_native(table.closed, x, work.native)
+        gap, left = _largest_gap(table, answer.gap), _largest_gap(table, answer.left)
+        if not (is_clear(settings, answer.gauge) and is_finite(answer.place, nq) and left < np.inf):
+            break
+        if iteration > 0 or gap > 0.1 * settings.position_tolerance:
+            copy(answer.place, x, nq)
+        quick = longest_entry(table, answer.step) < QUICK and left <= ROUNDING
+        if (left <= settings.position_tolerance or quick) and is_finite(answer.speed, nv):
+            copy(answer.speed, x + nq, nv)
+            return True
+    copy(given, x, nq)
+    return False
+
+
+@internal
+def _largest_gap(table, residual):
+    """Return the largest entry of φ in characteristic units; infinite where one is no number."""
+    factors, largest = la.factors_of(table), 0.0
+    for j in range(table.nh):
+        value = abs(residual[j]) * factors.rows[j]
+        if not value <= largest:
+            largest = value if value < np.inf else np.inf
+    return largest
 
 
 @internal

@@ -115,6 +115,21 @@ def are_independent(columns: Array, share: float = CUT) -> bool:
     )
 
 
+def independent_rows(matrix: Array, rank: int, share: float = 0.3) -> list[int]:
+    """Return ``rank`` rows of a matrix that span the others well, early ones first (threshold pivoting).
+
+    Of what is left of each row the first counts that keeps this share of the largest.
+    """
+    left, chosen = matrix.copy(), []
+    for _ in range(rank):
+        sizes = np.sqrt(np.add.reduce(left * left, axis=1))
+        i = int(np.argmax(sizes > share * sizes.max()))
+        along = left[i] / sizes[i]
+        left = left - np.multiply.outer(product(left, along), along)
+        chosen.append(i)
+    return sorted(chosen)
+
+
 def in_metric(rows: Array, root: Array) -> Array:
     """Return A C⁻ᵀ with the metric C Cᵀ of the columns, C a lower triangle: the singular values of A M^(−1/2)."""
     return dense.solve(root, rows.T).T

@@ -35,10 +35,10 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these
     determine the others clearly, else that of `whole_model`. Redundant and nonholonomic rows have no such code.
     """
-    rows, compiled = system.compiled.direct, system.compiled
-    table = system.workspace().table
-    if rows is None or system.nc > system.nh or table.direct_rank != table.generic_rank:
+    basis, compiled = system.workspace().basis, system.compiled
+    if basis is None or system.nc > system.nh:
         return None
+    rows = basis.independent
     if len(rows) == system.nv:  # nothing moves
         return None
     own = " ".join(map(str, (_OWN, *independent)))

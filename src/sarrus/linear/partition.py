@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.equations.elimination import Column
+from sarrus.equations.sparse import Column
 
 # A pivot is believed while it is more than this fraction of its row of A, each column divided by √M_jj, which makes
 # metres and radians comparable. In coordinates of the partition itself the model grows as its error does.

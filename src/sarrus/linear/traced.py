@@ -12,7 +12,7 @@ import numpy as np
 
 from sarrus.dynamics.derivatives import along
 from sarrus.dynamics.system import System
-from sarrus.equations.elimination import factor_symmetric, least, solve_symmetric
+from sarrus.equations.sparse import Column, factor_symmetric, least, rows_of
 from sarrus.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
 from sarrus.linear.pieces import Pieces
 
@@ -39,7 +39,7 @@ class Elimination:
         self.basis = self.all_velocities(self.k_d, ca.SX.eye(len(f)))
         self.momentum = pieces.mass @ self.basis
         inertia = self.reduced(self.momentum)
-        self._inertia = factor_symmetric([[inertia[i, j] for j in range(i + 1)] for i in range(len(f))])
+        self._inertia = factor_symmetric(rows_of(inertia))
         self.a = self.accelerations(self.reduced(pieces.force), -self.factored.solve(pieces.bias[rows]))
         multipliers = ca.SX.zeros(system.nc)
         multipliers[rows] = self.factored.solve(
@@ -70,7 +70,12 @@ class Elimination:
 
     def free(self, forces: ca.SX) -> ca.SX:
         """Return (KᵀMK)⁻¹ f."""
-        return by_columns(forces, lambda column: solve_symmetric(*self._inertia, column))
+
+        def solved(column: Column) -> Column:
+            found = self._inertia.solve({i: value for i, value in enumerate(column) if not value.is_zero()})
+            return [found.get(i, ca.SX(0)) for i in range(len(column))]
+
+        return by_columns(forces, solved)
 
     def accelerations(self, forces: ca.SX, particular: ca.SX) -> ca.SX:
         """Return a with A a = A_d p and KᵀM a = f."""

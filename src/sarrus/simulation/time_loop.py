@@ -84,7 +84,8 @@ class TimeLoop:
         self.scheme, self.adaptive = options.scheme, options.scheme.adaptive
         self.events = list(events)
         self.switched_by: int | None = None
-        names, self.kernel = ["dynamics", "direct", "position", "velocity", "rate", "energy"], projection
+        names = ["dynamics", "direct", "checked", "position", "velocity", "rate", "energy"]
+        self.kernel = projection
         self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
             options.stabilization.kind, la.NOTHING
         )

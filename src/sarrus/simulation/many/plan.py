@@ -134,7 +134,7 @@ class Plan:
             and not isinstance(self.control, Law)
             and suits_lanes(self.system, group.ranks[1])
         )
-        functions = lane_functions(self.system, self.control) if shared else None
+        functions = lane_functions(self.system, group.ranks[1], self.control) if shared else None
         count = min(self.threads, -(-len(group.todo.states) // bl.LANES))
         return [self.worker(group.todo, group.ranks, functions) for _ in range(count)]
 

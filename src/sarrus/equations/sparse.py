@@ -1,0 +1,241 @@
+"""Factors of symmetric matrices of expressions over their structural nonzeros: M = LᵀL, and G = C D Cᵀ.
+
+Nothing is decided here by numbers: orders and fill-in follow from which entries are there at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+Row = dict[int, ca.SX]
+Column = list[ca.SX]
+
+
+def rows_of(matrix: ca.SX) -> list[Row]:
+    """Return the nonzeros of every row by their columns, which ascend."""
+    transposed = matrix.T
+    starts, columns, values = transposed.colind(), transposed.row(), transposed.nonzeros()
+    return [
+        {columns[k]: values[k] for k in range(first, last) if not values[k].is_zero()}
+        for first, last in zip(starts, starts[1:])
+    ]
+
+
+def matrix_of(rows: Sequence[Row], width: int) -> ca.SX:
+    """Return the sparse matrix that has these rows."""
+    entries = [(j, c, value) for j, row in enumerate(rows) for c, value in row.items()]
+    places = [j for j, _, _ in entries], [c for _, c, _ in entries]
+    values = ca.vertcat(ca.SX(0, 1), *(value for _, _, value in entries))
+    return ca.SX.triplet(*places, values, len(rows), width)
+
+
+def column_of(entries: Row, length: int) -> ca.SX:
+    """Return the column with these entries, zeros elsewhere."""
+    return ca.vertcat(ca.SX(0, 1), *(entries.get(i, ca.SX(0)) for i in range(length)))
+
+
+def dot(a: Row, b: Row) -> ca.SX:
+    """Return aᵀb."""
+    total = ca.SX(0)
+    for i, value in a.items():
+        if i in b:
+            total = total + value * b[i]
+    return total
+
+
+def add(x: Row, i: int, value: ca.SX) -> None:
+    """Add a value to an entry."""
+    x[i] = x[i] + value if i in x else value
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """L of M = LᵀL: by rows what is left of the diagonal, the diagonal and its inverse."""
+
+    below: list[Row]
+    diagonal: Column
+
+    @cached_property
+    def inverse(self) -> Column:
+        """The inverses of the entries on the diagonal."""
+        return [1 / value for value in self.diagonal]
+
+    @property
+    def matrix(self) -> ca.SX:
+        """L, sparse."""
+        rows = [{**row, k: value} for k, (row, value) in enumerate(zip(self.below, self.diagonal))]
+        return matrix_of(rows, len(self.diagonal))
+
+    def solve_transposed(self, right: Row) -> Row:
+        """Return L⁻ᵀ b."""
+        x = dict(right)
+        for k in range(len(self.diagonal) - 1, -1, -1):
+            if k in x:
+                x[k] = x[k] * self.inverse[k]
+                for j, value in self.below[k].items():
+                    add(x, j, -(value * x[k]))
+        return x
+
+    def solve(self, right: Row) -> Row:
+        """Return L⁻¹ b."""
+        x: Row = {}
+        for k, row in enumerate(self.below):
+            value = right.get(k)
+            for j, entry in row.items():
+                if j in x:
+                    part = entry * x[j]
+                    value = -part if value is None else value - part
+            if value is not None:
+                x[k] = value * self.inverse[k]
+        return x
+
+
+def eliminate(matrix: ca.SX) -> Triangle:
+    """Return L with LᵀL = M.
+
+    In the order of a kinematic tree this factor has no fill-in (Featherstone 2005, branch-induced sparsity).
+    """
+    rest = [{j: value for j, value in row.items() if j <= i} for i, row in enumerate(rows_of(matrix))]
+    n = len(rest)
+    below: list[Row] = [{} for _ in range(n)]
+    diagonal = [ca.SX(0)] * n
+    for k in range(n - 1, -1, -1):
+        diagonal[k] = root = ca.sqrt(rest[k].get(k, ca.SX(0)))
+        inverse = 1 / root
+        below[k] = {j: rest[k][j] * inverse for j in sorted(rest[k]) if j < k}
+        for i, left in below[k].items():
+            for j, right in below[k].items():
+                if j <= i:
+                    add(rest[i], j, -(left * right))
+    return Triangle(below, diagonal)
+
+
+@dataclass(frozen=True)
+class Symmetric:
+    """G = C D Cᵀ in an order of elimination: C by rows of that order without its unit diagonal, and the pivots D."""
+
+    order: list[int]
+    below: list[Row]
+    pivots: Column
+
+    def solve(self, right: Row) -> Row:
+        """Return G⁻¹ b."""
+        place = {i: k for k, i in enumerate(self.order)}
+        x: Row = {}
+        given = {place[i]: value for i, value in right.items()}
+        for k, row in enumerate(self.below):
+            value = given.get(k)
+            for j, entry in row.items():
+                if j in x:
+                    part = entry * x[j]
+                    value = -part if value is None else value - part
+            if value is not None:
+                x[k] = value
+        x = {k: value * self.inverse[k] for k, value in x.items()}
+        for k in range(len(self.order) - 1, -1, -1):
+            if k in x:
+                for j, entry in self.below[k].items():
+                    add(x, j, -(entry * x[k]))
+        return {i: x[k] for k, i in enumerate(self.order) if k in x}
+
+    @cached_property
+    def inverse(self) -> Column:
+        """The inverses of the pivots."""
+        return [1 / pivot for pivot in self.pivots]
+
+
+def factor_symmetric(matrix: list[Row]) -> Symmetric:
+    """Return C D Cᵀ of a symmetric matrix given by rows, of which entries on and left of the diagonal count.
+
+    The order is one of minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
+    """
+    order = elimination_order(matrix)
+    place = {i: k for k, i in enumerate(order)}
+    rest: list[Row] = [{} for _ in matrix]
+    for i, row in enumerate(matrix):
+        for j, value in row.items():
+            if j <= i:
+                k, m = place[i], place[j]
+                rest[max(k, m)][min(k, m)] = value
+    touched: list[list[int]] = [[] for _ in matrix]  # rows with an entry in a column, the diagonal apart
+    for i, row in enumerate(rest):
+        for j in row:
+            if j < i:
+                touched[j].append(i)
+    below: list[Row] = [{} for _ in matrix]
+    pivots: Column = []
+    for k in range(len(matrix)):
+        pivot = rest[k].get(k, ca.SX(0))
+        inverse = 1 / pivot
+        pivots.append(pivot)
+        rows = sorted(touched[k])
+        for i in rows:
+            below[i][k] = rest[i][k] * inverse
+        for i in rows:
+            for j in rows:
+                if j <= i:
+                    if j not in rest[i] and j < i:
+                        touched[j].append(i)
+                    add(rest[i], j, -(below[i][k] * rest[j][k]))
+    return Symmetric(order, below, pivots)
+
+
+def elimination_order(matrix: list[Row]) -> list[int]:
+    """Return an order of the rows of a symmetric matrix that keeps fill-in low."""
+    if not matrix:
+        return []
+    entries = [(i, j) for i, row in enumerate(matrix) for j in row if j < i]
+    rows = [i for pair in entries for i in pair] + list(range(len(matrix)))
+    columns = [j for pair in entries for j in pair[::-1]] + list(range(len(matrix)))
+    return [int(i) for i in ca.Sparsity.triplet(len(matrix), len(matrix), rows, columns).amd()]
+
+
+def elimination_work(matrix: list[Row], order: Iterable[int]) -> int:
+    """Return about how many multiplications it takes to eliminate the rows of a symmetric matrix in an order."""
+    near: list[set[int]] = [set() for _ in matrix]
+    for i, row in enumerate(matrix):
+        for j in row:
+            if i != j:
+                near[i].add(j)
+                near[j].add(i)
+    work = 0
+    for k in order:
+        left = near[k]
+        work += len(left) * (len(left) + 3) // 2
+        for i in left:
+            near[i] |= left
+            near[i] -= {i, k}
+    return work
+
+
+def gram_work(rows: list[Row], solves: int = 0) -> int:
+    """Return about how many multiplications it takes to make and to factor G = A Aᵀ, and to solve with it so often."""
+    touching: dict[int, list[int]] = {}
+    for k, row in enumerate(rows):
+        for c in row:
+            touching.setdefault(c, []).append(k)
+    gram: list[Row] = [dict.fromkeys((i for c in row for i in touching[c] if i < k), ca.SX(0)) for k, row in enumerate(rows)]
+    order = elimination_order(gram)
+    entries = sum(len(among) * (len(among) + 1) // 2 for among in touching.values())
+    return entries + elimination_work(gram, order) + 4 * solves * sum(map(len, gram))
+
+
+def largest(values: Column) -> ca.SX:
+    """Return the largest of the values, none of them NaN, by halves; zero where there is none."""
+    if len(values) < 2:
+        return values[0] if values else ca.SX(0)
+    middle = len(values) // 2
+    one, other = largest(values[:middle]), largest(values[middle:])
+    return ca.if_else(one >= other, one, other)
+
+
+def least(values: Column) -> ca.SX:
+    """Return the smallest of the values, one where there is none; NaN if one of them is NaN."""
+    smallest = values[0] if values else ca.SX(1)
+    for value in values[1:]:
+        smallest = ca.if_else(value >= smallest, smallest, value)
+    return smallest
