@@ -130,12 +130,12 @@ def test_named_coordinates_come_in_their_order(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["redundant", "bricard free"])
-def test_redundant_rows_are_left_to_the_general_route(kind: str) -> None:
+def test_independent_rows_serve_where_others_depend_on_them(kind: str) -> None:
     system, q, v, u, _ = looped(kind) if kind == "redundant" else shipped(kind)
     model = sr.linearize_at(system, q, v, u)
-    assert StraightLine(system, model).native is None
+    assert StraightLine(system, model).native is not None
     models = sr.linearize_along(system, [q], [v], [u])
-    assert_allclose(models.A[0], model.A, atol=1e-11 * np.abs(model.A).max())
+    assert_allclose(models.A[0], model.A, atol=1e-10 * np.abs(model.A).max())
 
 
 def assert_every_model_is_right(
