@@ -149,16 +149,21 @@ class LeastNorm:
             gaps.append(terms + [-(value * right[i] * self.scale[i]) for i, value in row.items() if i in right])
         return gaps
 
+    def longest_beside(self, j: int) -> ca.SX:
+        """Return the length of the longest row, times its factor, of the closure of row j; rounding in all has its size."""
+        first = self.units.closures
+        beside = [i for i in range(len(first)) if first[i] == first[j]]
+        lengths = [dot(self.rows[i], self.rows[i]) * float(self.units.rows[i]) ** 2 for i in beside]
+        return ca.sqrt(largest(lengths))
+
     def contradiction(self, bias: Row, speed: ca.SX) -> ca.SX:
         """Return the largest of |γ_D − W γ_E|, over the sum of the magnitudes of its terms and rounding.
 
         The latter is that of accelerations of the size of ``speed``, see `sarrus.kernels.checking.contradiction`.
         """
-        found, first = [], self.units.closures
+        found = []
         for j, terms in zip(self.basis.dependent, self._gaps(bias)):
-            beside = [i for i in range(len(first)) if first[i] == first[j]]
-            length = largest([dot(self.rows[i], self.rows[i]) * float(self.units.rows[i]) ** 2 for i in beside])
-            size = sum(map(ca.fabs, terms), ca.SX(0)) + NOISE * speed * ca.sqrt(length)
+            size = sum(map(ca.fabs, terms), ca.SX(0)) + NOISE * speed * self.longest_beside(j)
             found.append(ca.fabs(sum(terms, ca.SX(0))) / (size + TINY))
         return largest(found)
 
@@ -248,7 +253,8 @@ def direct_solution(
     """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂; see `LeastNorm`.
 
     G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
-    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms, the largest M_kk/L_kk², a
+    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms and, where rows depend on
+    others, rounding of accelerations of the size of f̂ and Âᵀλ, the largest M_kk/L_kk², a
     condition number of M without units, how far dependent rows contradict others, the norm of A a + γ where there are
     such rows, and `LeastNorm.beyond` and `smallest`.
     """
@@ -256,16 +262,20 @@ def direct_solution(
     bias = {j: e.constraint_bias[j] for j in basis.rows}
     right = {j: -bias[j] - dot(problem.rows[j], problem.force) for j in basis.rows}
     forces = solve.forces(right)
-    y = dict(problem.force)
-    for c, value in solve.along(forces).items():
+    y, step = dict(problem.force), solve.along(forces)
+    for c, value in step.items():
         add(y, c, value)
     a = problem.factor.solve(y)
     every = column_of(solve.shared(forces), e.nc)
+    effort = ca.sqrt(dot(problem.force, problem.force) + dot(step, step))
     jacobian, missed, residuals = rows_of(e.jacobian), [], []
     for j in basis.rows:
         parts = [bias[j], *(value * a[i] for i, value in jacobian[j].items() if i in a)]
+        size = sum(map(ca.fabs, parts))
+        if basis.dependent:  # some rows are nothing but rounding
+            size += NOISE * effort * solve.longest_beside(j) * (1.0 / float(units.rows[j]))
         residuals.append(sum(parts))
-        missed.append(ca.fabs(residuals[-1]) / (sum(map(ca.fabs, parts)) + TINY))
+        missed.append(ca.fabs(residuals[-1]) / (size + TINY))
     weak = [e.mass_matrix[k, k] * inverse**2 for k, inverse in enumerate(problem.factor.inverse)]
     speed = ca.sqrt(2 * e.kinetic_energy) * largest(
         [ca.fabs(e.v[i]) * float(factor) for i, factor in enumerate(units.velocities)]
