@@ -160,10 +160,10 @@ class Neighbourhood:
     M^(−1/2), ``even_scale`` the same with rows in characteristic units, ``measured_scale`` that of A with rows and
     velocities in these: pivots count as singular against these. ``smallest`` is the largest value nearby of the
     smallest singular value, at the generic rank, of what the solve factors: A M^(−1/2) with rows in characteristic
-    units, or where M is singular A with rows and velocities in them. ``independent`` are as many rows as the rank, independent
-    where that value was found. ``motions`` (nv × d): basis of the motions out of
-    the configuration where A allows velocities besides that no motion has; d = 0 where it is isolated; else None (see
-    `sarrus.dynamics.rigidity`).
+    units, or where M is singular A with rows and velocities in them. ``independent`` are as many rows as the rank,
+    independent where that value was found. ``motions`` (nv × d): basis of the motions out of the configuration where A
+    allows velocities besides that no motion has; d = 0 where it is isolated; else None
+    (`sarrus.dynamics.rigidity`).
     """
 
     holonomic_rank: int
@@ -239,7 +239,9 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
         singular = system.compiled.mass_is_singular
         least = [float(those[rank - 1]) for those in (of_measured if singular else of_projected)]
         smallest = max(least)
-        independent = independent_rows((measured if singular else projected)[least.index(smallest)], rank, 0.9)
+        independent = independent_rows(
+            (measured if singular else projected)[least.index(smallest)], rank, 0.9
+        )
     scales = scale, weighted_scale, even_scale, measured_scale
     return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest, tuple(independent))
 

@@ -11,16 +11,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
-from sarrus.equations.elimination import (
-    Basis,
-    Units,
-    Weighted,
-    direct_projection,
-    direct_solution,
-    live_rows,
-    weighted,
-)
+from sarrus.equations.elimination import Weighted, direct_projection, direct_solution, live_rows, weighted
 from sarrus.equations.equations import Equations
+from sarrus.equations.least_norm import Basis, Units
 from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
@@ -41,19 +34,14 @@ class CompiledEquations:
     """The equations of a system as native functions of x = [q | v | u | t | p | τ], τ an applied generalized force."""
 
     def __init__(
-        self,
-        equations: Equations,
-        ridge: Array | None = None,
-        stiff: Array | None = None,
-        units: Units | None = None,
+        self, equations: Equations, units: Units, ridge: Array | None = None, stiff: Array | None = None
     ) -> None:
-        """``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`.
+        """``units``: what makes rows and velocities comparable, see `sarrus.dynamics.characteristic`.
 
-        ``units``: what makes rows and velocities comparable, see `sarrus.dynamics.characteristic`.
+        ``ridge`` (nv,), ``stiff`` (nc,): what makes a singular M definite, in its units; see `metric`.
         """
-        self.equations = equations
+        self.equations, self.units = equations, units
         self.ridge, self.stiff = ridge, stiff
-        self.units = units or Units(np.ones(equations.nc), np.ones(equations.nv), range(equations.nc))
         self._functions: dict[str, NativeFunction] = {}
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
@@ -148,11 +136,11 @@ class CompiledEquations:
                 return {name: getattr(e, name)}
 
     def basis(self, rank: int, independent: Sequence[int]) -> Basis | None:
-        """Return what straight-line code takes for rows that have this rank at generic configurations; None: there is none.
+        """Return the rows that straight-line code serves where they have this rank at generic configurations, or None.
 
-        ``independent`` rows are as many. They are all that are not zero by structure or, where no parameter shapes A, so
-        that others would be independent at other values, where few others depend on them. The elimination is no longer
-        than it may be.
+        ``independent`` rows are as many. They are all that are not zero by structure; or few others depend on them, and
+        no parameter shapes A, so that others would be independent at other values. The elimination is no longer than it
+        may be.
         """
         key = rank, tuple(independent)
         if key not in self._bases:
@@ -173,7 +161,7 @@ class CompiledEquations:
         return found if len(found.independent) == rank and work <= TRACED + TRACED_FOR_EACH * rank else None
 
     def direct(self, name: str, basis: Basis) -> NativeFunction:
-        """Return "direct", "checked" or "closed" for a basis: the constrained solve, with checks or not, and a projection."""
+        """Return "checked", "direct" or "closed" for a basis: the solve, the same without checks, and a projection."""
         full = name if not basis.dependent else f"{name} by {basis.label}"
         return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
 

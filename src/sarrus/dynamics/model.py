@@ -16,8 +16,8 @@ from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.characteristic import Characteristic, characteristic
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.described import Described, description
-from sarrus.equations.elimination import Units
 from sarrus.equations.equations import Equations
+from sarrus.equations.least_norm import Units
 from sarrus.kernels.layout import Factors, Settings
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.model import trace
@@ -128,5 +128,7 @@ class Model(Described):
         """The native functions, each compiled when it is first asked for."""
         size = self.characteristic
         units = Units(size.rows, size.columns, self.first_rows)
-        known = (size.metric, size.mass * (size.length * size.rows) ** 2)
-        return CompiledEquations(self.equations, *known if self.mechanism else (None, None), units)
+        if self.mechanism is None:
+            return CompiledEquations(self.equations, units)
+        stiff = size.mass * (size.length * size.rows) ** 2
+        return CompiledEquations(self.equations, units, size.metric, stiff)

@@ -13,7 +13,7 @@ from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.model import Model
 from sarrus.dynamics.options import Options
-from sarrus.equations.elimination import Basis
+from sarrus.equations.least_norm import Basis
 from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import casadi as ca
 
@@ -18,10 +19,14 @@ Column = list[ca.SX]
 def rows_of(matrix: ca.SX) -> list[Row]:
     """Return the nonzeros of every row by their columns, which ascend."""
     transposed = matrix.T
-    starts, columns, values = transposed.colind(), transposed.row(), transposed.nonzeros()
+    starts, columns, values = (
+        transposed.colind(),
+        transposed.row(),
+        [ca.SX(value) for value in transposed.nonzeros()],
+    )
     return [
         {columns[k]: values[k] for k in range(first, last) if not values[k].is_zero()}
-        for first, last in zip(starts, starts[1:])
+        for first, last in pairwise(starts)
     ]
 
 
@@ -218,7 +223,9 @@ def gram_work(rows: list[Row], solves: int = 0) -> int:
     for k, row in enumerate(rows):
         for c in row:
             touching.setdefault(c, []).append(k)
-    gram: list[Row] = [dict.fromkeys((i for c in row for i in touching[c] if i < k), ca.SX(0)) for k, row in enumerate(rows)]
+    gram: list[Row] = [
+        dict.fromkeys((i for c in row for i in touching[c] if i < k), ca.SX(0)) for k, row in enumerate(rows)
+    ]
     order = elimination_order(gram)
     entries = sum(len(among) * (len(among) + 1) // 2 for among in touching.values())
     return entries + elimination_work(gram, order) + 4 * solves * sum(map(len, gram))

@@ -15,7 +15,8 @@ from sarrus.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
-from sarrus.equations.elimination import Basis, direct_solution, live_rows, weighted
+from sarrus.equations.elimination import direct_solution, live_rows, weighted
+from sarrus.equations.least_norm import Basis
 from sarrus.equations.sparse import column_of, eliminate, rows_of
 from sarrus.linalg.ranked import independent_rows, rank_of
 from sarrus.multibody.model import body_placements

@@ -37,9 +37,12 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
     settings = table.settings
     work = la.workspace(table)
     nv, nc = table.nv, table.nc
-    native = table.direct if want == la.SLOPE else table.checked
-    if native != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
-        call_native(native, x, work.a)
+    serves = table.direct != 0 if want == la.SLOPE else table.checked != 0
+    if serves and table.direct_rank == table.generic_rank and table.baumgarte == 0:
+        if want == la.SLOPE:
+            call_native(table.direct, x, work.a)
+        else:
+            call_native(table.checked, x, work.a)
         # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
         even = settings.scale_of_even_rows**2
         light = table.whole != 0 and not work.gauge.largest_entry <= la.HEAVY * even

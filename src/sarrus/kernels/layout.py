@@ -90,7 +90,9 @@ class Table(Record, of=int):
     control: int  # u(q, v, t)
     events: int  # event functions
     invariants: int  # c = (φ, ψ, T + V) and ∂c/∂(tangent q, v), for projection on the energy
-    checked: int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
+    checked: (
+        int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
+    )
     direct: int  # the same with zeros for λ and Aᵀλ, and without checks: for stages of a step
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`

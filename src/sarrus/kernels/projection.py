@@ -47,9 +47,9 @@ def projection(table: Table, x: Floats, what: int) -> int:
 def project(table, x, positions):
     """Do the work of `projection`."""
     work = la.workspace(table)
-    if positions and table.closed != 0 and table.direct_rank == table.generic_rank:
-        if _close(table, x, work):
-            return table.generic_rank
+    serves = positions and table.closed != 0 and table.direct_rank == table.generic_rank
+    if serves and _close(table, x, work):
+        return table.generic_rank
     fresh, dense = False, table.elimination != la.TRACED
     if dense and table.nc > 0:
         load_metric(table, x, work)
@@ -68,7 +68,7 @@ def project(table, x, positions):
 @internal
 def _close(table, x, work):
     """Project q and v in x by straight-line code; where it does not serve return False and leave x as it was."""
-    nq, nv, nh, settings = table.nq, table.nv, table.nh, table.settings
+    nq, nv, settings = table.nq, table.nv, table.settings
     answer, given = laid(work.native, la.closed_sizes(table)), work.x
     copy(x, given, nq)
     for iteration in range(DIRECT_ITERATIONS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import casadi as ca
@@ -12,8 +13,10 @@ import numpy as np
 from sarrus.codegen.c_source import INVERSE_ERF, c_number, emit_c
 from sarrus.codegen.compiler import trace_program
 from sarrus.codegen.program import Program
+from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.system import System
+from sarrus.equations.least_norm import Basis
 from sarrus.export.c.identifiers import wrapped
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Table, Term, Value, View
 from sarrus.kernels import layout as la
@@ -96,9 +99,15 @@ class SystemPlan:
             entries["null_space_solve"] = Address(KernelCode(null_space_acceleration))
         for name in names:
             self._native(natives, name)
-        if system.compiled.direct is not None:  # one function serves steps and single answers
-            self._native(natives, "checked")
-            entries["direct"] = Address(Native("model_checked"))
+        basis, compiled = self.work.basis, system.compiled
+        table.direct_rank, table.n_dependent = -1, 0
+        if basis is not None:
+            table.direct_rank, table.n_dependent = len(basis.independent), len(basis.dependent)
+            for name in ("checked", "closed") if 0 < system.nc == system.nh else ("checked",):
+                natives.add(f"model_{name}", partial(_straight_line, compiled, name, basis))
+            entries["direct"] = Address(
+                Native("model_checked")
+            )  # one function serves steps and single answers
         for name in la.FUNCTIONS:
             if f"model_{name}" in natives.outputs:
                 entries[name] = Address(Native(f"model_{name}"))
@@ -131,6 +140,13 @@ class SystemPlan:
             Member("order", len(table) - self.table.room, "permutation of the rows", type=INT),
             Member("work", int(work), "room to compute in"),
         ]
+
+
+def _straight_line(
+    compiled: CompiledEquations, name: str, basis: Basis
+) -> tuple[list[ca.SX], Mapping[str, ca.SX]]:
+    """Return inputs and outputs of straight-line code for the rows of a basis."""
+    return compiled.inputs, compiled.direct_outputs(name, basis)
 
 
 def clean(table: T, entries: Mapping[str, Value]) -> T:

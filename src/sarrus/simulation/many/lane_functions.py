@@ -13,7 +13,8 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.state_functions import StateFunction, trace_function
-from sarrus.equations.elimination import Basis, direct_projection, direct_solution
+from sarrus.equations.elimination import direct_projection, direct_solution
+from sarrus.equations.least_norm import Basis
 from sarrus.kernels.batch_layout import LANES
 from sarrus.linalg.quaternions import normalized_expression
 
