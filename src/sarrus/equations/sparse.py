@@ -19,11 +19,8 @@ Column = list[ca.SX]
 def rows_of(matrix: ca.SX) -> list[Row]:
     """Return the nonzeros of every row by their columns, which ascend."""
     transposed = matrix.T
-    starts, columns, values = (
-        transposed.colind(),
-        transposed.row(),
-        [ca.SX(value) for value in transposed.nonzeros()],
-    )
+    starts, columns, entries = transposed.colind(), transposed.row(), transposed.nz[:]
+    values = [entries[k] for k in range(transposed.nnz())]
     return [
         {columns[k]: values[k] for k in range(first, last) if not values[k].is_zero()}
         for first, last in pairwise(starts)
