@@ -162,7 +162,7 @@ class CompiledEquations:
 
     def direct(self, name: str, basis: Basis) -> NativeFunction:
         """Return "checked", "direct" or "closed" for a basis: the solve, the same without checks, and a projection."""
-        full = name if not basis.dependent else f"{name} by {basis.label}"
+        full = name if basis.rows == tuple(self.live or ()) else f"{name} by rows {basis.label}"
         return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
 
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:
@@ -170,11 +170,12 @@ class CompiledEquations:
         e = self.equations
         if name == "closed":
             return direct_projection(e, self.weighted, basis, self.units, self.moved)
-        answer = direct_solution(e, self.weighted, basis, self.units)
-        if name == "direct":  # of stages, where a alone counts
+        if name == "direct":  # of stages, where a alone counts, and dependent rows separate from the others
+            answer = direct_solution(e, self.weighted, Basis(basis.independent), self.units)
             answer["multipliers"], answer["constraint_force"] = ca.SX(e.nc, 1), ca.SX(e.nv, 1)
             del answer["checks"]
-        return answer
+            return answer
+        return direct_solution(e, self.weighted, basis, self.units)
 
     def moved(self, step: ca.SX) -> ca.SX:
         """Return q ⊕ δ: along N(q) δ, quaternions back to unit length."""

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.assembly import kinetic_rank
 from sarrus.dynamics.inertia import ill_posed, is_singular_at
@@ -65,9 +64,9 @@ def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
     """Compile what forward dynamics needs and find the generic rank."""
     work.load_forward()
     work.load_functions("dynamics", "checked", "position", "velocity")
-    work.pack(q, v)
+    x = work.pack(q, v, None, t)
     try:
-        generic_rank(work, work.normalized(q), t, real_array(v))
+        generic_rank(work, x[work.parts.q], float(x[work.parts.t]), x[work.parts.v])
     except SolveError:
         return  # the constraints are not numbers here, which the status of the solve will say
     # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.

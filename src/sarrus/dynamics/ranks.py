@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SarrusError
-from sarrus.dynamics.assembly import survey
+from sarrus.base.status import Status
+from sarrus.dynamics.assembly import Neighbourhood, assemble, survey
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
 from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import close
@@ -32,10 +35,32 @@ def generic_rank(
         near, weak = work.model.remember(
             ("survey", *place), lambda: (survey(work, q, t, v), is_singular_at(work, q, t))
         )
-        work.learn_rank(near)
+        work.learn_rank(_with_rows_of_the_model(work, near))
         if weak and not work.compiled.mass_is_singular:
             work.expect_singular_mass()
     return int(work.table.generic_rank)
+
+
+def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:
+    """Return what is known near a state, with the independent rows chosen at the neutral configuration if they serve.
+
+    So a model has one choice, and code for that alone, wherever runs begin. There is none where the digits of a model
+    leave loops open: what dependent rows say differs then.
+    """
+    live = work.compiled.live
+    if live is None or near.rank == len(live) or work.equations.shaping_parameters:
+        return near
+    if not data_of(work).exact:
+        return replace(near, independent=())
+
+    def found() -> Neighbourhood | None:
+        closed = assemble(work, work.neutral(), throw=False)
+        return None if closed.status is Status.NOT_CLOSED else survey(work, closed.q)
+
+    reference = work.model.remember(("independent rows",), found)
+    if reference is None or reference.rank != near.rank:
+        return near
+    return replace(near, independent=reference.independent)
 
 
 def project_velocity(work: Workspace, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:

@@ -201,6 +201,21 @@ class Workspace(Evaluations):
         work = laid(self.work, la.workspace_sizes(self.table))
         return rank, np.concatenate([work.a, work.lam, work.reaction, work.facts])
 
+    def stage(self, x: Array) -> tuple[list[int], Array] | None:
+        """Return the rows that are met at a stage beside the constraints, where others depend on them, and (a, λ).
+
+        None where `accelerate` says the same, or straight-line code does not serve.
+        """
+        if self.basis is None or not self.basis.dependent:
+            return None
+        rows = self.basis.independent
+        self.load_functions("direct")
+        self.acceleration_kernel(self.table, x, la.SLOPE)
+        answer = self.compiled.direct("checked", Basis(rows)).evaluate(x)
+        taken = laid(self.work, la.workspace_sizes(self.table)).a
+        found = np.concatenate([answer["a"], answer["multipliers"]]).ravel()
+        return (list(rows), found) if np.array_equal(found[: self.nv], taken) else None
+
     def diagnose(self, x: Array) -> Status:
         """Say why there is no acceleration at x: NOT_FINITE or ILL_POSED; bad input is an error."""
         q, v, u, t = x[self.parts.q], x[self.parts.v], x[self.parts.u], float(x[self.parts.t])

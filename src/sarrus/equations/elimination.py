@@ -117,13 +117,16 @@ def direct_projection(
         return column_of(problem.factor.solve(y), e.nv)
 
     step = shortest(e.position_residual, basis.rows)
-    place = moved(step)
-    left, slip = ca.substitute([e.position_residual, e.velocity_residual], [e.q], [place])
+    place, speed = moved(step), e.v
+    (left,) = ca.substitute([e.position_residual], [e.q], [place])
+    for _ in range(2):  # the second time for A, which is that of before the step
+        (slip,) = ca.substitute([e.velocity_residual], [ca.vertcat(e.q, e.v)], [ca.vertcat(place, speed)])
+        speed += shortest(slip, basis.rows)
     return {
         "gap": e.position_residual,
         "left": left,
         "place": place,
-        "speed": e.v + shortest(slip, basis.rows),
+        "speed": speed,
         "step": step,
         "gauge": solve.gauge,
     }

@@ -43,8 +43,9 @@ class Basis:
 
     @cached_property
     def label(self) -> str:
-        """The independent rows, as a part of a name."""
-        return " ".join(map(str, self.independent))
+        """Their numbers, as a part of a name."""
+        others = ("and", *self.dependent) if self.dependent else ()
+        return " ".join(map(str, (*self.independent, *others)))
 
 
 class LeastNorm:

@@ -17,7 +17,7 @@ from sarrus.kernels.record import Floats
 from sarrus.kernels.recording import count_wanted, record, record_between, record_passed
 from sarrus.kernels.sampling import is_due, measures, take_sample
 from sarrus.kernels.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
-from sarrus.kernels.stepping import finish, slope, take_step
+from sarrus.kernels.stepping import finish, separates, slope, take_step
 from sarrus.kernels.stiffness import classical_size, note_stability, wants_other_method
 from sarrus.kernels.vectors import copy, is_finite
 
@@ -125,7 +125,7 @@ def _attempt(table, x, size, step, what, stages, work):
     """Take a step from x to ``new`` and project its end; return whether it counts, and h |λ| of a fixed one."""
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
-    if table.project > 0 and not step.near and work.facts.beyond > rs.SPLIT_PIVOT * work.facts.largest:
+    if table.project > 0 and not step.near and separates(table, work):
         # Redundant rows contradict each other beside the constraints: from now on stages are projected.
         state.split = 1.0
     if adaptive:

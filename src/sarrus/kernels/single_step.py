@@ -11,10 +11,9 @@ from sarrus.kernels.run_state import (
     LIMIT_OF_RK4,
     NOT_FINITE,
     PROJECTION_FAILED,
-    SPLIT_PIVOT,
     UNSTABLE_STEP,
 )
-from sarrus.kernels.stepping import finish, slope, take_step
+from sarrus.kernels.stepping import finish, separates, slope, take_step
 from sarrus.kernels.stiffness import UNSTABLE_STEPS, classical_size, growing_error
 from sarrus.kernels.vectors import copy
 
@@ -57,7 +56,7 @@ def single_step(table, x, h, memory):
     memory.typical_pivot = max(memory.typical_pivot, smallest)
     near = smallest < settings.near * memory.typical_pivot or memory.split > 0.0
     good = take_step(table, False, near, x, h, slopes, new, work)
-    if not near and work.facts.beyond > SPLIT_PIVOT * work.facts.largest:
+    if not near and separates(table, work):
         memory.split = 1.0
     memory.step, memory.last_size = h, 0.0
     if not good:

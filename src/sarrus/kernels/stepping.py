@@ -9,6 +9,7 @@ from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.projection import normalize
+from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.vectors import axpy, copy, is_finite
 
 
@@ -106,6 +107,12 @@ def stages(table, extra, near, x, h, slopes, new, work):
             return False
         return slope(table, new, la.SLOPE, slopes, count, work) >= 0
     return True
+
+
+@internal
+def separates(table, work):
+    """Tell whether redundant rows contradict each other beside the constraints, after a solve there."""
+    return table.n_dependent > 0 or work.facts.beyond > SPLIT_PIVOT * work.facts.largest
 
 
 @internal

@@ -6,23 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.compiled import is_definite
 from sarrus.dynamics.derivatives import RowTerms, Terms, row_terms, terms
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.tableau import tableau
-from sarrus.linalg import dense
 from sarrus.linalg.dense import product
 from sarrus.linalg.projected import acceleration_change, correction
 from sarrus.linalg.quaternions import normalize
-from sarrus.linalg.ranked import at_rank, in_metric, ranked
+from sarrus.linalg.ranked import at_rank, ranked
 from sarrus.sensitivity.parameters import Columns
 
 
@@ -56,6 +53,7 @@ class Flow:
         )  # how u and p follow the directions
         self.fixed[held, range(2 * work.nv, self.fixed.shape[1])] = 1.0
         self.split, self._separated, self._largest = False, False, work.typical_pivot
+        self._smallest, self._met = 0.0, list(range(work.nc))  # at a stage, and the rows that are met there
         self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
 
     def start(self, x: Array) -> Point:
@@ -81,7 +79,7 @@ class Flow:
                 stage = self.projected(stage)
             d, slope = self._terms(stage, first=not slopes)
             if not slopes:
-                near = self._is_near(d, h)
+                near = self._is_near(h)
             slopes.append(slope)
             changes.append(self._change(d, stage))
         self.split = self.split or (not near and self._separated)
@@ -118,15 +116,18 @@ class Flow:
                 f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "
                 f"t = {t:g} and {self.rank} nearby"
             )
-        self._separated = bool(facts.beyond > SPLIT_PIVOT * facts.largest)
+        self._smallest = float(facts.smallest)
+        stage = None if first else system.stage(x)
+        self._separated = stage is not None or bool(facts.beyond > SPLIT_PIVOT * facts.largest)
+        self._met, out = stage or (list(range(system.nc)), out)
         a = out[: system.nv]
         d = terms(system, x, a, out[system.nv : system.nv + system.nc])
         return d, np.concatenate([d.rate[:, self.columns.v] @ v, a])
 
     def _change(self, d: Terms, point: Point) -> Array:
         """Return the derivative of (q̇, v̇) at a point."""
-        rows = at_rank(d.jacobian, self.rank)
-        accelerated = acceleration_change(rows, d.mass, d.force @ point.along, d.bias @ point.along)
+        rows, bias = at_rank(d.jacobian[self._met], self.rank), d.bias[self._met] @ point.along
+        accelerated = acceleration_change(rows, d.mass, d.force @ point.along, bias)
         return np.vstack([d.rate @ point.along, accelerated])
 
     def projected(self, point: Point) -> Point:
@@ -196,20 +197,13 @@ class Flow:
         normalize(x[self.columns.q], self.work.model.quaternions)
         return Point(x, along)
 
-    def _is_near(self, d: Terms, h: float) -> bool:
-        """Tell whether `simulate` projects the stages of a step: by the pivots at its start, in the metric of M."""
+    def _is_near(self, h: float) -> bool:
+        """Tell whether `simulate` projects the stages of a step: by the pivots at its start."""
         system = self.work
         if not system.nc or not self.rank:
             return False
-        rows = system.characteristic.rows[:, None] * d.jacobian
-        if system.compiled.mass_is_singular or not is_definite(d.mass):
-            rows = rows / system.characteristic.columns
-        else:
-            rows = in_metric(rows, dense.cholesky(d.mass))
-        pivots = np.abs(np.diag(qr(rows.T, mode="r", pivoting=True)[0]))
-        smallest = float(pivots[self.rank - 1])
-        self._largest = max(self._largest, smallest)
-        size = smallest / self._largest
+        self._largest = max(self._largest, self._smallest)
+        size = self._smallest / self._largest
         speed = 0.0 if self._last is None else (self._last[0] - size) / self._last[1]
         self._last = size, h
         return self.split or size < system.options.near_singular or size < 2.0 * speed * h
