@@ -172,17 +172,13 @@ class LeastNorm:
     def smallest(self) -> ca.SX:
         """About the square of the smallest singular value of independent rows times their factors.
 
-        By inverse iteration, which begins with unlike numbers, so that no symmetry of a mechanism hides it.
+        The quotient xᵀG x / xᵀx of x = G⁻¹ b with unlike numbers b, so that no symmetry of a mechanism hides it.
         """
         own = self.basis.independent
         start = {k: ca.SX(1.0 + (0.618 * k) % 1.0) for k in range(len(own))}
-
-        def solve(right: Row) -> Row:
-            even = {k: value * (1.0 / self.scale[own[k]]) for k, value in right.items()}
-            return {k: value * (1.0 / self.scale[own[k]]) for k, value in self.factor.solve(even).items()}
-
-        once = solve(start)
-        return dot(once, once) / dot(once, solve(once)) if own else ca.SX(0)
+        solved = self.factor.solve({k: value * (1.0 / self.scale[own[k]]) for k, value in start.items()})
+        found = {k: value * (1.0 / self.scale[own[k]]) for k, value in solved.items()}
+        return dot(start, found) / dot(found, found) if own else ca.SX(0)
 
     @property
     def gauge(self) -> ca.SX:
