@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import casadi as ca
 
 from sarrus.codegen.elementary import definitions
@@ -13,6 +15,10 @@ from sarrus.codegen.straight_line import REAL, constant, kind
 _ADDRESS = "  %{name}.p = getelementptr inbounds {kind}, ptr %{base}, i64 {place}\n"
 _LOAD = _ADDRESS + "  %{name} = load {kind}, ptr %{name}.p, align 8\n"
 _STORE = _ADDRESS + "  store {kind} {value}, ptr %{name}.p, align 8\n"
+_FILL = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+_CLEAR = "  call void @llvm.memset.p0.i64(ptr align 8 %out, i8 0, i64 {bytes}, i1 false)\n"
+# From so many outputs on that are always zero, as most entries of large matrices are, all are cleared at once.
+MANY_ZEROS = 64
 _ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
 
 
@@ -35,23 +41,40 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
         The text and the number of chunks.
     """
     size = len(program.instructions)
+    blank = _zeros(program)
+    clear = _CLEAR.format(bytes=8 * lanes * program.n_out) if blank else ""
     step = chunk or max(size, 1)
     starts = range(0, max(size, 1), step)
     slots, n_slots = assign_slots(program, step) if len(starts) > 1 else ({}, 0)
-    bodies = [_body(program, start, min(start + step, size), slots, lanes) for start in starts]
+    bodies = [_body(program, start, min(start + step, size), slots, lanes, blank) for start in starts]
     if len(bodies) == 1:
-        functions = [f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n", bodies[0], "  ret void\n}\n"]
+        functions = [f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n", clear, bodies[0], "  ret void\n}\n"]
     else:
         functions = []
         for k, body in enumerate(bodies):
             head = f"define internal void @chunk{k}({_ARGUMENTS}, ptr noalias nocapture %slots)"
             functions += [head, " noinline nounwind {\n", body, "  ret void\n}\n"]
-        functions.append(f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n")
+        functions += [f"define void @{ENTRY}({_ARGUMENTS}) nounwind {{\n", clear]
         functions.append(f"  %slots = alloca [{max(n_slots, 1)} x {kind(REAL, lanes)}], align 64\n")
         functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
     text = "".join(functions)
-    return declarations(lanes) + definitions(text) + text, len(bodies)
+    return declarations(lanes) + (_FILL if blank else "") + definitions(text) + text, len(bodies)
+
+
+def _zeros(program: Program) -> frozenset[int]:
+    """Return the instructions that put a constant zero into the output, where they are many: it is cleared first."""
+    instructions = program.instructions
+    zeros = frozenset(
+        index
+        for index, (op, _, b) in enumerate(instructions)
+        if op == ca.OP_OUTPUT and instructions[b][0] == ca.OP_CONST and _is_zero(float(instructions[b][1]))
+    )
+    return zeros if len(zeros) >= MANY_ZEROS else frozenset()
+
+
+def _is_zero(value: float) -> bool:
+    return value == 0.0 and math.copysign(1.0, value) > 0.0
 
 
 def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
@@ -83,8 +106,10 @@ def assign_slots(program: Program, step: int) -> tuple[dict[int, int], int]:
     return slots, n_slots
 
 
-def _body(program: Program, start: int, stop: int, slots: dict[int, int], lanes: int) -> str:
-    """Text of the instructions from ``start`` to ``stop``; inputs and slots are loaded at their first use."""
+def _body(
+    program: Program, start: int, stop: int, slots: dict[int, int], lanes: int, blank: frozenset[int]
+) -> str:
+    """Text of the instructions from ``start`` to ``stop``, ``blank`` ones left out; what they use is loaded there."""
     instructions = program.instructions
     text: list[str] = []
     names: dict[int, str] = {}
@@ -106,7 +131,7 @@ def _body(program: Program, start: int, stop: int, slots: dict[int, int], lanes:
 
     for index in range(start, stop):
         op, a, b = instructions[index]
-        if op in (ca.OP_INPUT, ca.OP_CONST):
+        if op in (ca.OP_INPUT, ca.OP_CONST) or index in blank:
             continue
         if op == ca.OP_OUTPUT:
             text.append(_STORE.format(kind=real, name=f"o{a}", base="out", place=a, value=name_of(b)))

@@ -19,7 +19,7 @@ from sarrus.base.errors import CompilationError
 ENTRY = "sarrus_entry"  # the name of the function that object code is made for
 # Functions of the C library that the machine code may call: those that are exact, and what intrinsics become
 # on processors that have no instruction for them. Code that calls any other does not link.
-LIBM_SYMBOLS = ("ceil", "copysign", "fabs", "floor", "fma", "fmod", "remainder", "sqrt")
+LIBM_SYMBOLS = ("ceil", "copysign", "fabs", "floor", "fma", "fmod", "memset", "remainder", "sqrt")
 LOCK = RLock()
 # Largest cost of a call that is replaced by the code it calls. LLVM's own 225 doubles the code of the time loop and
 # triples the time to compile it, 100 makes all kernels 18 % longer to compile, for nothing that can be measured.

@@ -21,6 +21,11 @@ class Program:
 
     instructions: list[tuple[int, int | float, int]]
 
+    @property
+    def n_out(self) -> int:
+        """Length of the output vector."""
+        return 1 + max((int(a) for op, a, _ in self.instructions if op == ca.OP_OUTPUT), default=-1)
+
     def operands(self, index: int) -> tuple[int, ...]:
         """Values that instruction ``index`` uses."""
         op, a, b = self.instructions[index]

@@ -26,6 +26,8 @@ from sarrus.kernels.vectors import copy, copy_scaled, divide, dot, fill
 
 # Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
 WATCHED = 0.06
+# The same of the first and of the last state of a run, which have one neighbour only.
+WATCHED_AT_ENDS = 0.5
 # Distance between the points through which a signed σ is interpolated, in units of that size.
 APART = 1e-3
 # Rounds of inverse iteration for the singular vectors; distance [rad, characteristic length] between states for Ȧ.
@@ -68,7 +70,8 @@ def follow(table, x, size, projected, what, ended, stages, work):
     last, earlier = b.facts.pivot, before.facts.pivot if known > 1 else np.inf
     clock = table.nq + table.nv + table.nu
     valley = last <= earlier and last < size and last - 2.0 * max(size - last, earlier - last) < pl.CLOSE
-    close = size < WATCHED or known == 1 or (ended and size < last)
+    at_end = known == 1 or (ended and size < last)
+    close = size < WATCHED or (at_end and min(last, size) < WATCHED_AT_ENDS)
     if not close and earlier > last:
         # On the way down to zero and up again as fast, the sizes at both ends would make up the fall.
         h, taken = c.x[clock] - b.x[clock], b.x[clock] - before.x[clock]
