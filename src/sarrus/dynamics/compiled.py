@@ -162,7 +162,7 @@ class CompiledEquations:
 
     def direct(self, name: str, basis: Basis) -> NativeFunction:
         """Return "checked", "direct" or "closed" for a basis: the solve, the same without checks, and a projection."""
-        full = name if basis.rows == tuple(self.live or ()) else f"{name} by rows {basis.label}"
+        full = name if basis.independent == tuple(self.live or ()) else f"{name} by rows {basis.label}"
         return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
 
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:

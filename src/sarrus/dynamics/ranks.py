@@ -54,8 +54,11 @@ def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourho
         return replace(near, independent=())
 
     def found() -> Neighbourhood | None:
-        closed = assemble(work, work.neutral(), throw=False)
-        return None if closed.status is Status.NOT_CLOSED else survey(work, closed.q)
+        try:
+            closed = assemble(work, work.neutral(), throw=False)
+            return None if closed.status is Status.NOT_CLOSED else survey(work, closed.q)
+        except SarrusError:  # the constraints are no numbers there
+            return None
 
     reference = work.model.remember(("independent rows",), found)
     if reference is None or reference.rank != near.rank:

@@ -37,7 +37,10 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
     settings = table.settings
     work = la.workspace(table)
     nv, nc = table.nv, table.nc
-    serves = table.direct != 0 if want == la.SLOPE else table.checked != 0
+    facts = work.facts
+    # Stages meet independent rows alone, which is not enough where the last solve with checks found contradictions.
+    agree = table.n_dependent == 0 or facts.contradiction <= settings.inconsistent
+    serves = table.direct != 0 and agree if want == la.SLOPE else table.checked != 0
     if serves and table.direct_rank == table.generic_rank and table.baumgarte == 0:
         if want == la.SLOPE:
             call_native(table.direct, x, work.a)
@@ -47,11 +50,14 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
         even = settings.scale_of_even_rows**2
         light = table.whole != 0 and not work.gauge.largest_entry <= la.HEAVY * even
         if is_clear(settings, work.gauge) and not light and is_finite(work.a, nv):
-            fill(work.facts, 0.0, la.N_FACTS)
+            contradiction = facts.contradiction
+            fill(facts, 0.0, la.N_FACTS)
             if want == la.SLOPE:
+                facts.contradiction = contradiction
                 return table.generic_rank
             if _is_met(table, work.gauge):
                 return _note_checks(table, work)
+            facts.contradiction = work.gauge.contradiction
     load_dynamics(table, x, work)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
     if table.whole == 0:
@@ -181,7 +187,8 @@ def solve_rows(table, x, A, looks, reach, eliminated, work):
     if used < 0:
         return -1
     _note_pivots(work, min(nc, nv), limit)
-    work.facts.contradiction = 0.0
+    if looks:
+        work.facts.contradiction = 0.0
     if used < nc:
         if looks:
             work.facts.contradiction = ch.contradiction(table, work, used, x, reach, eliminated)

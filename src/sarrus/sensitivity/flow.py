@@ -104,7 +104,11 @@ class Flow:
     def _terms(self, point: Point, *, first: bool) -> tuple[Terms, Array]:
         """Return the derivatives of the equations at a point, and (q̇, v̇) there."""
         system, x = self.work, point.x
-        v, t = x[system.parts.v], float(x[system.parts.t])
+        t = float(x[system.parts.t])
+        stage = None if first else system.stage(x)
+        if stage is not None:
+            self._separated, (self._met, out) = True, stage
+            return self._derivatives(x, out)
         rank, out = system.accelerate(x)
         if rank < 0:
             raise system.diagnose(x).error(system.name)
@@ -116,13 +120,15 @@ class Flow:
                 f"{system.name}: no derivatives at a singular configuration: the constraints have rank {rank} at "
                 f"t = {t:g} and {self.rank} nearby"
             )
-        self._smallest = float(facts.smallest)
-        stage = None if first else system.stage(x)
-        self._separated = stage is not None or bool(facts.beyond > SPLIT_PIVOT * facts.largest)
-        self._met, out = stage or (list(range(system.nc)), out)
-        a = out[: system.nv]
-        d = terms(system, x, a, out[system.nv : system.nv + system.nc])
-        return d, np.concatenate([d.rate[:, self.columns.v] @ v, a])
+        self._smallest, self._met = float(facts.smallest), list(range(system.nc))
+        self._separated = bool(facts.beyond > SPLIT_PIVOT * facts.largest)
+        return self._derivatives(x, out)
+
+    def _derivatives(self, x: Array, answer: Array) -> tuple[Terms, Array]:
+        """Return the derivatives of the equations at x with its (a, λ, …), and (q̇, v̇)."""
+        system, a = self.work, answer[: self.work.nv]
+        d = terms(system, x, a, answer[system.nv : system.nv + system.nc])
+        return d, np.concatenate([d.rate[:, self.columns.v] @ x[system.parts.v], a])
 
     def _change(self, d: Terms, point: Point) -> Array:
         """Return the derivative of (q̇, v̇) at a point."""
