@@ -9,13 +9,14 @@ from time import perf_counter
 
 from rich.console import Console
 
-from benchmarks import accuracy, batch, cones, control, cost, dynamics, legged, linear, start_up, step
+from benchmarks import accuracy, batch, cones, control, cost, dynamics, growth, legged, linear, start_up, step
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, write_json
 from benchmarks.tables import highlights, markdown, print_tables, replace_between_markers
 
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "step": step.rows,
+    "growth": growth.rows,
     "batch": batch.rows,
     "forward_dynamics": dynamics.python_rows,
     "kernel": dynamics.kernel_rows,
@@ -59,6 +60,8 @@ def main() -> None:
         for page, content in (("docs/comparison.md", text), ("README.md", highlights(rows))):
             if not replace_between_markers(content, ROOT / page):
                 parser.error(f"{page} has no markers <!-- bench:start --> and <!-- bench:end -->")
+        if sizes := [row for row in rows if "size" in row.extra]:
+            growth.draw(sizes, ROOT / "docs/images/growth.png")
 
 
 if __name__ == "__main__":

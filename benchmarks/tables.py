@@ -33,20 +33,22 @@ def verdict(row: Row) -> str:
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """Return the tables that have lines: speed against peers, control laws, cone programs, accuracy, cost,
-    walking, start-up.
+    """Return the tables that have lines: speed against peers, growth with size, control laws, cone programs, accuracy,
+    cost, walking, start-up.
     """
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
     laws = [r for r in rows if "kernel_us" in r.extra]
     answers = [r for r in rows if "control_difference" in r.extra]
     cones = [r for r in rows if "bare_us" in r.extra]
-    apart = [*accuracy, *laws, *answers, *cones]
+    sizes = [r for r in rows if "size" in r.extra]
+    apart = [*accuracy, *laws, *answers, *cones, *sizes]
     speed = [r for r in rows if r.peer is not None and r not in apart]
     alone = [r for r in rows if r.peer is None and r not in cost and r not in laws]
     ticks = [r for r in alone if "relaxed" in r.extra]
     tables = (
-        _speed(speed),
+        _speed("Speed", speed),
+        _speed("Growth with size", sizes),
         _laws(laws),
         _cones(cones),
         _answers(answers),
@@ -58,12 +60,12 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     return [table for table in tables if table[2]]
 
 
-def _speed(rows: Sequence[Row]) -> Section:
+def _speed(title: str, rows: Sequence[Row]) -> Section:
     lines: list[Cells] = []
     for r in rows:
         peer = (r.peer or "", duration(r.peer_us or 0.0), f"{r.ratio:.2f}")
         lines.append((r.name, r.model, duration(r.ours_us), *peer, verdict(r)))
-    return "Speed", ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"), lines
+    return title, ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"), lines
 
 
 def _laws(rows: Sequence[Row]) -> Section:
@@ -212,7 +214,7 @@ def highlights(rows: Sequence[Row]) -> str:
     """Return a short table in Markdown: the telling rows, as far as they were measured."""
     found = {(row.name, row.model, row.peer): row for row in rows}
     chosen = [found[key] for key in TELLING if key in found]
-    header, lines = ("what", "model", "sarrus", "peer", "time of peer", "ratio"), _speed(chosen)[2]
+    header, lines = ("what", "model", "sarrus", "peer", "time of peer", "ratio"), _speed("", chosen)[2]
     table = [header, tuple("---" for _ in header), *(line[:6] for line in lines)]
     text = "\n".join("| " + " | ".join(cells) + " |" for cells in table)
     return f"{text}\n\n{_measured(rows)}\n"

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import tables
+from benchmarks import growth, tables
 from benchmarks.rows import KEYS, Row, write_json
 from benchmarks.timing import batch, interleave, summarize
 
@@ -50,6 +50,18 @@ def test_ratio_is_the_median_over_pairs() -> None:
 def test_times_that_cannot_be_compared(ours: list[float], peer: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         summarize(ours, peer)
+
+
+def test_growth_is_an_exponent_and_a_picture(tmp_path: Path) -> None:
+    sizes = [
+        Row(name, f"N = {n}", n**1.5, "here; v; once", "peer", 3.0 * n, 3.0 / n**0.5, extra={"size": n})
+        for name in (growth.STEP, growth.CHAIN)
+        for n in (1, 2, 8)
+    ]
+    assert growth.exponent(sizes) == pytest.approx(1.5)
+    assert [title for title, _, _ in tables.sections(sizes)] == ["Growth with size"]
+    growth.draw(sizes, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_interleave_takes_turns() -> None:
