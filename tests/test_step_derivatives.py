@@ -93,14 +93,13 @@ def test_against_differences_of_the_simulator(name: str, dt: float) -> None:
     assert_allclose(np.concatenate([step.q, step.v]), end, rtol=0, atol=1e-12)
 
 
-def test_redundant_rows_that_separate_at_the_stages_cost_no_more_than_the_method_itself() -> None:
-    """Where rows are dependent on the constraints alone the error has the order of a step, dt⁵."""
-    state, errors = looped("quaternions"), []
-    for dt in (1e-2, 2e-2):
-        step = sr.sensitivity.step_derivatives(*state, dt=dt)
-        errors.append(np.abs(step.F[:, 13:16] - differences(state, step, np.arange(13, 16), 1e-3)).max())
-    assert errors[0] < 1e-8
-    assert np.log2(errors[1] / errors[0]) == pytest.approx(5.0, abs=0.2)
+@pytest.mark.parametrize("dt", [1e-2, 2e-2])
+def test_redundant_rows_that_separate_at_the_stages_cost_nothing(dt: float) -> None:
+    """Stages meet independent rows alone, with quaternions that are not of length one: F is the derivative of that."""
+    state = looped("quaternions")
+    step = sr.sensitivity.step_derivatives(*state, dt=dt)
+    error = np.abs(step.F[:, 13:16] - differences(state, step, np.arange(13, 16), 1e-3)).max()
+    assert error < 1e-11
 
 
 @pytest.mark.parametrize("name", ["five_bar", "redundant", "bricard free", "skate"])

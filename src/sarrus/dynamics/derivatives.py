@@ -143,6 +143,10 @@ def variables(system: Evaluations) -> ca.SX:
 def _terms(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
     e = system.equations
     force, bias = residual_force(system, a, multipliers), bias_rows(system, a)
+    if (
+        e.quaternions and e.tree is not None
+    ):  # at stages their length is not one, and M a + h is no recursion's
+        force += e.mass_matrix @ a + e.bias_force - _inertial_force(system, a)
     return {
         "mass": e.mass_matrix,
         "jacobian": e.jacobian,

@@ -27,7 +27,7 @@ from sarrus.kernels.vectors import add, copy, copy_scaled, divide, dot_from, fil
 
 MAX_ITERATIONS = 12
 # So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
-DIRECT_ITERATIONS = 4
+DIRECT_ITERATIONS = 6
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
 # was longer than this.
 FAR = 1e-6
@@ -78,8 +78,10 @@ def _close(table, x, work):
             break
         if iteration > 0 or gap > 0.1 * settings.position_tolerance:
             copy(answer.place, x, nq)
-        quick = longest_entry(table, answer.step) < QUICK and left <= ROUNDING
-        if (left <= settings.position_tolerance or quick) and is_finite(answer.speed, nv):
+        longest = longest_entry(table, answer.step)
+        closed = left <= settings.position_tolerance or (longest < QUICK and left <= ROUNDING)
+        # after a long step v was projected with rows of elsewhere
+        if closed and longest < FAR and is_finite(answer.speed, nv):
             copy(answer.speed, x + nq, nv)
             return True
     copy(given, x, nq)

@@ -112,7 +112,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
 @internal
 def separates(table, work):
     """Tell whether redundant rows contradict each other beside the constraints, after a solve there."""
-    return table.n_dependent > 0 or work.facts.beyond > SPLIT_PIVOT * work.facts.largest
+    return work.facts.beyond > SPLIT_PIVOT * work.facts.largest
 
 
 @internal

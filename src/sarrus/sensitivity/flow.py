@@ -107,7 +107,7 @@ class Flow:
         t = float(x[system.parts.t])
         stage = None if first else system.stage(x)
         if stage is not None:
-            self._separated, (self._met, out) = True, stage
+            self._separated, (self._met, out) = False, stage
             return self._derivatives(x, out)
         rank, out = system.accelerate(x)
         if rank < 0:
