@@ -37,8 +37,8 @@ class Trajectory(RecordedMotion):
         where rows are redundant).
     energy : kinetic plus potential energy (T,) [J].
     rank : rank of the constraint Jacobian A (T,).
-    condition : condition number of A (T,), estimated by the largest pivot of the run over the smallest pivot
-        that is not zero at generic configurations; infinite where singular, 1 without constraints.
+    condition : condition number of A (T,), estimated by the largest pivot of the run over about the smallest singular
+        value that is not zero at generic configurations; infinite where singular, 1 without constraints.
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     error : estimated error of the coordinates up to each sample (T,), relative: to one radian for angles, to the
         largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
