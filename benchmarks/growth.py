@@ -69,7 +69,7 @@ def rows(quick: bool) -> list[Row]:
     """Return the time of a step of N four-bars, and of forward dynamics of chains."""
     repeats, found = 5 if quick else 15, []
     for count in LOOPS[:5] if quick else LOOPS:
-        steps = max(50, 2000 // count)
+        steps = max(400, 2000 // count)
         for peer, integrator in (("MuJoCo RK4, best", "RK4"), ("MuJoCo Euler, best", "Euler")):
             result = interleave(_steps(count, steps), _mujoco_steps(count, steps, integrator), repeats)
             note = (
@@ -166,11 +166,13 @@ def draw(found: Sequence[Row], path: Path) -> None:
         for peer in dict.fromkeys(row.peer for row in own):
             theirs = [(row.extra["size"], row.peer_us) for row in own if row.peer == peer]
             panel.loglog(*zip(*theirs), "o--", markersize=4, label=peer)
-        mine = {row.extra["size"]: row.ours_us for row in own}
+        mine = {int(row.extra["size"]): row.ours_us for row in own}
         panel.loglog(
             list(mine), list(mine.values()), "o-", linewidth=2, label=f"sarrus, N^{exponent(own):.2f}"
         )
         panel.set(title=name, xlabel="N", ylabel="µs")
+        panel.set_xticks(list(mine), labels=list(map(str, mine)))
+        panel.minorticks_off()
         panel.grid(True, which="major", alpha=0.3)
         panel.legend(fontsize=8)
     figure.savefig(path, dpi=150)
