@@ -79,7 +79,7 @@ register_model(RecordType)(models.PointerModel)
 class _Fields(AttributeTemplate):
     key = RecordType
 
-    def generic_resolve(self, pointer: RecordType, name: str) -> Any:  # type: ignore[override]
+    def generic_resolve(self, pointer: RecordType, name: str) -> Any:
         kind = pointer.record.fields.get(name)
         if kind is None:
             return None
