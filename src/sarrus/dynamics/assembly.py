@@ -161,9 +161,9 @@ class Neighbourhood:
     velocities in these: pivots count as singular against these. ``smallest`` is the largest value nearby of the
     smallest singular value, at the generic rank, of what the solve factors: A M^(−1/2) with rows in characteristic
     units, or where M is singular A with rows and velocities in them. ``independent`` are as many rows as the rank,
-    independent where that value was found. ``motions`` (nv × d): basis of the motions out of the configuration where A
-    allows velocities besides that no motion has; d = 0 where it is isolated; else None
-    (`sarrus.dynamics.rigidity`).
+    independent where that value was found, if others depend on them and straight-line code eliminates M. ``motions``
+    (nv × d): basis of the motions out of the configuration where A allows velocities besides that no motion has; d = 0
+    where it is isolated; else None (`sarrus.dynamics.rigidity`).
     """
 
     holonomic_rank: int
@@ -234,14 +234,14 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     holonomic = whole
     if system.nh < system.nc:
         holonomic = [rank_of(rows[: system.nh], cut, even) for rows in evened[:-1]]
-    rank, smallest, independent = max(whole), 0.0, []
+    rank, smallest, live = max(whole), 0.0, system.compiled.live
+    independent: list[int] = []
     if rank:
-        singular = system.compiled.mass_is_singular
-        least = [float(those[rank - 1]) for those in (of_measured if singular else of_projected)]
+        factored = of_measured if system.compiled.mass_is_singular else of_projected
+        least = [float(those[rank - 1]) for those in factored]
         smallest = max(least)
-        independent = independent_rows(
-            (measured if singular else projected)[least.index(smallest)], rank, 0.9
-        )
+        if live is not None and rank < len(live):
+            independent = independent_rows(projected[least.index(smallest)], rank, 0.9)
     scales = scale, weighted_scale, even_scale, measured_scale
     return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest, tuple(independent))
 

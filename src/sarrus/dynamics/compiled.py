@@ -13,7 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.equations.elimination import Weighted, direct_projection, direct_solution, live_rows, weighted
 from sarrus.equations.equations import Equations
-from sarrus.equations.least_norm import Basis, Units
+from sarrus.equations.least_norm import Basis, LeastNorm, Units
 from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
@@ -44,6 +44,7 @@ class CompiledEquations:
         self.ridge, self.stiff = ridge, stiff
         self._functions: dict[str, NativeFunction] = {}
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
+        self._solves: dict[Basis, LeastNorm] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -169,13 +170,19 @@ class CompiledEquations:
         """Return what `direct` gives, as expressions over ``inputs``."""
         e = self.equations
         if name == "closed":
-            return direct_projection(e, self.weighted, basis, self.units, self.moved)
+            return direct_projection(e, self.weighted, self.least_norm(basis), self.moved)
         if name == "direct":  # of stages, where a alone counts, and dependent rows separate from the others
-            answer = direct_solution(e, self.weighted, Basis(basis.independent), self.units)
+            answer = direct_solution(e, self.weighted, self.least_norm(Basis(basis.independent)))
             answer["multipliers"], answer["constraint_force"] = ca.SX(e.nc, 1), ca.SX(e.nv, 1)
             del answer["checks"]
             return answer
-        return direct_solution(e, self.weighted, basis, self.units)
+        return direct_solution(e, self.weighted, self.least_norm(basis))
+
+    def least_norm(self, basis: Basis) -> LeastNorm:
+        """Return the solves with the rows of a basis, traced once for all functions that are made of them."""
+        if basis not in self._solves:
+            self._solves[basis] = LeastNorm(self.weighted.rows, basis, self.units)
+        return self._solves[basis]
 
     def moved(self, step: ca.SX) -> ca.SX:
         """Return q ⊕ δ: along N(q) δ, quaternions back to unit length."""
@@ -214,7 +221,7 @@ class CompiledEquations:
 
     @cached_property
     def weighted(self) -> Weighted:
-        """The problem after elimination, traced once for the two functions that solve it."""
+        """The problem after elimination, traced once for all functions that solve it."""
         return weighted(self.equations, self.force)
 
     def _dynamics(self, mode: int) -> dict[str, ca.SX]:

@@ -41,6 +41,7 @@ class Model(Described):
     mechanism: Mechanism | None = None
     driven: MechanismParameters = NO_PARAMETERS
     _findings: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict, repr=False)
+    _lasting: dict[str, Any] = field(default_factory=dict, repr=False)
     _lock: Any = field(default_factory=Lock, repr=False)
 
     def __post_init__(self) -> None:
@@ -67,6 +68,12 @@ class Model(Described):
                 element=self.name,
             )
         return Model.of_mechanism, (self.mechanism, self.driven.targets, None)
+
+    def lasting(self, name: str, find: Callable[[], Found]) -> Found:
+        """Return what follows from the model alone, found once."""
+        if name not in self._lasting:
+            self._lasting[name] = find()
+        return self._lasting[name]
 
     def remember(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """Return what was found for a key, or find it; the latest findings are kept. Keys begin with their subject."""

@@ -60,7 +60,7 @@ def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourho
         except SarrusError:  # the constraints are no numbers there
             return None
 
-    reference = work.model.remember(("independent rows",), found)
+    reference = work.model.remember(("independent rows", *work.parameters.values(), work.options), found)
     if reference is None or reference.rank != near.rank:
         return near
     return replace(near, independent=reference.independent)

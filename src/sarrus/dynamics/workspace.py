@@ -149,7 +149,7 @@ class Workspace(Evaluations):
         for name in wanted:
             setattr(self.table, name, self.compiled.function(name).address)
         if "dynamics" in wanted:
-            if self.model.remember(("massless",), lambda: may_lose_inertia(self.mechanism)):
+            if self.model.lasting("massless", lambda: may_lose_inertia(self.mechanism)):
                 self.expect_singular_mass()
             self.table.acceleration = self.acceleration_kernel.address
         self.loaded |= {names}
@@ -170,9 +170,9 @@ class Workspace(Evaluations):
     def _load_direct(self) -> None:
         """Put the addresses of straight-line code for the rows that are known in the table."""
         basis = self.basis if self._wanted else None
-        self.table.direct_rank = -1 if basis is None else len(basis.independent)
+        self.table.direct_rank, self.table.n_dependent = -1, 0
         if basis is not None:
-            self.table.n_dependent = len(basis.dependent)
+            self.table.direct_rank, self.table.n_dependent = len(basis.independent), len(basis.dependent)
             for name in self._wanted if self.nc == self.nh else self._wanted - {"closed"}:
                 setattr(self.table, name, self.compiled.direct(name, basis).address)
 

@@ -7,13 +7,13 @@ number of loops where each touches a few others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
 
 from sarrus.equations.equations import Equations
-from sarrus.equations.least_norm import NOISE, TINY, Basis, LeastNorm, Units
+from sarrus.equations.least_norm import NOISE, TINY, LeastNorm
 from sarrus.equations.sparse import Row, Triangle, add, column_of, dot, eliminate, largest, rows_of
 
 
@@ -48,16 +48,16 @@ def live_rows(equations: Equations) -> list[int] | None:
     return live
 
 
-def direct_solution(equations: Equations, problem: Weighted, basis: Basis, units: Units) -> dict[str, ca.SX]:
-    """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂; see `LeastNorm`.
+def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -> dict[str, ca.SX]:
+    """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
 
     G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
     "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms and, where rows depend on
-    others, rounding of accelerations of the size of f̂ and Âᵀλ, the largest M_kk/L_kk², a
-    condition number of M without units, how far dependent rows contradict others, the norm of A a + γ where there are
-    such rows, and `LeastNorm.beyond` and `smallest`.
+    others, rounding of accelerations of the size of f̂ and Âᵀλ; the largest M_kk/L_kk², a condition number of M without
+    units; how far dependent rows contradict others; the norm of A a + γ where there are such rows; `LeastNorm.beyond`
+    and `LeastNorm.smallest`.
     """
-    e, solve = equations, LeastNorm(problem.rows, basis, units)
+    e, basis, units = equations, solve.basis, solve.units
     bias = {j: e.constraint_bias[j] for j in basis.rows}
     right = {j: -bias[j] - dot(problem.rows[j], problem.force) for j in basis.rows}
     forces = solve.forces(right)
@@ -98,30 +98,26 @@ def direct_solution(equations: Equations, problem: Weighted, basis: Basis, units
 
 
 def direct_projection(
-    equations: Equations,
-    problem: Weighted,
-    basis: Basis,
-    units: Units,
-    moved: Callable[[ca.SX], ca.SX],
+    equations: Equations, problem: Weighted, solve: LeastNorm, moved: Callable[[ca.SX], ca.SX]
 ) -> dict[str, ca.SX]:
     """Trace a Newton step that closes the loops, and the projection of v where it ends, both shortest in the metric M.
 
     ``moved`` gives q ⊕ δ. The rows of the basis are holonomic, and all there are. Both corrections use A and M of the q
     where it begins. "gap" is φ there, "left" φ and "place" q where it ends, "speed" v there.
     """
-    e, solve = equations, LeastNorm(problem.rows, basis, units)
+    e = equations
 
-    def shortest(residual: ca.SX, rows: Sequence[int]) -> ca.SX:
+    def shortest(residual: ca.SX) -> ca.SX:
         (entries,) = rows_of(residual.T)
-        y = solve.along(solve.forces({j: -entries[j] for j in rows if j in entries}))
+        y = solve.along(solve.forces({j: -entries[j] for j in solve.basis.rows if j in entries}))
         return column_of(problem.factor.solve(y), e.nv)
 
-    step = shortest(e.position_residual, basis.rows)
+    step = shortest(e.position_residual)
     place, speed = moved(step), e.v
     (left,) = ca.substitute([e.position_residual], [e.q], [place])
     for _ in range(2):  # the second time for A, which is that of before the step
         (slip,) = ca.substitute([e.velocity_residual], [ca.vertcat(e.q, e.v)], [ca.vertcat(place, speed)])
-        speed += shortest(slip, basis.rows)
+        speed += shortest(slip)
     return {
         "gap": e.position_residual,
         "left": left,

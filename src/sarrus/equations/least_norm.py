@@ -9,7 +9,18 @@ from functools import cached_property
 import casadi as ca
 
 from sarrus.base.arrays import Array
-from sarrus.equations.sparse import Column, Row, Symmetric, add, dot, factor_symmetric, largest, least
+from sarrus.equations.sparse import (
+    Column,
+    Row,
+    Symmetric,
+    add,
+    dot,
+    factor_symmetric,
+    largest,
+    least,
+    neighbours,
+    rows_touching,
+)
 
 # What counts as a sum beside a contradiction, so that rounding, 1e-13 of it, stays below 1e-6.
 NOISE = 1e-7
@@ -61,18 +72,13 @@ class LeastNorm:
     def __init__(self, rows: list[Row], basis: Basis, units: Units) -> None:
         self.rows, self.basis, self.units = rows, basis, units
         self.scale = {j: float(units.rows[j]) for j in basis.rows}
-        touching: dict[int, list[int]] = {}
-        for k, j in enumerate(basis.independent):
-            for c in rows[j]:
-                touching.setdefault(c, []).append(k)
-        self._touching = touching
         own = [rows[j] for j in basis.independent]
-        self.gram = [{i: dot(own[k], own[i]) for i in self._near(own[k]) if i <= k} for k in range(len(own))]
+        self._touching = rows_touching(own)
+        self.gram = [
+            {i: dot(row, own[i]) for i in neighbours(row, self._touching) if i <= k}
+            for k, row in enumerate(own)
+        ]
         self.factor: Symmetric = factor_symmetric(self.gram)
-
-    def _near(self, row: Row) -> list[int]:
-        """Return which of the independent rows share a column with a row."""
-        return sorted({k for c in row for k in self._touching.get(c, ())})
 
     @cached_property
     def ratios(self) -> list[Row]:
@@ -80,7 +86,8 @@ class LeastNorm:
         own, found = self.basis.independent, []
         for j in self.basis.dependent:
             row = self.rows[j]
-            solved = self.factor.solve({k: dot(row, self.rows[own[k]]) for k in self._near(row)})
+            near = neighbours(row, self._touching)
+            solved = self.factor.solve({k: dot(row, self.rows[own[k]]) for k in near})
             found.append(
                 {own[k]: value * (self.scale[j] / self.scale[own[k]]) for k, value in sorted(solved.items())}
             )
@@ -160,8 +167,7 @@ class LeastNorm:
         """The square of the largest part of a dependent row, times its factor, that is normal to independent ones."""
         parts = []
         for j, ratios in zip(self.basis.dependent, self.ratios):
-            row = {c: value * self.scale[j] for c, value in self.rows[j].items()}
-            left = dict(row)
+            left = {c: value * self.scale[j] for c, value in self.rows[j].items()}
             for i, ratio in ratios.items():
                 for c, entry in self.rows[i].items():
                     add(left, c, -(ratio * self.scale[i] * entry))

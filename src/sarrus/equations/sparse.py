@@ -54,6 +54,32 @@ def add(x: Row, i: int, value: ca.SX) -> None:
     x[i] = x[i] + value if i in x else value
 
 
+def substitute(below: list[Row], right: Row, inverse: Column | None = None) -> Row:
+    """Return the solution for a lower triangle: its rows left of the diagonal, which is one or has an ``inverse``."""
+    x: Row = {}
+    for k, row in enumerate(below):
+        value = right.get(k)
+        for j, entry in row.items():
+            if j in x:
+                part = entry * x[j]
+                value = -part if value is None else value - part
+        if value is not None:
+            x[k] = value if inverse is None else value * inverse[k]
+    return x
+
+
+def substitute_transposed(below: list[Row], right: Row, inverse: Column | None = None) -> Row:
+    """Return the solution for the transpose of such a triangle."""
+    x = dict(right)
+    for k in range(len(below) - 1, -1, -1):
+        if k in x:
+            if inverse is not None:
+                x[k] = x[k] * inverse[k]
+            for j, entry in below[k].items():
+                add(x, j, -(entry * x[k]))
+    return x
+
+
 @dataclass(frozen=True)
 class Triangle:
     """L of M = LᵀL: by rows what is left of the diagonal, the diagonal and its inverse."""
@@ -74,26 +100,11 @@ class Triangle:
 
     def solve_transposed(self, right: Row) -> Row:
         """Return L⁻ᵀ b."""
-        x = dict(right)
-        for k in range(len(self.diagonal) - 1, -1, -1):
-            if k in x:
-                x[k] = x[k] * self.inverse[k]
-                for j, value in self.below[k].items():
-                    add(x, j, -(value * x[k]))
-        return x
+        return substitute_transposed(self.below, right, self.inverse)
 
     def solve(self, right: Row) -> Row:
         """Return L⁻¹ b."""
-        x: Row = {}
-        for k, row in enumerate(self.below):
-            value = right.get(k)
-            for j, entry in row.items():
-                if j in x:
-                    part = entry * x[j]
-                    value = -part if value is None else value - part
-            if value is not None:
-                x[k] = value * self.inverse[k]
-        return x
+        return substitute(self.below, right, self.inverse)
 
 
 def eliminate(matrix: ca.SX) -> Triangle:
@@ -127,21 +138,8 @@ class Symmetric:
     def solve(self, right: Row) -> Row:
         """Return G⁻¹ b."""
         place = {i: k for k, i in enumerate(self.order)}
-        x: Row = {}
-        given = {place[i]: value for i, value in right.items()}
-        for k, row in enumerate(self.below):
-            value = given.get(k)
-            for j, entry in row.items():
-                if j in x:
-                    part = entry * x[j]
-                    value = -part if value is None else value - part
-            if value is not None:
-                x[k] = value
-        x = {k: value * self.inverse[k] for k, value in x.items()}
-        for k in range(len(self.order) - 1, -1, -1):
-            if k in x:
-                for j, entry in self.below[k].items():
-                    add(x, j, -(entry * x[k]))
+        x = substitute(self.below, {place[i]: value for i, value in right.items()})
+        x = substitute_transposed(self.below, {k: value * self.inverse[k] for k, value in x.items()})
         return {i: x[k] for k, i in enumerate(self.order) if k in x}
 
     @cached_property
@@ -216,16 +214,27 @@ def elimination_work(matrix: list[Row], order: Iterable[int]) -> int:
 
 def gram_work(rows: list[Row], solves: int = 0) -> int:
     """Return about how many multiplications it takes to make and to factor G = A Aᵀ, and to solve with it so often."""
-    touching: dict[int, list[int]] = {}
-    for k, row in enumerate(rows):
-        for c in row:
-            touching.setdefault(c, []).append(k)
+    touching = rows_touching(rows)
     gram: list[Row] = [
-        dict.fromkeys((i for c in row for i in touching[c] if i < k), ca.SX(0)) for k, row in enumerate(rows)
+        {i: ca.SX(0) for i in neighbours(row, touching) if i < k} for k, row in enumerate(rows)
     ]
     order = elimination_order(gram)
     entries = sum(len(among) * (len(among) + 1) // 2 for among in touching.values())
     return entries + elimination_work(gram, order) + 4 * solves * sum(map(len, gram))
+
+
+def rows_touching(rows: Sequence[Row]) -> dict[int, list[int]]:
+    """Return for each column the rows that have an entry there."""
+    touching: dict[int, list[int]] = {}
+    for k, row in enumerate(rows):
+        for c in row:
+            touching.setdefault(c, []).append(k)
+    return touching
+
+
+def neighbours(row: Row, touching: dict[int, list[int]]) -> list[int]:
+    """Return which of the rows `rows_touching` was told of share a column with a row."""
+    return sorted({k for c in row for k in touching.get(c, ())})
 
 
 def largest(values: Column) -> ca.SX:

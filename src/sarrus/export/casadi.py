@@ -16,7 +16,7 @@ from sarrus.dynamics.assembly import survey
 from sarrus.dynamics.manifold import closed_start
 from sarrus.dynamics.system import System
 from sarrus.equations.elimination import direct_solution, live_rows, weighted
-from sarrus.equations.least_norm import Basis
+from sarrus.equations.least_norm import Basis, LeastNorm
 from sarrus.equations.sparse import column_of, eliminate, rows_of
 from sarrus.linalg.ranked import independent_rows, rank_of
 from sarrus.multibody.model import body_placements
@@ -201,7 +201,8 @@ def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordi
         reason = "M is singular; give every body a mass or an armature, or take 'reduced_dynamics'"
         raise _refused(system, "forward_dynamics", reason)
     e = system.equations
-    solved = direct_solution(e, weighted(e, _forces(system)), Basis(tuple(kept)), system.compiled.units)
+    problem = weighted(e, _forces(system))
+    solved = direct_solution(e, problem, LeastNorm(problem.rows, Basis(tuple(kept)), system.compiled.units))
     solved["constraint_force"] += e.non_ideal
     names = ("a", "multipliers", "constraint_force", "rate")
     return _function("forward_dynamics", _symbols(system, "qvutp"), {name: solved[name] for name in names})

@@ -6,9 +6,8 @@ With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on th
     y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
 
 Rows, γ and λ are in characteristic units meanwhile, R A, R γ and R⁻¹λ (`sarrus.dynamics.characteristic`): what is
-decided of rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where the
-rows are clearly independent and nobody asks for pivots, or there are none, straight-line code does all that
-(`sarrus.equations.elimination.direct_solution`).
+decided of rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where it
+is clear which rows are independent, straight-line code does all that (`sarrus.equations.elimination.direct_solution`).
 """
 
 from __future__ import annotations
@@ -76,9 +75,15 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
 @internal
 def is_clear(settings, gauge):
     """Tell whether rows that straight-line code takes for independent clearly are."""
-    size = max(gauge.largest_entry, settings.scale_of_even_rows**2)
+    return gauge.clearance > CLEAR and are_regular(settings, gauge.least_pivot, gauge.largest_entry)
+
+
+@internal
+def are_regular(settings, least_pivot, largest_entry):
+    """Tell whether the pivots of Â Âᵀ are those of a regular configuration."""
+    size = max(largest_entry, settings.scale_of_even_rows**2)
     cut = max(10.0 * settings.singular_cut, 1e-5)
-    return gauge.clearance > CLEAR and gauge.least_pivot > cut * cut * size
+    return least_pivot > cut * cut * size
 
 
 @inlined

@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as rs
+from sarrus.kernels.acceleration import are_regular
 from sarrus.kernels.batch import begin, end_of, finish_run, held_inputs, keep
 from sarrus.kernels.flat import exists, internal, run_at
 from sarrus.kernels.lane_layout import CLEARANCE, LARGEST_ENTRY, LEAST_PIVOT, lanes_of, slope_width
@@ -182,10 +183,8 @@ def _slope(table, todo, states, slope, lane):
 @internal
 def _is_clear(settings, gauge):
     """Tell whether the rows are clearly independent, so that straight-line code is exact."""
-    least, largest = gauge[W * LEAST_PIVOT], gauge[W * LARGEST_ENTRY]
-    size = max(largest, settings.scale_of_even_rows**2)
-    cut = max(10.0 * settings.singular_cut, 1e-5)
-    return gauge[W * CLEARANCE] > CLEAR and least > cut * cut * size
+    regular = are_regular(settings, gauge[W * LEAST_PIVOT], gauge[W * LARGEST_ENTRY])
+    return gauge[W * CLEARANCE] > CLEAR and regular
 
 
 @internal

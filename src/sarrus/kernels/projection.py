@@ -208,17 +208,13 @@ def project_position(table, x, work):
     residual is accepted.
     """
     settings = table.settings
-    nh, limit, factors = table.nh, table.holonomic_rank, la.factors_of(table)
+    nh, limit = table.nh, table.holonomic_rank
     residual = np.inf
     far = 0.0
     quick = stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
         factor = load_holonomic_rows(table, x, work)
-        residual = 0.0
-        for j in range(nh):
-            value = abs(work.native[j]) * factors.rows[j]
-            if not value <= residual:
-                residual = value
+        residual = _largest_gap(table, work.native)
         tolerance = settings.position_tolerance
         if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
             return far

@@ -33,7 +33,8 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     """Return code whose pivots are clear at the state x, None where there is none.
 
     Its output is that of `own_model` in the ``independent`` velocities (empty: none in particular) where these
-    determine the others clearly, else that of `whole_model`. Redundant and nonholonomic rows have no such code.
+    determine the others clearly, else that of `whole_model`. Of redundant rows it takes the independent ones;
+    nonholonomic rows have no such code.
     """
     basis, compiled = system.workspace().basis, system.compiled
     if basis is None or system.nc > system.nh:

@@ -49,7 +49,7 @@ def find_limit_crossings(
 
     Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it.
     """
-    limits = system.model.remember(("limits",), lambda: _limits_of(system))
+    limits = system.model.lasting("limits", lambda: _limits_of(system))
     if not limits.names or len(t) == 0:
         return ()
     beyond = limits.signs * q[0, limits.places] > limits.signs * limits.bounds

@@ -42,7 +42,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         passages=loop.passages.passages(s, loop.stretches),
         limit_crossings=find_limit_crossings(s, made.t, made.q, made.v, made.a),
         events=tuple(loop.records),
-        **s.model.remember(("labels",), lambda: labels(s)),
+        **s.model.lasting("labels", lambda: labels(s)),
         steps=int(loop.state.steps),
         rejected=int(loop.state.rejected),
         wall_seconds=seconds,

@@ -162,7 +162,7 @@ class TimeLoop:
         self.table.bounds, self.table.run, self.table.modes = self.bounds, self.state, self.modes
         self.table.values, self.table.log = self.values, self.log
         self.table.log_room = len(self.log)
-        self.passages = PassageLog(s.model.remember(("passages",), lambda: passage_sizes(self.table)))
+        self.passages = PassageLog(s.model.lasting("passages", lambda: passage_sizes(self.table)))
         stabilization = self.options.stabilization
         self.table.project, self.table.project_every = self.project, stabilization.every
         self.settings = s.tolerances.copy()

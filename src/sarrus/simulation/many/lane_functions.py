@@ -39,11 +39,11 @@ def lane_functions(system: Evaluations, rank: int, control: StateFunction | None
     assert basis is not None
 
     def slope() -> dict[str, ca.SX]:
-        answer = direct_solution(e, compiled.weighted, basis, compiled.units)
+        answer = direct_solution(e, compiled.weighted, compiled.least_norm(basis))
         return {name: answer[name] for name in ("rate", "a", "gauge")}
 
     def closed() -> dict[str, ca.SX]:
-        answer = direct_projection(e, compiled.weighted, basis, compiled.units, compiled.moved)
+        answer = direct_projection(e, compiled.weighted, compiled.least_norm(basis), compiled.moved)
         names = ("left", "place", "speed")
         unit = normalized_expression(e.q, e.quaternions)
         return dict(zip(names, ca.substitute([answer[name] for name in names], [e.q], [unit])))
