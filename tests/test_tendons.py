@@ -15,8 +15,9 @@ from sarrus.base.errors import ModelError
 from sarrus.mechanism.document import from_json, to_json
 from sarrus.mechanism.tendons import Pulley, Wrap
 from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.kinematics import Frames, forward_kinematics
+from sarrus.multibody.frames import Frames
 from sarrus.multibody.lengths import Lengths
+from sarrus.multibody.link import links
 
 INERTIA = '<inertial pos=".02 .01 -.03" mass="1" diaginertia=".01 .012 .014"/>'
 TREE = f"""
@@ -104,7 +105,7 @@ def lengths(system: sr.System) -> ca.Function:
     assert mechanism is not None
     assert tree is not None
     jets = coordinate_jets(system.coordinate_names, system.velocity_names, q, v)
-    frames = Frames(tree, forward_kinematics(tree, q, v))
+    frames = Frames(tree, links(tree, q, v))
     found = Lengths(mechanism, tree, frames, jets, q, v)
     tendons = [found.tendon(name) for name in mechanism.tendons]
     moment = ca.jacobian(ca.vertcat(*(t.rate for t in tendons)), v)

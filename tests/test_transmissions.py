@@ -22,8 +22,9 @@ from sarrus.mechanism.transmissions import (
     TendonTransmission,
 )
 from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.kinematics import Frames, forward_kinematics
+from sarrus.multibody.frames import Frames
 from sarrus.multibody.lengths import Lengths
+from sarrus.multibody.link import links
 from test_driven_bodies import carousel, driven
 from test_linearization import State, assert_exact, moving
 
@@ -72,7 +73,7 @@ def transmissions(system: sr.System) -> ca.Function:
     assert mechanism is not None
     assert tree is not None
     jets = coordinate_jets(system.coordinate_names, system.velocity_names, q, v)
-    found = Lengths(mechanism, tree, Frames(tree, forward_kinematics(tree, q, v)), jets, q, v)
+    found = Lengths(mechanism, tree, Frames(tree, links(tree, q, v)), jets, q, v)
     along = [found.of(actuator) for actuator in mechanism.actuators.values()]
     parts = [ca.vertcat(*(a.value for a in along)), ca.vertcat(*(a.rate for a in along))]
     return ca.Function("transmissions", [q, v], [*parts, ca.horzcat(*(a.moment for a in along)).T])

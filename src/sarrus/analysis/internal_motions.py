@@ -17,7 +17,8 @@ from sarrus.dynamics.system import System
 from sarrus.linalg.ranked import NORMAL, ranked
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.multibody.kinematics import Frames, forward_kinematics
+from sarrus.multibody.frames import Frames
+from sarrus.multibody.link import links
 
 # Step that tries whether a motion goes on [rad, m].
 _STEP = 0.1
@@ -105,7 +106,7 @@ def body_twists(system: System, q: Array, directions: Array) -> dict[str, Array]
 
     def twists() -> dict[str, ca.SX]:
         e = system.equations
-        frames = Frames(tree, forward_kinematics(tree, e.q, e.v))
+        frames = Frames(tree, links(tree, e.q, e.v))
         origin = np.zeros(3)
         out: dict[str, ca.SX] = {}
         for k, name in enumerate(mechanism.bodies):

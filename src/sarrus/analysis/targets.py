@@ -13,7 +13,8 @@ from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
 from sarrus.mechanism.pose import Pose
-from sarrus.multibody.kinematics import Frames, forward_kinematics
+from sarrus.multibody.frames import Frames
+from sarrus.multibody.link import links
 
 Place = float | Sequence[float | None] | Array | Pose
 Targets = Mapping[str | tuple[str, Sequence[float]], Place]
@@ -67,7 +68,7 @@ class BodyTarget:
 
         def outputs() -> dict[str, ca.SX]:
             e = system.equations
-            frames = Frames(tree, forward_kinematics(tree, e.q, e.v))
+            frames = Frames(tree, links(tree, e.q, e.v))
             position, rotation = frames.placement(body)
             return {
                 "position": position,

@@ -19,8 +19,10 @@ from sarrus.dynamics.system import System
 from sarrus.equations.symbolic import traced
 from sarrus.mechanism.elements import WORLD
 from sarrus.mechanism.mechanism import Mechanism
+from sarrus.multibody.frames import Frames
 from sarrus.multibody.jet import Jet, constant
-from sarrus.multibody.kinematics import Frames, cross, forward_kinematics
+from sarrus.multibody.kinematics import cross
+from sarrus.multibody.link import links
 
 AXES = "xyz"
 
@@ -211,7 +213,7 @@ def _frames(system: System, body: str) -> Frames:
         check_known("body", body, mechanism.bodies)
     tree = system.equations.tree
     assert tree is not None
-    return Frames(tree, forward_kinematics(tree, system.equations.q, system.equations.v))
+    return Frames(tree, links(tree, system.equations.q, system.equations.v))
 
 
 def _mechanism(system: System) -> Mechanism:

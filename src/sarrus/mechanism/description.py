@@ -125,6 +125,28 @@ class Description:
         """Numbers of the bodies by name, in the order of ``bodies``; that of the world is −1."""
         return {WORLD: -1} | {name: k for k, name in enumerate(self.bodies)}
 
+    def carrier(self, one: str, other: str) -> str:
+        """Return the last body with a joint, or driven, that carries two bodies, either among them; or the world.
+
+        What is fixed to such a body is a part of it. Rows x, y, z of closures between the two are in its axes.
+        """
+        shared = WORLD
+        for first, second in zip(self._carriers(one), self._carriers(other)):
+            if first != second:
+                break
+            shared = first
+        return shared
+
+    def _carriers(self, name: str) -> list[str]:
+        """Return the bodies with joints, and driven ones, that carry a body, from the world on."""
+        found = []
+        while name != WORLD:
+            body, drive = self._bodies[name], self.driven_bodies.get(name)
+            if body.joints or (drive is not None and drive.function is not None):
+                found.append(name)
+            name = body.parent
+        return found[::-1]
+
     def joints(self) -> Iterator[Joint]:
         """Iterate over the movable joints in the order of the coordinates."""
         for body in self.bodies.values():

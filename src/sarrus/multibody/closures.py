@@ -40,8 +40,8 @@ import numpy as np
 
 from sarrus.mechanism.elements import CLOSURE_ROWS, Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
+from sarrus.multibody.frames import JetFrames
 from sarrus.multibody.jet import Jet, dot, vertcat
-from sarrus.multibody.kinematics import JetFrames
 from sarrus.multibody.scalars import varies
 
 # Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.

@@ -11,24 +11,36 @@ from sarrus.base.errors import ModelError
 from sarrus.equations.symbolic import stacked, traced_matrix
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.pose import Pose
-from sarrus.multibody.motion import Motion
 from sarrus.multibody.rotations import quaternion_matrix
-from sarrus.multibody.scalars import Numbers, as_casadi
 
 
 @dataclass(frozen=True, eq=False)
-class DrivenFrame:
-    """How a driven body moves in the world, and the quaternion of its rotation."""
+class Ground:
+    """How the world or a driven body moves, in world axes.
 
-    motion: Motion
+    ``rotation`` with its quaternion and ``position``; angular velocity (``spin``) and velocity; angular acceleration
+    (``turning``) and acceleration.
+    """
+
     quaternion: ca.SX
+    rotation: ca.SX
+    position: ca.SX
+    spin: ca.SX
+    velocity: ca.SX
+    turning: ca.SX
+    acceleration: ca.SX
+
+    @classmethod
+    def at_rest(cls) -> Ground:
+        """Return that of the world."""
+        zero = ca.SX.zeros(3)
+        return cls(ca.SX([1, 0, 0, 0]), ca.SX(ca.DM.eye(3)), zero, zero, zero, zero, zero)
 
 
-def driven_frame(body: DrivenBody, placement: Pose, gravity: Numbers, t: ca.SX) -> DrivenFrame:
+def driven_ground(body: DrivenBody, placement: Pose, t: ca.SX) -> Ground:
     """Return the motion of a driven body; where its function gives no quaternion it keeps its orientation."""
     position, quaternion = _traced(body, t)
     velocity = ca.jacobian(position, t)
-    acceleration = ca.jacobian(velocity, t)
     if quaternion is None:
         rotation = ca.SX(ca.DM(placement.rotation))
         turn = ca.SX(ca.DM(placement.quaternion))
@@ -36,21 +48,7 @@ def driven_frame(body: DrivenBody, placement: Pose, gravity: Numbers, t: ca.SX) 
     else:
         rotation, turn = quaternion_matrix(quaternion), quaternion
         spin = _spin(quaternion, ca.jacobian(quaternion, t))
-    still = ca.SX.zeros(3)
-    motion = Motion(
-        rotation,
-        position,
-        still,
-        still,
-        rotation,
-        position,
-        rotation.T @ spin,
-        rotation.T @ velocity,
-        rotation.T @ ca.jacobian(spin, t),
-        rotation.T @ (acceleration - ca.cross(spin, velocity)),
-        rotation.T @ ca.SX(as_casadi(gravity)),
-    )
-    return DrivenFrame(motion, turn)
+    return Ground(turn, rotation, position, spin, velocity, ca.jacobian(spin, t), ca.jacobian(velocity, t))
 
 
 def _traced(body: DrivenBody, t: ca.SX) -> tuple[ca.SX, ca.SX | None]:

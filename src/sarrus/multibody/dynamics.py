@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import casadi as ca
 
+from sarrus.multibody.frames import Frames
 from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.link import Link
 from sarrus.multibody.motion import Motion
 from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.tree import Tree
 
 
-def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
+def bias_force(tree: Tree, links: list[Link], motions: list[Motion]) -> ca.SX:
     """Return h(q, v), the joint forces that hold v̇ = 0: Coriolis, centrifugal and gravity (RNEA)."""
     torques = [ca.SX.zeros(3) for _ in tree.nodes]
     forces = [ca.SX.zeros(3) for _ in tree.nodes]
     h = ca.SX.zeros(tree.nv)
     for i in range(len(tree.nodes) - 1, -1, -1):
-        node, m = tree.nodes[i], motions[i]
+        node, link, m = tree.nodes[i], links[i], motions[i]
         torque, force = torques[i], forces[i]
         for part in node.parts:
             c, about_origin = as_casadi(part.com), as_casadi(part.inertia_about_origin)
@@ -31,15 +33,15 @@ def bias_force(tree: Tree, motions: list[Motion]) -> ca.SX:
                 + cross(w, spin)
                 + cross(vel, momentum)
             )
-        h[node.iv : node.iv + node.nv] = m.s_angular.T @ torque + m.s_linear.T @ force
+        h[node.iv : node.iv + node.nv] = link.s_angular.T @ torque + link.s_linear.T @ force
         if node.parent >= 0:
-            turned = m.rotation @ force
+            turned = link.rotation @ force
             forces[node.parent] += turned
-            torques[node.parent] += m.rotation @ torque + cross(m.position, turned)
+            torques[node.parent] += link.rotation @ torque + cross(link.position, turned)
     return h
 
 
-def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
+def mass_matrix(tree: Tree, links: list[Link]) -> ca.SX:
     """Return M(q), armature included, by the composite-rigid-body algorithm."""
     n = len(tree.nodes)
     mass = [sum((ca.SX(p.mass) for p in node.parts), ca.SX(0)) for node in tree.nodes]
@@ -49,7 +51,7 @@ def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
     ]
     matrix = ca.SX.zeros(tree.nv, tree.nv)
     for i in range(n - 1, -1, -1):
-        node, m = tree.nodes[i], motions[i]
+        node, m = tree.nodes[i], links[i]
         columns = range(node.iv, node.iv + node.nv)
         # Momentum of the composite body for each unit velocity of this joint.
         force = mass[i] * m.s_linear - skew(moment[i]) @ m.s_angular
@@ -64,7 +66,7 @@ def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
             force = link.rotation @ force
             torque = link.rotation @ torque + skew(link.position) @ force
             j = tree.nodes[j].parent
-            link = motions[j]
+            link = links[j]
             coupling = link.s_angular.T @ torque + link.s_linear.T @ force
             for a in range(tree.nodes[j].nv):
                 for b, column in enumerate(columns):
@@ -80,24 +82,25 @@ def mass_matrix(tree: Tree, motions: list[Motion]) -> ca.SX:
     return matrix
 
 
-def kinetic_energy(tree: Tree, motions: list[Motion], v: ca.SX) -> ca.SX:
+def kinetic_energy(tree: Tree, links: list[Link], motions: list[Motion]) -> ca.SX:
     """Return the kinetic energy [J], armature included."""
     energy = ca.SX(0)
-    for node, m in zip(tree.nodes, motions):
+    for node, link, m in zip(tree.nodes, links, motions):
         for part in node.parts:
             velocity = m.linear + cross(m.angular, as_casadi(part.com))
             energy += 0.5 * part.mass * ca.dot(velocity, velocity)
             energy += 0.5 * ca.dot(m.angular, as_casadi(part.inertia) @ m.angular)
         for k, armature in enumerate(node.armature):
-            energy += 0.5 * armature * v[node.iv + k] ** 2
+            energy += 0.5 * armature * link.rate[k] ** 2
     return energy
 
 
-def gravity_potential(tree: Tree, motions: list[Motion]) -> ca.SX:
+def gravity_potential(tree: Tree, frames: Frames) -> ca.SX:
     """Return the potential energy of gravity [J], zero with all centres of mass at the world's origin."""
     g = as_casadi(tree.gravity)
     energy = ca.SX(0)
-    for node, m in zip(tree.nodes, motions):
+    for index, node in enumerate(tree.nodes):
+        position, rotation = frames.node(index)
         for part in node.parts:
-            energy -= part.mass * ca.dot(g, m.world_position + m.world_rotation @ as_casadi(part.com))
+            energy -= part.mass * ca.dot(g, position + rotation @ as_casadi(part.com))
     return energy

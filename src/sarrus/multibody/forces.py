@@ -13,8 +13,8 @@ from sarrus.mechanism.elements import CoordinateSpring, SpringDamper, UserForce
 from sarrus.mechanism.joint import Joint
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Tendon
+from sarrus.multibody.frames import Frames
 from sarrus.multibody.jet import Jet
-from sarrus.multibody.kinematics import Frames
 from sarrus.multibody.rotations import conjugate, product, quaternion_rotation_vector
 from sarrus.multibody.scalars import stacked_numbers, varies
 

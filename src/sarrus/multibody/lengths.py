@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from sarrus.mechanism.elements import Actuator, Closure, Contact, Coupling, SpringDamper
+from sarrus.mechanism.elements import WORLD, Actuator, Closure, Contact, Coupling, SpringDamper
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.tendons import Segment, Tendon, TendonJoint, segments
 from sarrus.mechanism.transmissions import (
@@ -24,10 +24,10 @@ from sarrus.mechanism.transmissions import (
     TendonTransmission,
 )
 from sarrus.multibody.closures import closure_residual, contact_residual, coupling_residual
+from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import ZERO_LENGTH, Jet, constant, norm, through
-from sarrus.multibody.kinematics import Frames, JetFrames, cross
 from sarrus.multibody.rotations import conjugate, product, quaternion_matrix, quaternion_rotation_vector
-from sarrus.multibody.tree import Tree, last_shared, relative_quaternion
+from sarrus.multibody.tree import Tree, relative_quaternion
 from sarrus.multibody.wrapping import wrapped_length
 
 
@@ -40,8 +40,9 @@ class Length:
     moment: ca.SX
 
 
-def spring_length(spring: SpringDamper, frames: JetFrames) -> Jet:
+def spring_length(spring: SpringDamper, mechanism: Mechanism, frames: JetFrames) -> Jet:
     """Return the distance between the two points of a spring."""
+    frames = frames.seen_from(mechanism.carrier(spring.body1, spring.body2))
     return norm(frames.point(spring.body2, spring.point2) - frames.point(spring.body1, spring.point1))
 
 
@@ -89,9 +90,11 @@ def constraint_residual(
 ) -> Jet:
     """Return the jet of the rows of a constraint, as if it always held; couplings may name lengths of tendons."""
     if isinstance(constraint, Closure):
-        return closure_residual(constraint, frames)
+        carrier = mechanism.carrier(constraint.body1, constraint.body2)
+        return closure_residual(constraint, frames.seen_from(carrier))
     if isinstance(constraint, Contact):
-        return contact_residual(constraint, frames)
+        carrier = mechanism.carrier(constraint.ground, constraint.body)
+        return contact_residual(constraint, frames.seen_from(carrier))
     named = {}
     for name in (term.coordinate for term in constraint.terms):
         kind, _, tendon = name.partition(":")
@@ -192,25 +195,20 @@ class Lengths:
         return pin - slider, self.frames.direction(along.slider, along.pose.rotation[:, 2])
 
     def _at_site(self, along: SiteTransmission) -> tuple[ca.SX, ca.SX]:
-        frames, tree = self.frames, self.tree
-        site, gear = frames.point(along.body, along.pose.position), ca.DM(along.gear)
-        spin = frames.angular_velocity(along.body)
-        if along.reference is None:
-            turn = ca.horzcat(*(frames.direction(along.body, axis).value for axis in along.pose.rotation.T))
-            return ca.SX(0), ca.dot(turn @ gear[:3], site.rate) + ca.dot(turn @ gear[3:], spin)
-        body, pose = along.reference
-        reference = frames.point(body, pose.position)
+        reference = along.reference
+        carrier = WORLD if reference is None else self.mechanism.carrier(along.body, reference[0])
+        frames, gear = self.frames.seen_from(carrier), ca.DM(along.gear)
+        site, spin = frames.point(along.body, along.pose.position), frames.angular_velocity(along.body)
+        body, pose = (along.body, along.pose) if reference is None else reference
         turn = ca.horzcat(*(frames.direction(body, axis).value for axis in pose.rotation.T))
-        apart = site.value - reference.value
-        if tree.location[body][0] == tree.location[along.body][0]:
-            approach = turning = ca.SX(3, 1)
-        else:
-            carried = cross(frames.spin(last_shared(tree, along.body, body)), apart)
-            approach, turning = site.rate - reference.rate - carried, spin - frames.angular_velocity(body)
-        relative = relative_quaternion(tree, body, along.body, self.q)
+        if reference is None:
+            return ca.SX(0), ca.dot(turn @ gear[:3], site.rate) + ca.dot(turn @ gear[3:], spin)
+        away = site - frames.point(body, pose.position)
+        relative = relative_quaternion(self.tree, body, along.body, self.q)
         relative = product(conjugate(ca.DM(pose.quaternion)), product(relative, ca.DM(along.pose.quaternion)))
-        value = ca.dot(gear[:3], turn.T @ apart) + ca.dot(gear[3:], quaternion_rotation_vector(relative))
-        return value, ca.dot(turn @ gear[:3], approach) + ca.dot(turn @ gear[3:], turning)
+        value = ca.dot(gear[:3], turn.T @ away.value) + ca.dot(gear[3:], quaternion_rotation_vector(relative))
+        turning = spin - frames.angular_velocity(body)
+        return value, ca.dot(turn @ gear[:3], away.rate) + ca.dot(turn @ gear[3:], turning)
 
 
 def _slider(rod: float) -> Callable[[ca.SX, ca.SX], ca.SX]:

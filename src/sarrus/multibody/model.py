@@ -13,9 +13,11 @@ from sarrus.mechanism.tendons import Tendon
 from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
+from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import Jet, vertcat
-from sarrus.multibody.kinematics import Frames, JetFrames, coordinate_rate, forward_kinematics
+from sarrus.multibody.kinematics import coordinate_rate, forward_kinematics
 from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
+from sarrus.multibody.link import links
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.scalars import varies
 from sarrus.multibody.switches import Switches
@@ -32,8 +34,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     coordinates, velocities = mechanism.coordinate_names, mechanism.velocity_names
     q, v = ca.SX.sym("q", len(coordinates)), ca.SX.sym("v", tree.nv)
     u = ca.SX.sym("u", len(mechanism.actuators))
-    motions = forward_kinematics(tree, q, v)
-    frames = Frames(tree, motions)
+    joints = links(tree, q, v)
+    motions, frames = forward_kinematics(tree, joints), Frames(tree, joints)
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
@@ -49,8 +51,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         u=u,
         t=t,
         p=ca.vertcat(start[0], switches.symbols),
-        mass_matrix=sum((m for m, _, _ in rotors), mass_matrix(tree, motions)),
-        bias_force=sum((h for _, h, _ in rotors), bias_force(tree, motions)),
+        mass_matrix=sum((m for m, _, _ in rotors), mass_matrix(tree, joints)),
+        bias_force=sum((h for _, h, _ in rotors), bias_force(tree, joints, motions)),
         passive_force=passive,
         actuation=actuators.actuation_matrix(mechanism, lengths),
         input_force=actuators.input_force(mechanism, lengths, values, v, u),
@@ -59,8 +61,8 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         velocity_residual=residual.rate,
         jacobian=ca.jacobian(residual.rate, v),
         constraint_bias=residual.bias,
-        kinetic_energy=sum((energy for _, _, energy in rotors), kinetic_energy(tree, motions, v)),
-        potential_energy=potential + gravity_potential(tree, motions),
+        kinetic_energy=sum((energy for _, _, energy in rotors), kinetic_energy(tree, joints, motions)),
+        potential_energy=potential + gravity_potential(tree, frames),
         non_ideal=ca.SX.zeros(tree.nv),
         coordinate_names=coordinates,
         velocity_names=velocities,
@@ -98,7 +100,7 @@ def constraint_rows(
 
 def body_placements(tree: Tree, bodies: Iterable[str], q: ca.SX) -> ca.SX:
     """Return 12 numbers per body: position, then rotation by rows."""
-    frames = Frames(tree, forward_kinematics(tree, q, ca.SX.zeros(tree.nv)))
+    frames = Frames(tree, links(tree, q, ca.SX.zeros(tree.nv)))
     columns = []
     for body in bodies:
         position, rotation = frames.placement(body)
@@ -156,7 +158,7 @@ def _passive(
             potential += energy
         iq, iv = iq + joint.nq, iv + joint.nv
     springs: list[tuple[SpringDamper | CoordinateSpring | Tendon, Jet]] = [
-        *((s, spring_length(s, frames)) for s in mechanism.springs.values()),
+        *((s, spring_length(s, mechanism, frames)) for s in mechanism.springs.values()),
         *((s, forces.coordinate_length(s, coordinates)) for s in mechanism.coordinate_springs.values()),
         *((t, lengths.tendon(t.name)) for t in mechanism.tendons.values() if _elastic(t) or _damped(t)),
     ]

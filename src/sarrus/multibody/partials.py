@@ -23,7 +23,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.multibody.jet import Jet
-from sarrus.multibody.kinematics import cross, forward_kinematics, skew
+from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.link import links
 from sarrus.multibody.tree import GROUND, RigidPart, Tree
 
 _EYE = ca.DM.eye(3)
@@ -110,13 +111,13 @@ class TreePartials:
 
     def __init__(self, tree: Tree, q: ca.SX, v: ca.SX) -> None:
         self.nodes, self.nv, self.v, self.gravity = tree.nodes, tree.nv, v, tree.gravity
-        motions = forward_kinematics(tree, q, v)
+        joints = links(tree, q, v)
         self.free = next(
             (i for i, n in enumerate(tree.nodes) if n.kind == "free" and n.parent == GROUND), None
         )
         axes, origin = ca.SX(_EYE), ca.SX.zeros(3)
         if self.free is not None:
-            axes, origin = motions[self.free].rotation.T, motions[self.free].position
+            axes, origin = joints[self.free].rotation.T, joints[self.free].position
         self.axes = axes  # world axes to those of the frame
         self.ground = Spatial(ca.SX.zeros(3), axes @ ca.DM(-tree.gravity))
         self._ground_frame = axes, -axes @ origin
@@ -125,7 +126,7 @@ class TreePartials:
         self.twists: list[Spatial] = []
         self.below: list[Spatial] = []  # W of each node
         self.biases: list[Spatial] = []  # accelerations at v̇ = 0, gravity subtracted
-        for index, joint in enumerate(motions[: len(tree.nodes)]):
+        for index, joint in enumerate(joints):
             turn, place = self.frame(tree.nodes[index].parent)
             rotation, position = turn @ joint.rotation, place + turn @ joint.position
             if index == self.free:
@@ -133,8 +134,8 @@ class TreePartials:
             self.frames.append((rotation, position))
             own = []
             for k in range(tree.nodes[index].nv):
-                angular = rotation @ joint.s_angular[:, k]
-                own.append(Spatial(angular, rotation @ joint.s_linear[:, k] + cross(position, angular)))
+                angular = turn @ joint.angular[:, k]
+                own.append(Spatial(angular, turn @ joint.linear[:, k] + cross(position, angular)))
             self._add_node(index, own)
         self.single = [self._inertia(index) for index in range(len(tree.nodes))]
         self.composite = self.gathered(self.single)

@@ -2,8 +2,8 @@
 
 Marks are the points, directions and coordinates that closures, couplings and contacts are written with. Rows are
 traced over symbols for them, so each derivative with respect to a mark is a small one, and
-`sarrus.multibody.partials` knows how marks change. Rows that are vectors come in the axes of its frame, not in world
-axes: A and λ are turned, the motions that the rows allow are the same.
+`sarrus.multibody.partials` knows how marks change. Rows that are vectors come in the axes of its frame, not in those
+of the bodies that carry both ends: A and λ are turned, the motions that the rows allow are the same.
 """
 
 from __future__ import annotations
@@ -68,6 +68,10 @@ class Marks:
             symbols = Jet(*(ca.SX.sym(part, size) for part in ("value", "rate", "bias")))
             self._known[key] = _Mark(kind, place, symbols, jet)
         return self._known[key].symbols
+
+    def seen_from(self, body: str) -> Marks:
+        """Return these frames: rows are in their axes."""
+        return self
 
     @property
     def all(self) -> list[_Mark]:

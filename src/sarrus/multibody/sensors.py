@@ -23,13 +23,14 @@ from sarrus.mechanism.sensor import Sensor
 from sarrus.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
 from sarrus.multibody import actuators, forces
 from sarrus.multibody.closures import coordinate_jets
+from sarrus.multibody.frames import Frames
 from sarrus.multibody.jet import Jet
-from sarrus.multibody.kinematics import Frames, accelerated, cross, forward_kinematics
+from sarrus.multibody.kinematics import cross
 from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
-from sarrus.multibody.motion import Motion
+from sarrus.multibody.link import Link, links
 from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import Numbers, as_casadi, varies
-from sarrus.multibody.tree import Tree, world_quaternion
+from sarrus.multibody.tree import GROUND, Tree, world_quaternion
 
 
 def sensor_values(mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:
@@ -45,16 +46,32 @@ def _clipped(sensor: Sensor, value: ca.SX) -> ca.SX:
 
 
 class _CutFrames(Frames):
-    """Frames in which the bodies below a cut have a virtual twist more: (angular, linear at a point), world axes."""
+    """Frames in which the bodies below a cut have a virtual twist more: (angular, linear at a point), in their axes."""
 
     def __init__(
-        self, tree: Tree, motions: list[Motion], below: set[str], origin: ca.SX, twist: ca.SX
+        self,
+        tree: Tree,
+        joints: list[Link],
+        below: set[str],
+        origin: ca.SX,
+        twist: ca.SX,
+        carrier: int | None = None,
     ) -> None:
-        super().__init__(tree, motions)
+        super().__init__(tree, joints, carrier)
         self._below, self._origin, self._twist = below, origin, twist
 
+    def seen_from(self, body: str) -> Frames:
+        """Return the frames of what a body carries, as seen from it: what is below the cut moves where it does not."""
+        node = self._tree.location[body][0]
+        if node == GROUND or body in self._below:
+            return super().seen_from(body)
+        position, rotation = self.node(node)
+        origin = rotation.T @ (self._origin - position)
+        twist = ca.vertcat(rotation.T @ self._twist[:3], rotation.T @ self._twist[3:])
+        return _CutFrames(self._tree, self._links, self._below, origin, twist, node)
+
     def angular_velocity(self, body: str) -> ca.SX:
-        """Return the angular velocity of a body in world axes."""
+        """Return the angular velocity of a body."""
         return super().angular_velocity(body) + (self._twist[:3] if body in self._below else 0)
 
     def point(self, body: str, point: Numbers) -> Jet:
@@ -79,9 +96,9 @@ class _Measuring:
     def __init__(self, mechanism: Mechanism, e: Equations, a: ca.SX, multipliers: ca.SX) -> None:
         assert e.tree is not None
         self.mechanism, self.e, self.tree, self.multipliers = mechanism, e, e.tree, multipliers
-        self.motions = forward_kinematics(e.tree, e.q, e.v)
-        self.frames = Frames(e.tree, self.motions)
-        self.moved = Frames(e.tree, accelerated(e.tree, self.motions, a))
+        self.joints = links(e.tree, e.q, e.v)
+        self.frames = Frames(e.tree, self.joints)
+        self.moved = Frames(e.tree, links(e.tree, e.q, e.v, a))
         self.coordinates = dict(zip(e.coordinate_names, ca.vertsplit(e.q)))
         self.velocities = dict(zip(e.velocity_names, ca.vertsplit(e.v)))
         self.jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
@@ -144,7 +161,7 @@ class _Measuring:
         if s.target in self.mechanism.tendons:
             jet = self.lengths.tendon(s.target)
         elif s.target in self.mechanism.springs:
-            jet = spring_length(self.mechanism.springs[s.target], self.frames)
+            jet = spring_length(self.mechanism.springs[s.target], self.mechanism, self.frames)
         else:
             terms = s.terms or self.mechanism.coordinate_springs[s.target].terms
             values = self.coordinates if s.kind == "tendonpos" else self.velocities
@@ -277,7 +294,7 @@ class _Measuring:
     def _from_outside(self, origin: ca.SX, below: set[str]) -> ca.SX:
         """Return the wrench (torque about a point, force) on some bodies of all but gravity and their joints."""
         twist = ca.SX.sym("twist", 6)
-        frames = _CutFrames(self.tree, self.motions, below, origin, twist)
+        frames = _CutFrames(self.tree, self.joints, below, origin, twist)
         wrench, row = ca.SX.zeros(6), 0
         for constraint in self.mechanism.constraints():
             rows = slice(row, row := row + len(constraint.row_names))
@@ -286,7 +303,9 @@ class _Measuring:
                 wrench += forces.power_conjugate(rate, twist, self.multipliers[rows])
         for spring in self.mechanism.springs.values():
             if _crosses(below, spring.body1, spring.body2):
-                wrench += forces.elastic_force(spring, spring_length(spring, frames), twist)[0]
+                wrench += forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[
+                    0
+                ]
         lengths = Lengths(self.mechanism, self.tree, frames, self.jets, self.e.q, self.e.v)
         for tendon in self.mechanism.tendons.values():
             if tendon.spatial:

@@ -15,7 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.mechanism.pose import Pose, quaternion_of_rotation
-from sarrus.multibody.driven import DrivenFrame, driven_frame
+from sarrus.multibody.driven import Ground, driven_ground
 from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import AnyPose, Numbers, as_casadi, compose, is_driven, place
 
@@ -119,19 +119,23 @@ class Tree:
     nq: int
     nv: int
     gravity: Numbers
-    driven: tuple[DrivenFrame, ...] = ()
+    driven: tuple[Ground, ...] = ()
+
+    def ground(self, node: int) -> Ground:
+        """Return the ground with a number below zero."""
+        return Ground.at_rest() if node == GROUND else self.driven[GROUND - 1 - node]
 
 
 def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
     """Return the tree of elementary joints of a checked mechanism; ``t`` is the symbol of time."""
     nodes: list[Node] = []
     location: dict[str, tuple[int, AnyPose]] = {WORLD: (GROUND, Pose())}
-    driven: list[DrivenFrame] = []
+    driven: list[Ground] = []
     iq = iv = 0
     for body in mechanism.bodies.values():
         motion = mechanism.driven_bodies.get(body.name)
         if motion is not None and motion.function is not None:
-            driven.append(driven_frame(motion, body.placement, mechanism.gravity, t))
+            driven.append(driven_ground(motion, body.placement, t))
             location[body.name] = (GROUND - len(driven), Pose())
             continue
         parent, parent_pose = location[body.parent]
@@ -174,13 +178,6 @@ def relative_quaternion(tree: Tree, reference: str, body: str, q: ca.SX) -> ca.S
     return product(conjugate(turns[0]), turns[1])
 
 
-def last_shared(tree: Tree, one: str, two: str) -> int:
-    """Return the last node or ground that carries both bodies, the world if nothing does."""
-    on = way(tree, one)
-    shared = _shared(on, way(tree, two))
-    return on[shared - 1] if shared else GROUND
-
-
 def way(tree: Tree, body: str) -> list[int]:
     """Return the nodes that carry a body, in order, after the ground that they stand on."""
     out = [tree.location[body][0]]
@@ -202,7 +199,7 @@ def _turn(tree: Tree, body: str, on: list[int], q: ca.SX) -> ca.SX:
                 product(total, _quaternion(tree.nodes[node].placement.rotation)), _joint(tree, node, q)
             )
         elif node != GROUND:
-            total = tree.driven[GROUND - 1 - node].quaternion
+            total = tree.ground(node).quaternion
     return product(total, _quaternion(tree.location[body][1].rotation))
 
 

@@ -73,7 +73,9 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
         else:
             point = poses.apply(index[element.body2], element.pose2.position)
             start = poses.apply(index[element.body1], element.pose1.position)
-            ways = _of_closure(element, poses.rotations[index[element.body1]], point - start)
+            carrier = index[mechanism.carrier(element.body1, element.body2)]
+            axes = poses.rotations[index[element.body1]], poses.rotations[carrier]
+            ways = _of_closure(element, *axes, point - start)
         used = [(way, x, yes) for way, x, yes in zip(ways, values, certain) if way is not None]
         if used:
             names.append(element.name)
@@ -118,13 +120,13 @@ def _of_contact(contact: Contact, rotation: Array) -> list[Array | None]:
     return [rotation @ way for way in ways]
 
 
-def _of_closure(closure: Closure, rotation: Array, gap: Array) -> list[Array | None]:
-    """Return the world direction of the force of each row; None for couples."""
+def _of_closure(closure: Closure, rotation: Array, carrier: Array, gap: Array) -> list[Array | None]:
+    """Return the world direction of the force of each row, by the axes of body 1 and the carrier; None for couples."""
     normal = perpendicular_to(closure.axis1)
     across = np.cross(closure.axis1, normal)
     length = float(np.linalg.norm(gap))
     directions: dict[str, Array] = {
-        **dict(zip("xyz", np.eye(3))),
+        **dict(zip("xyz", carrier.T)),
         "p1": rotation @ normal,
         "p2": rotation @ across,
         "height": rotation @ closure.axis1,

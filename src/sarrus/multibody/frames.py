@@ -1,0 +1,155 @@
+"""Points and directions fixed to bodies as jets, in the axes of the world or of a body that carries them.
+
+What two bodies have in common drops out of their distance, so rows of closures are written in the axes of the last body
+that carries both: A then has no entries for what moves that body, and the distance to the world's origin costs no
+digits. The velocity of a point is a sum over the joints below, each turning it about where it is,
+
+    ṗ = Σ (s_k + z_k × (p − o_k)) v_k,
+
+so that the columns of A are these terms, without a recursion for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import casadi as ca
+
+from sarrus.base.arrays import Array
+from sarrus.multibody.jet import Jet
+from sarrus.multibody.kinematics import cross
+from sarrus.multibody.link import Link
+from sarrus.multibody.scalars import Numbers, as_casadi, place
+from sarrus.multibody.tree import GROUND, Tree
+
+
+class JetFrames(Protocol):
+    """What rows of constraints are made of: jets of points and directions fixed to bodies, all in the same axes."""
+
+    def point(self, body: str, point: Array) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
+
+    def seen_from(self, body: str) -> JetFrames:
+        """Return the frames of what a body carries, as seen from it and in its axes."""
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A node: its rotation, and where its origin is from that of the node that carries it (``offset``).
+
+    ``angular`` and ``linear`` are the share of its own joint in its twist, ``spin`` is its angular velocity and
+    ``turning`` its angular acceleration, ``acceleration`` that of its origin.
+    """
+
+    rotation: ca.SX
+    offset: ca.SX
+    angular: ca.SX
+    linear: ca.SX
+    spin: ca.SX
+    turning: ca.SX
+    acceleration: ca.SX
+
+
+class Frames:
+    """Jets of points and directions fixed to bodies, in world axes or those of the node that is the ``carrier``."""
+
+    def __init__(self, tree: Tree, links: list[Link], carrier: int | None = None) -> None:
+        self._tree, self._links, self._carrier = tree, links, carrier
+        self._placed: dict[int, _Placed] = {}
+        self._seen: dict[int, Frames] = {}
+
+    def seen_from(self, body: str) -> Frames:
+        """Return the frames of what a body carries, as seen from it and in its axes."""
+        node = self._tree.location[body][0]
+        if node == GROUND:
+            return self
+        if node not in self._seen:
+            self._seen[node] = Frames(self._tree, self._links, node)
+        return self._seen[node]
+
+    def point(self, body: str, point: Numbers) -> Jet:
+        """Return the jet of a point given in body axes [m]."""
+        node, pose = self._tree.location[body]
+        way = self._way(node)
+        last = way[-1]
+        arm = r = last.rotation @ as_casadi(place(pose, point))
+        rate = ca.SX.zeros(3)
+        for placed in reversed(way):
+            rate += placed.linear + cross(placed.angular, arm)
+            arm = arm + placed.offset
+        bias = last.acceleration + cross(last.turning, r) + cross(last.spin, cross(last.spin, r))
+        return Jet(arm, rate, bias)
+
+    def direction(self, body: str, direction: Array) -> Jet:
+        """Return the jet of a direction given in body axes."""
+        node, pose = self._tree.location[body]
+        last = self._way(node)[-1]
+        d = last.rotation @ ca.DM(pose.rotation @ direction)
+        rate = cross(last.spin, d)
+        return Jet(d, rate, cross(last.turning, d) + cross(last.spin, rate))
+
+    def angular_velocity(self, body: str) -> ca.SX:
+        """Return the angular velocity of a body."""
+        return self._way(self._tree.location[body][0])[-1].spin
+
+    def angular_acceleration(self, body: str) -> ca.SX:
+        """Return the angular acceleration of a body, without accelerations of joints or with them."""
+        return self._way(self._tree.location[body][0])[-1].turning
+
+    def placement(self, body: str) -> tuple[ca.SX, ca.SX]:
+        """Return position and rotation of the body frame."""
+        node, pose = self._tree.location[body]
+        position, rotation = self.node(node)
+        return position + rotation @ as_casadi(pose.position), rotation @ ca.DM(pose.rotation)
+
+    def node(self, node: int) -> tuple[ca.SX, ca.SX]:
+        """Return position and rotation of a node."""
+        way = self._way(node)
+        return sum((placed.offset for placed in way), ca.SX.zeros(3)), way[-1].rotation
+
+    def _way(self, node: int) -> list[_Placed]:
+        """Return where all seen of this starts, and the nodes from there to one of them."""
+        on = []
+        while node >= 0 and node != self._carrier:
+            on.append(node)
+            node = self._tree.nodes[node].parent
+        way = [self._start(node)]
+        for index in reversed(on):
+            if index not in self._placed:
+                self._placed[index] = _carried(self._links[index], way[-1])
+            way.append(self._placed[index])
+        return way
+
+    def _start(self, node: int) -> _Placed:
+        if node == self._carrier:
+            none = ca.SX.zeros(3)
+            return _Placed(ca.SX(ca.DM.eye(3)), none, none, none, none, none, none)
+        g = self._tree.ground(node)
+        return _Placed(g.rotation, g.position, g.spin, g.velocity, g.spin, g.turning, g.acceleration)
+
+
+def _carried(link: Link, parent: _Placed) -> _Placed:
+    """Return how a joint moves what it carries."""
+    offset = parent.rotation @ link.position
+    angular, linear = (
+        parent.rotation @ (link.angular @ link.rate),
+        parent.rotation @ (link.linear @ link.rate),
+    )
+    turning = parent.turning + cross(parent.spin, angular)
+    acceleration = (
+        parent.acceleration
+        + cross(parent.turning, offset)
+        + cross(parent.spin, cross(parent.spin, offset))
+        + 2 * cross(parent.spin, linear)
+    )
+    if link.carried:
+        acceleration += cross(angular, linear)
+    if link.acceleration is not None:
+        turning += parent.rotation @ (link.angular @ link.acceleration)
+        acceleration += parent.rotation @ (link.linear @ link.acceleration)
+    spin = parent.spin + angular
+    return _Placed(parent.rotation @ link.rotation, offset, angular, linear, spin, turning, acceleration)
