@@ -20,7 +20,6 @@ from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.activations import by_inputs
 from sarrus.multibody.dynamics import bias_force
-from sarrus.multibody.kinematics import forward_kinematics
 from sarrus.multibody.link import links
 from sarrus.multibody.scalars import stacked_numbers
 from sarrus.multibody.tree import Tree
@@ -249,5 +248,4 @@ def _inertial_force(system: Evaluations, a: ca.SX) -> ca.SX:
 def inverse_dynamics_force(tree: Tree, q: ca.SX, v: ca.SX, a: ca.SX) -> ca.SX:
     """Return M a + h by the recursive Newton–Euler algorithm (Featherstone 2008, table 5.1), armature included."""
     armature = stacked_numbers([x for node in tree.nodes for x in node.armature])
-    joints = links(tree, q, v, a)
-    return bias_force(tree, joints, forward_kinematics(tree, joints)) + armature * a
+    return bias_force(tree, links(tree, q, v, a)) + armature * a

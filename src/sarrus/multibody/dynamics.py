@@ -5,15 +5,18 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.multibody.frames import Frames
-from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.kinematics import cross, forward_kinematics, skew
 from sarrus.multibody.link import Link
-from sarrus.multibody.motion import Motion
 from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.tree import Tree
 
 
-def bias_force(tree: Tree, links: list[Link], motions: list[Motion]) -> ca.SX:
-    """Return h(q, v), the joint forces that hold v̇ = 0: Coriolis, centrifugal and gravity (RNEA)."""
+def bias_force(tree: Tree, links: list[Link]) -> ca.SX:
+    """Return h(q, v), the joint forces that hold v̇ = 0: Coriolis, centrifugal and gravity (RNEA).
+
+    Where links have accelerations those count too: M a + h without armature.
+    """
+    motions = forward_kinematics(tree, links)
     torques = [ca.SX.zeros(3) for _ in tree.nodes]
     forces = [ca.SX.zeros(3) for _ in tree.nodes]
     h = ca.SX.zeros(tree.nv)
@@ -21,17 +24,10 @@ def bias_force(tree: Tree, links: list[Link], motions: list[Motion]) -> ca.SX:
         node, link, m = tree.nodes[i], links[i], motions[i]
         torque, force = torques[i], forces[i]
         for part in node.parts:
-            c, about_origin = as_casadi(part.com), as_casadi(part.inertia_about_origin)
-            w, vel = m.angular, m.linear
-            acceleration = m.linear_bias - m.gravity
-            momentum = part.mass * (vel + cross(w, c))
-            spin = about_origin @ w + part.mass * cross(c, vel)
-            force += part.mass * (acceleration + cross(m.angular_bias, c)) + cross(w, momentum)
+            inertia = as_casadi(part.inertia_about_origin)
+            force += part.mass * m.acceleration + m.carrying @ part.moment
             torque += (
-                about_origin @ m.angular_bias
-                + part.mass * cross(c, acceleration)
-                + cross(w, spin)
-                + cross(vel, momentum)
+                inertia @ m.turning + cross(m.spin, inertia @ m.spin) + cross(part.moment, m.acceleration)
             )
         h[node.iv : node.iv + node.nv] = link.s_angular.T @ torque + link.s_linear.T @ force
         if node.parent >= 0:
@@ -75,21 +71,36 @@ def mass_matrix(tree: Tree, links: list[Link]) -> ca.SX:
         if node.parent >= 0:
             p, r = node.parent, m.rotation
             turned = r @ moment[i]
-            shift, lever = skew(m.position), skew(turned)
-            inertia[p] += r @ inertia[i] @ r.T - lever @ shift - shift @ lever - mass[i] * (shift @ shift)
+            shift = skew(m.position)
+            lever = skew(turned) @ shift
+            inertia[p] += _symmetric(r @ inertia[i] @ r.T - lever - lever.T - mass[i] * (shift @ shift))
             moment[p] += turned + mass[i] * m.position
             mass[p] += mass[i]
     return matrix
 
 
-def kinetic_energy(tree: Tree, links: list[Link], motions: list[Motion]) -> ca.SX:
+def _symmetric(matrix: ca.SX) -> ca.SX:
+    """Return a symmetric matrix from what is on and above its diagonal, so that the rest is not computed too."""
+    return ca.triu2symm(ca.triu(matrix))
+
+
+def kinetic_energy(tree: Tree, links: list[Link]) -> ca.SX:
     """Return the kinetic energy [J], armature included."""
-    energy = ca.SX(0)
-    for node, link, m in zip(tree.nodes, links, motions):
+    energy, twists = ca.SX(0), list[tuple[ca.SX, ca.SX]]()
+    for node, link in zip(tree.nodes, links):
+        back = link.rotation.T
+        if node.parent >= 0:
+            below, carried = twists[node.parent]
+        else:
+            ground = tree.ground(node.parent)
+            below, carried = ground.rotation.T @ ground.spin, ground.rotation.T @ ground.velocity
+        spin = back @ below + link.s_angular @ link.rate
+        velocity = back @ (carried + cross(below, link.position)) + link.s_linear @ link.rate
+        twists.append((spin, velocity))
         for part in node.parts:
-            velocity = m.linear + cross(m.angular, as_casadi(part.com))
-            energy += 0.5 * part.mass * ca.dot(velocity, velocity)
-            energy += 0.5 * ca.dot(m.angular, as_casadi(part.inertia) @ m.angular)
+            at_centre = velocity + cross(spin, as_casadi(part.com))
+            energy += 0.5 * part.mass * ca.dot(at_centre, at_centre)
+            energy += 0.5 * ca.dot(spin, as_casadi(part.inertia) @ spin)
         for k, armature in enumerate(node.armature):
             energy += 0.5 * armature * link.rate[k] ** 2
     return energy

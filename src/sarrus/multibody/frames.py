@@ -12,13 +12,14 @@ so that the columns of A are these terms, without a recursion for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import casadi as ca
 
 from sarrus.base.arrays import Array
 from sarrus.multibody.jet import Jet
-from sarrus.multibody.kinematics import cross
+from sarrus.multibody.kinematics import carrying, cross
 from sarrus.multibody.link import Link
 from sarrus.multibody.scalars import Numbers, as_casadi, place
 from sarrus.multibody.tree import GROUND, Tree
@@ -42,7 +43,7 @@ class _Placed:
     """A node: its rotation, and where its origin is from that of the node that carries it (``offset``).
 
     ``angular`` and ``linear`` are the share of its own joint in its twist, ``spin`` is its angular velocity and
-    ``turning`` its angular acceleration, ``acceleration`` that of its origin.
+    ``turning`` its angular acceleration, ``acceleration`` that of its origin; ``carrying`` is E, see `carrying`.
     """
 
     rotation: ca.SX
@@ -52,6 +53,11 @@ class _Placed:
     spin: ca.SX
     turning: ca.SX
     acceleration: ca.SX
+
+    @cached_property
+    def carrying(self) -> ca.SX:
+        """E of accelerations on it."""
+        return carrying(self.spin, self.turning)
 
 
 class Frames:
@@ -81,16 +87,14 @@ class Frames:
         for placed in reversed(way):
             rate += placed.linear + cross(placed.angular, arm)
             arm = arm + placed.offset
-        bias = last.acceleration + cross(last.turning, r) + cross(last.spin, cross(last.spin, r))
-        return Jet(arm, rate, bias)
+        return Jet(arm, rate, last.acceleration + last.carrying @ r)
 
     def direction(self, body: str, direction: Array) -> Jet:
         """Return the jet of a direction given in body axes."""
         node, pose = self._tree.location[body]
         last = self._way(node)[-1]
         d = last.rotation @ ca.DM(pose.rotation @ direction)
-        rate = cross(last.spin, d)
-        return Jet(d, rate, cross(last.turning, d) + cross(last.spin, rate))
+        return Jet(d, cross(last.spin, d), last.carrying @ d)
 
     def angular_velocity(self, body: str) -> ca.SX:
         """Return the angular velocity of a body."""
@@ -140,12 +144,7 @@ def _carried(link: Link, parent: _Placed) -> _Placed:
         parent.rotation @ (link.linear @ link.rate),
     )
     turning = parent.turning + cross(parent.spin, angular)
-    acceleration = (
-        parent.acceleration
-        + cross(parent.turning, offset)
-        + cross(parent.spin, cross(parent.spin, offset))
-        + 2 * cross(parent.spin, linear)
-    )
+    acceleration = parent.acceleration + parent.carrying @ offset + 2 * cross(parent.spin, linear)
     if link.carried:
         acceleration += cross(angular, linear)
     if link.acceleration is not None:

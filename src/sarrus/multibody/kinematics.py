@@ -1,17 +1,31 @@
-"""Forward kinematics of the tree: twists and accelerations, traced over CasADi scalars.
+"""Forward kinematics of the tree: angular velocities and accelerations, traced over CasADi scalars.
 
-Each node's are in its own axes about its own origin (Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 5), so the
-inertias are constants. Accelerations are spatial and exclude gravity, which travels beside them.
+Each node's are in its own axes, so the inertias are constants. Accelerations of origins are those of the points, less
+that of free fall (Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102, 1980): velocities of points are not needed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import casadi as ca
 
 from sarrus.multibody.link import Link
-from sarrus.multibody.motion import Motion
 from sarrus.multibody.scalars import as_casadi
 from sarrus.multibody.tree import Tree
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Angular velocity (``spin``) and acceleration (``turning``) of a node, and the acceleration of its origin.
+
+    In its own axes, at v̇ = 0 unless joints have accelerations. ``carrying`` is E, see `carrying`.
+    """
+
+    spin: ca.SX
+    turning: ca.SX
+    acceleration: ca.SX
+    carrying: ca.SX
 
 
 def cross(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:
@@ -27,27 +41,33 @@ def skew(a: ca.SX | ca.DM) -> ca.SX:
     )
 
 
+def carrying(spin: ca.SX, turning: ca.SX) -> ca.SX:
+    """Return E = [α×] + [ω×]²: a point at r on a body is accelerated by E r more than where r counts from."""
+    x, y, z = ca.vertsplit(spin)
+    a, b, c = ca.vertsplit(turning)
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return ca.vertcat(
+        ca.horzcat(-(yy + zz), xy - c, xz + b),
+        ca.horzcat(xy + c, -(xx + zz), yz - a),
+        ca.horzcat(xz - b, yz + a, -(xx + yy)),
+    )
+
+
 def forward_kinematics(tree: Tree, links: list[Link]) -> list[Motion]:
     """Return the motion of every node."""
     motions: list[Motion] = []
     for node, link in zip(tree.nodes, links):
         parent = motions[node.parent] if node.parent >= 0 else _ground(tree, node.parent)
-        back, position = link.rotation.T, link.position
-        joint_angular, joint_linear = link.s_angular @ link.rate, link.s_linear @ link.rate
-        angular = back @ parent.angular + joint_angular
-        linear = back @ (parent.linear + cross(parent.angular, position)) + joint_linear
-        angular_bias = back @ parent.angular_bias + cross(angular, joint_angular)
-        linear_bias = (
-            back @ (parent.linear_bias + cross(parent.angular_bias, position))
-            + cross(angular, joint_linear)
-            + cross(linear, joint_angular)
-        )
-        if not link.carried:  # the linear subspace turns against the body: apparent derivative −ω × Rᵀv
-            linear_bias -= cross(joint_angular, joint_linear)
+        back = link.rotation.T
+        angular, linear = link.s_angular @ link.rate, link.s_linear @ link.rate
+        spin = back @ parent.spin + angular
+        turning = back @ parent.turning + cross(spin, angular)
+        acceleration = back @ (parent.acceleration + parent.carrying @ link.position)
+        acceleration += 2 * cross(spin, linear) - (1 if link.carried else 2) * cross(angular, linear)
         if link.acceleration is not None:
-            angular_bias += link.s_angular @ link.acceleration
-            linear_bias += link.s_linear @ link.acceleration
-        motions.append(Motion(angular, linear, angular_bias, linear_bias, back @ parent.gravity))
+            turning += link.s_angular @ link.acceleration
+            acceleration += link.s_linear @ link.acceleration
+        motions.append(Motion(spin, turning, acceleration, carrying(spin, turning)))
     return motions
 
 
@@ -55,13 +75,9 @@ def _ground(tree: Tree, node: int) -> Motion:
     """Return the motion of the world or of a driven frame."""
     ground = tree.ground(node)
     back = ground.rotation.T
-    return Motion(
-        back @ ground.spin,
-        back @ ground.velocity,
-        back @ ground.turning,
-        back @ (ground.acceleration - cross(ground.spin, ground.velocity)),
-        back @ ca.SX(as_casadi(tree.gravity)),
-    )
+    spin, turning = back @ ground.spin, back @ ground.turning
+    acceleration = back @ (ground.acceleration - ca.SX(as_casadi(tree.gravity)))
+    return Motion(spin, turning, acceleration, carrying(spin, turning))
 
 
 def coordinate_rate(tree: Tree, q: ca.SX, v: ca.SX) -> ca.SX:

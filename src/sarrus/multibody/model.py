@@ -15,7 +15,7 @@ from sarrus.multibody.closures import coordinate_jets
 from sarrus.multibody.dynamics import bias_force, gravity_potential, kinetic_energy, mass_matrix
 from sarrus.multibody.frames import Frames, JetFrames
 from sarrus.multibody.jet import Jet, vertcat
-from sarrus.multibody.kinematics import coordinate_rate, forward_kinematics
+from sarrus.multibody.kinematics import coordinate_rate
 from sarrus.multibody.lengths import Lengths, constraint_residual, spring_length
 from sarrus.multibody.link import links
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
@@ -35,7 +35,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     q, v = ca.SX.sym("q", len(coordinates)), ca.SX.sym("v", tree.nv)
     u = ca.SX.sym("u", len(mechanism.actuators))
     joints = links(tree, q, v)
-    motions, frames = forward_kinematics(tree, joints), Frames(tree, joints)
+    frames = Frames(tree, joints)
 
     jets, switches = coordinate_jets(coordinates, velocities, q, v), Switches()
     start = ca.vertcat(ca.SX(0, 1), *p.values()), list(parameters.values.values())
@@ -52,7 +52,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         t=t,
         p=ca.vertcat(start[0], switches.symbols),
         mass_matrix=sum((m for m, _, _ in rotors), mass_matrix(tree, joints)),
-        bias_force=sum((h for _, h, _ in rotors), bias_force(tree, joints, motions)),
+        bias_force=sum((h for _, h, _ in rotors), bias_force(tree, joints)),
         passive_force=passive,
         actuation=actuators.actuation_matrix(mechanism, lengths),
         input_force=actuators.input_force(mechanism, lengths, values, v, u),
@@ -61,7 +61,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         velocity_residual=residual.rate,
         jacobian=ca.jacobian(residual.rate, v),
         constraint_bias=residual.bias,
-        kinetic_energy=sum((energy for _, _, energy in rotors), kinetic_energy(tree, joints, motions)),
+        kinetic_energy=sum((energy for _, _, energy in rotors), kinetic_energy(tree, joints)),
         potential_energy=potential + gravity_potential(tree, frames),
         non_ideal=ca.SX.zeros(tree.nv),
         coordinate_names=coordinates,
