@@ -52,8 +52,8 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
     """Trace a, λ and Aᵀλ where the rows of a basis are as it says: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
 
     G is factored without pivoting, which for a definite matrix is backward stable. "gauge" tells how far to trust it.
-    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms and, where rows depend on
-    others, rounding of accelerations of the size of f̂ and Âᵀλ; the largest M_kk/L_kk², a condition number of M without
+    "checks" are the largest residual of A a + γ over the sum of the magnitudes of its terms and rounding of
+    accelerations of the size of f̂ and Âᵀλ; the largest M_kk/L_kk², a condition number of M without
     units; how far dependent rows contradict others; the norm of A a + γ where there are such rows; `LeastNorm.beyond`
     and `LeastNorm.smallest`.
     """
@@ -70,9 +70,8 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
     jacobian, missed, residuals = rows_of(e.jacobian), [], []
     for j in basis.rows:
         parts = [bias[j], *(value * a[i] for i, value in jacobian[j].items() if i in a)]
-        size = sum(map(ca.fabs, parts))
-        if basis.dependent:  # some rows are nothing but rounding
-            size += NOISE * effort * solve.longest_beside(j) * (1.0 / float(units.rows[j]))
+        size = sum(map(ca.fabs, parts))  # the terms of some rows are nothing but rounding of the others
+        size += NOISE * effort * solve.longest_beside(j) * (1.0 / float(units.rows[j]))
         residuals.append(sum(parts))
         missed.append(ca.fabs(residuals[-1]) / (size + TINY))
     weak = [e.mass_matrix[k, k] * inverse**2 for k, inverse in enumerate(problem.factor.inverse)]
