@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mujoco_rows import seen_from_carrier
 from random_mjcf import RandomModel
 from sarrus.dynamics.system import System
 from sarrus.formats.load import load
@@ -62,12 +63,15 @@ def actuator_force(model: mujoco.MjModel, data: mujoco.MjData, control: Array) -
 def compare_constraints(system: System, model: mujoco.MjModel, data: mujoco.MjData, names: list[str]) -> None:
     """Compare Jacobian and residual of every equality, row by row, up to MuJoCo's scale and sign.
 
+    Points are seen from what carries both bodies, see `mujoco_rows`.
+
     ``names`` are those of the closures by MuJoCo's equality index. Equalities whose Jacobian is zero are
     absent in MuJoCo's list.
     """
     q = data.qpos.copy()
     jacobian, residual = system.constraint_jacobian(q), system.constraint_residual(q)
-    theirs, violation = data.efc_J.reshape(-1, model.nv)[: data.ne], data.efc_pos[: data.ne]
+    theirs, violation = data.efc_J.reshape(-1, model.nv)[: data.ne].copy(), data.efc_pos[: data.ne].copy()
+    assert system.mechanism is not None
     for index, name in enumerate(names):
         rows = np.flatnonzero(data.efc_id[: data.ne] == index)
         ours = jacobian[system.closure_rows[name]]
@@ -75,6 +79,10 @@ def compare_constraints(system: System, model: mujoco.MjModel, data: mujoco.MjDa
             assert not ours.any(), f"{name} is missing in MuJoCo"
             continue
         assert len(ours) == rows.size
+        if name in system.mechanism.closures:
+            theirs[rows], violation[rows] = seen_from_carrier(
+                system.mechanism, name, model, data, theirs[rows], violation[rows]
+            )
         size = max(float(np.abs(ours).max()), 1.0)
         # a weld's rotation rows are regularised at half a turn: fewer digits beyond 150°
         turned = len(ours) == 6 and np.linalg.norm(residual[system.closure_rows[name]][3:]) > 1.93

@@ -1,12 +1,14 @@
 """Residuals of loop closures and couplings, as jets: φ, φ̇ and the acceleration bias γ of every row.
 
 Frame 1 sits on body 1, frame 2 on body 2, d is the origin of frame 2 minus the origin of frame 1, u the
-axis of body 1, u2 that of body 2; n1 and n2 = u × n1 are two normals of u, fixed to body 1.
+axis of body 1, u2 that of body 2; n1 and n2 = u × n1 are two normals of u, fixed to body 1. All is seen from the last
+body with a joint that carries both, the carrier, or from the world where there is none (`Mechanism.carrier`), so that
+rows do not depend on what moves it.
 
 ===============  ================================================================================
 rows             residual
 ===============  ================================================================================
-x y z            d in world axes [m]; multiplier: force on body 2 [N], world axes
+x y z            d in axes of the carrier [m]; multiplier: force on body 2 [N] in these axes
 p1 p2            d along n1, n2 [m]; multiplier: force on body 2 along them
 height           d along u [m]
 length           (d·d − L²) / 2L [m]; multiplier: thrust of the rod [N]
