@@ -11,7 +11,15 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
-from sarrus.equations.elimination import Weighted, direct_projection, direct_solution, live_rows, weighted
+from sarrus.equations.elimination import (
+    Weighted,
+    direct_projection,
+    direct_solution,
+    factors_of,
+    live_rows,
+    nearest,
+    weighted,
+)
 from sarrus.equations.equations import Equations
 from sarrus.equations.least_norm import Basis, LeastNorm, Units
 from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
@@ -117,6 +125,8 @@ class CompiledEquations:
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
+            case "gaps":
+                return {"position": e.position_residual, "velocity": e.velocity_residual}
             case "velocity":
                 return {"residual": e.velocity_residual, "jacobian": e.jacobian}
             case "energy":
@@ -162,9 +172,20 @@ class CompiledEquations:
         return found if len(found.independent) == rank and work <= TRACED + TRACED_FOR_EACH * rank else None
 
     def direct(self, name: str, basis: Basis) -> NativeFunction:
-        """Return "checked", "direct" or "closed" for a basis: the solve, the same without checks, and a projection."""
+        """Return "checked", "direct" or "closed" for a basis: the solve, that of stages, and a projection."""
         full = name if basis.independent == tuple(self.live or ()) else f"{name} by rows {basis.label}"
         return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
+
+    def nearest(self, basis: Basis) -> NativeFunction:
+        """Return the function of the factors that "direct" leaves and of residuals (nc,) that gives `nearest`."""
+        name = f"nearest by rows {basis.label}"
+        with self._lock:
+            if name not in self._functions:
+                solve = self.least_norm(Basis(basis.independent))
+                *given, step = nearest(self.weighted, solve, self.equations.nc)
+                full = f"{self.equations.name}.{name}"
+                self._functions[name] = compile_function(full, given, {"step": step})
+            return self._functions[name]
 
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:
         """Return what `direct` gives, as expressions over ``inputs``."""
@@ -172,10 +193,10 @@ class CompiledEquations:
         if name == "closed":
             return direct_projection(e, self.weighted, self.least_norm(basis), self.moved)
         if name == "direct":  # of stages, where a alone counts, and dependent rows separate from the others
-            answer = direct_solution(e, self.weighted, self.least_norm(Basis(basis.independent)))
-            answer["multipliers"], answer["constraint_force"] = ca.SX(e.nc, 1), ca.SX(e.nv, 1)
-            del answer["checks"]
-            return answer
+            solve = self.least_norm(Basis(basis.independent))
+            answer = direct_solution(e, self.weighted, solve)
+            parts = {part: answer[part] for part in ("a", "rate", "gauge")}
+            return parts | {"factors": factors_of(self.weighted, solve)}
         return direct_solution(e, self.weighted, self.least_norm(basis))
 
     def least_norm(self, basis: Basis) -> LeastNorm:

@@ -50,6 +50,7 @@ class Workspace(Evaluations):
         self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
         self._wanted: frozenset[str] = frozenset()  # of straight-line code
         self.switched = parameters.switched  # for which parameters that was found
+        self.stage_answer = np.zeros(0)
         self._arrays()
 
     def _arrays(self) -> None:
@@ -59,6 +60,8 @@ class Workspace(Evaluations):
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
+        self.stage_answer = np.zeros_like(self.stage_answer)
+        self.table.stage = self.stage_answer
         self.forward = None
         self.forget()
 
@@ -141,7 +144,7 @@ class Workspace(Evaluations):
         self._wanted |= {"direct", "checked"}.intersection(names)
         wanted = tuple(name for name in names if name not in ("direct", "checked"))
         if "position" in wanted:
-            self._wanted |= {"closed"}
+            self._wanted |= {"direct", "nearest"}
             wanted += self.compiled.projecting
         self._load_direct()
         if "invariants" in wanted:
@@ -163,7 +166,7 @@ class Workspace(Evaluations):
         """Go by what is known of A near a state from now on."""
         self.near, self.switched = near, self.parameters.switched
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
-        self.table.direct = self.table.checked = self.table.closed = 0
+        self.table.direct = self.table.checked = self.table.nearest = 0
         self._load_direct()
         self.renew_settings()
 
@@ -173,8 +176,20 @@ class Workspace(Evaluations):
         self.table.direct_rank, self.table.n_dependent = -1, 0
         if basis is not None:
             self.table.direct_rank, self.table.n_dependent = len(basis.independent), len(basis.dependent)
-            for name in self._wanted if self.nc == self.nh else self._wanted - {"closed"}:
+            for name in self._wanted - {"nearest"}:
                 setattr(self.table, name, self.compiled.direct(name, basis).address)
+            if "direct" in self._wanted:
+                self._keep_stages(basis)
+
+    def _keep_stages(self, basis: Basis) -> None:
+        """Make room for what stages leave, and load what projects with it."""
+        factors, _ = self.compiled.direct("direct", basis).outputs["factors"]
+        self.table.n_factors = factors.stop - factors.start
+        self.stage_answer = np.zeros(int(sum(la.stage_sizes_of(self.table))))
+        self.table.stage = self.stage_answer
+        if "nearest" in self._wanted and 0 < self.nc == self.nh:
+            self.table.gaps = self.compiled.function("gaps").address
+            self.table.nearest = self.compiled.nearest(basis).address
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
@@ -188,6 +203,7 @@ class Workspace(Evaluations):
     def project(self, x: Array, *, positions: bool = True) -> int:
         """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
         self.load_functions("position", "velocity", "rate")
+        laid(self.work, la.workspace_sizes(self.table)).factored[0] = 0.0
         return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
 
     def accelerate(self, x: Array) -> tuple[int, Array]:

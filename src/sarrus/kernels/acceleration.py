@@ -39,24 +39,23 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
     facts = work.facts
     # Stages meet independent rows alone, which is not enough where the last solve with checks found contradictions.
     agree = table.n_dependent == 0 or facts.contradiction <= settings.inconsistent
-    serves = table.direct != 0 and agree if want == la.SLOPE else table.checked != 0
+    serves = table.checked != 0 and (agree or want != la.SLOPE)
     if serves and table.direct_rank == table.generic_rank and table.baumgarte == 0:
-        if want == la.SLOPE:
-            call_native(table.direct, x, work.a)
+        if want == la.SLOPE and table.direct != 0:
+            good = solve_stage(table, x, work)
         else:
             call_native(table.checked, x, work.a)
-        # where M is nearly singular the rows that hold its light direction are large in the kinetic metric
-        even = settings.scale_of_even_rows**2
-        light = table.whole != 0 and not work.gauge.largest_entry <= la.HEAVY * even
-        if is_clear(settings, work.gauge) and not light and is_finite(work.a, nv):
+            good = _serves(table, work.gauge)
+        if good and is_finite(work.a, nv):
             contradiction = facts.contradiction
             fill(facts, 0.0, la.N_FACTS)
             if want == la.SLOPE:
-                facts.contradiction = contradiction
+                facts.contradiction, work.factored[0] = contradiction, 1.0
                 return table.generic_rank
             if _is_met(table, work.gauge):
                 return _note_checks(table, work)
             facts.contradiction = work.gauge.contradiction
+    work.factored[0] = 0.0
     load_dynamics(table, x, work)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
     if table.whole == 0:
@@ -70,6 +69,27 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             fa.solve_l_transposed(work.mass, nv, work.rows + j * nv)
     used = _project(table, x, want, work)
     return used if is_finite(work.a, nv) else -1
+
+
+@internal
+def solve_stage(table, x, work):
+    """Solve by straight-line code for a stage, and keep the factors; False where they are not to be trusted."""
+    call_native(table.direct, x, table.stage)
+    answer = la.stage_answer(table)
+    copy(answer.a, work.a, table.nv)
+    copy(answer.rate, work.rate, table.nq)
+    copy(answer.gauge, work.gauge, la.N_GAUGE)
+    return _serves(table, answer.gauge)
+
+
+@internal
+def _serves(table, gauge):
+    """Tell whether straight-line code decides rightly: where M is nearly singular that is left to the null space.
+
+    The rows that hold its light direction are large in the kinetic metric there.
+    """
+    light = table.whole != 0 and not gauge.largest_entry <= la.HEAVY * table.settings.scale_of_even_rows**2
+    return not light and is_clear(table.settings, gauge)
 
 
 @internal

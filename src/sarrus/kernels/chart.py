@@ -20,8 +20,9 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
 from sarrus.kernels.layout import Table
+from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import MAX_ITERATIONS, longest_entry, move
+from sarrus.kernels.projection import MAX_ITERATIONS
 from sarrus.kernels.record import Floats, laid
 from sarrus.kernels.vectors import add, copy, copy_scaled, fill
 

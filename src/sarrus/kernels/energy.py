@@ -10,8 +10,9 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import internal
 from sarrus.kernels.layout import Table
+from sarrus.kernels.moves import longest_entry, move
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import load_metric, longest_entry, move, project
+from sarrus.kernels.projection import load_metric, project
 from sarrus.kernels.record import Floats, laid
 from sarrus.kernels.vectors import add, multiply
 

@@ -93,7 +93,9 @@ class Table(Record, of=int):
     checked: (
         int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
     )
-    direct: int  # the same with zeros for λ and Aᵀλ, and without checks: for stages of a step
+    direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
+    gaps: int  # φ and ψ
+    nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
     # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
@@ -128,6 +130,8 @@ class Table(Record, of=int):
     baumgarte: int
     direct_rank: int  # rank of A for which straight-line code holds, −1 where there is none
     n_dependent: int  # rows that it takes for dependent on others
+    stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
+    n_factors: int
     # of a run of the time loop
     bounds: Floats  # limits of the controls: lower, then upper
     stage_weights: Floats  # of the method
@@ -167,8 +171,8 @@ class Table(Record, of=int):
 QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
-    "dynamics", "direct", "checked", "closed", "position", "velocity", "rate", "energy", "invariants", "metric",
-    "closing", "slipping", "whole",
+    "dynamics", "direct", "checked", "gaps", "nearest", "closed", "position", "velocity", "rate", "energy",
+    "invariants", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
 # A quaternion whose squared length is this near to one counts as a rotation.
@@ -214,6 +218,26 @@ class Gauge(Record):
 
 # Numbers that ``direct`` writes, and those that only ``checked`` does.
 N_GAUGE, N_CHECKS = 3, 6
+
+
+class StageAnswer(NamedTuple):
+    """What ``direct`` writes to ``table.stage``."""
+
+    a: Any
+    rate: Any
+    gauge: Annotated[Any, Gauge]
+    factors: Any  # n_factors
+    residual: Any  # room for one behind them, which ``nearest`` takes with them
+
+
+def stage_sizes_of(table):
+    """Return the lengths of the parts of what ``direct`` writes, and of the room behind it."""
+    return StageAnswer(a=table.nv, rate=table.nq, gauge=N_GAUGE, factors=table.n_factors, residual=table.nc)
+
+
+def stage_answer(table):
+    """Return what ``direct`` wrote."""
+    return laid(table.stage, stage_sizes_of(table))
 
 
 class Closed(NamedTuple):
@@ -282,6 +306,7 @@ class Workspace(NamedTuple):
     rate: Any
     gauge: Annotated[Any, Gauge]
     facts: Annotated[Any, Facts]
+    factored: Any  # 1 where the factors in ``table.stage`` are those of a state of the step under way
     x: Any  # for the projection, with room for q̇
     spare: Any  # Baumgarte's terms, and Newton's method for the energy
     end: Any  # what lies behind it
@@ -299,7 +324,7 @@ def workspace_sizes(table):
         native=0, mass=nv * nv, force=nv, rows=nc * nv, bias=nc, velocity=written - before,
         copy=max(nc * nv, nv * nv), metric=nv * nv,
         y=big, step=big, rhs=big, diagonal=big, beta=big, beta2=big, norms=big, extra=big,
-        a=nv, lam=nc, reaction=nv, rate=nq, gauge=N_GAUGE + N_CHECKS, facts=N_FACTS,
+        a=nv, lam=nc, reaction=nv, rate=nq, gauge=N_GAUGE + N_CHECKS, facts=N_FACTS, factored=1,
         x=input_size(table) + nq + 1, spare=spare, end=0,
     )  # fmt: skip
 

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.projection import move
 from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import set_control
 from sarrus.kernels.vectors import copy, dot, fill

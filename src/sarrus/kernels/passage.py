@@ -19,8 +19,8 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels import passage_layout as pl
 from sarrus.kernels.flat import exists, internal, log_facts_at
+from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.projection import move
 from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.vectors import copy, copy_scaled, divide, dot, fill
 

@@ -21,9 +21,11 @@ from sarrus.kernels.acceleration import is_clear
 from sarrus.kernels.checking import weakest
 from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
+from sarrus.kernels.moves import largest_gap, longest_entry, move
 from sarrus.kernels.native_call import call_native
+from sarrus.kernels.nearest import QUICK, ROUNDING, close_nearby
 from sarrus.kernels.record import Floats, laid
-from sarrus.kernels.vectors import add, copy, copy_scaled, divide, dot_from, fill, is_finite, multiply
+from sarrus.kernels.vectors import add, copy, copy_scaled, dot_from, fill, is_finite, multiply
 
 MAX_ITERATIONS = 12
 # So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
@@ -31,8 +33,6 @@ DIRECT_ITERATIONS = 6
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
 # was longer than this.
 FAR = 1e-6
-# Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
-QUICK, ROUNDING = 3e-8, 1e-12
 
 
 def projection(table: Table, x: Floats, what: int) -> int:
@@ -47,9 +47,11 @@ def projection(table: Table, x: Floats, what: int) -> int:
 def project(table, x, positions):
     """Do the work of `projection`."""
     work = la.workspace(table)
-    serves = positions and table.closed != 0 and table.direct_rank == table.generic_rank
-    if serves and _close(table, x, work):
-        return table.generic_rank
+    if positions and table.direct_rank == table.generic_rank:
+        if table.nearest != 0 and close_nearby(table, x, work):
+            return table.generic_rank
+        if table.closed != 0 and _close(table, x, work):
+            return table.generic_rank
     fresh, dense = False, table.elimination != la.TRACED
     if dense and table.nc > 0:
         load_metric(table, x, work)
@@ -73,7 +75,7 @@ def _close(table, x, work):
     copy(x, given, nq)
     for iteration in range(DIRECT_ITERATIONS):
         call_native(table.closed, x, work.native)
-        gap, left = _largest_gap(table, answer.gap), _largest_gap(table, answer.left)
+        gap, left = largest_gap(table, answer.gap, table.nh), largest_gap(table, answer.left, table.nh)
         if not (is_clear(settings, answer.gauge) and is_finite(answer.place, nq) and left < np.inf):
             break
         if iteration > 0 or gap > 0.1 * settings.position_tolerance:
@@ -86,44 +88,6 @@ def _close(table, x, work):
             return True
     copy(given, x, nq)
     return False
-
-
-@internal
-def _largest_gap(table, residual):
-    """Return the largest entry of φ in characteristic units; infinite where one is no number."""
-    factors, largest = la.factors_of(table), 0.0
-    for j in range(table.nh):
-        value = abs(residual[j]) * factors.rows[j]
-        if not value <= largest:
-            largest = value if value < np.inf else np.inf
-    return largest
-
-
-@internal
-def normalize(table, x):
-    """Scale the quaternions in x to length one."""
-    for k in range(table.n_quaternions):
-        i = table[la.QUATERNIONS + k]
-        size = np.sqrt(x[i] ** 2 + x[i + 1] ** 2 + x[i + 2] ** 2 + x[i + 3] ** 2)
-        divide(x + i, size, 4)
-
-
-@internal
-def move(table, x, step, scratch):
-    """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
-
-    ``scratch`` has room for x and q̇.
-    """
-    nq, nv = table.nq, table.nv
-    if table.simple_rate == 1:
-        add(step, x, nq)
-        return
-    copy(x, scratch, la.input_size(table))
-    copy(step, scratch + nq, nv)
-    rate = scratch + la.input_size(table)
-    call_native(table.rate, scratch, rate)
-    add(rate, x, nq)
-    normalize(table, x)
 
 
 @internal
@@ -190,15 +154,6 @@ def load_all_rows(table, x, work):
     return work.metric
 
 
-@internal
-def longest_entry(table, step):
-    """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
-    factors, longest = la.factors_of(table), 0.0
-    for i in range(table.nv):
-        longest = max(longest, abs(step[i]) * factors.velocities[i])
-    return longest
-
-
 @inlined
 def project_position(table, x, work):
     """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
@@ -214,7 +169,7 @@ def project_position(table, x, work):
     quick = stagnant = False
     for iteration in range(MAX_ITERATIONS + 1):
         factor = load_holonomic_rows(table, x, work)
-        residual = _largest_gap(table, work.native)
+        residual = largest_gap(table, work.native, nh)
         tolerance = settings.position_tolerance
         if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
             return far

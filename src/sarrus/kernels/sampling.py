@@ -5,7 +5,7 @@ from __future__ import annotations
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
-from sarrus.kernels.projection import move
+from sarrus.kernels.moves import move
 from sarrus.kernels.stepping import apply_control, find_control
 from sarrus.kernels.vectors import copy
 

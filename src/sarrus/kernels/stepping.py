@@ -7,8 +7,8 @@ import numpy as np
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
+from sarrus.kernels.moves import normalize
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.projection import normalize
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.vectors import axpy, copy, is_finite
 
@@ -63,6 +63,7 @@ def take_step(table, extra, near, x, h, slopes, new, work):
     """
     if table.implicit == 0:
         return stages(table, extra, near, x, h, slopes, new, work)
+    work.factored[0] = 0.0
     local = la.local_array(table)
     local.header.length = h
     if call_kernel(table.implicit, table, x, 0) < 0:
@@ -84,6 +85,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
     copy(x, new, la.input_size(table))
+    work.factored[0] = 0.0
     for stage in range(1, count):
         copy(x, new, n)
         for j in range(stage):

@@ -47,9 +47,10 @@ class ClosureBuilder(Description):
         active : True or False makes the closure one that comes and goes, on or off at the start; see
             `sarrus.contacts.activity`. By default it always holds.
 
-        Positions: the residual is the origin of frame 2 minus the origin of frame 1, so the multiplier is
-        the force [N] that body 1 exerts on body 2; both in the axes of the last body with a joint that
-        carries the two, in world axes where there is none (see `Mechanism.carrier`). Perpendicular directions of the other kinds are fixed to body 1; see `sarrus.multibody.closures`.
+        Positions: the residual is the origin of frame 2 minus the origin of frame 1, so the multiplier is the
+        force [N] that body 1 exerts on body 2; both in the axes of the last body with a joint that carries the
+        two, in world axes where there is none (see `Mechanism.carrier`). Perpendicular directions of the other
+        kinds are fixed to body 1; see `sarrus.multibody.closures`.
         """
         kind = {"spherical": "point", "fixed": "weld"}.get(kind, kind)
         label = self._fresh_constraint(name, "closure")

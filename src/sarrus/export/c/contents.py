@@ -101,13 +101,13 @@ class SystemPlan:
             self._native(natives, name)
         basis, compiled = self.work.basis, system.compiled
         table.direct_rank, table.n_dependent = -1, 0
+        table.direct = table.gaps = table.nearest = table.stage = (
+            0  # steps are solved and projected by other functions
+        )
         if basis is not None:
             table.direct_rank, table.n_dependent = len(basis.independent), len(basis.dependent)
             for name in ("checked", "closed") if 0 < system.nc == system.nh else ("checked",):
                 natives.add(f"model_{name}", partial(_straight_line, compiled, name, basis))
-            entries["direct"] = Address(
-                Native("model_checked")
-            )  # one function serves steps and single answers
         for name in la.FUNCTIONS:
             if f"model_{name}" in natives.outputs:
                 entries[name] = Address(Native(f"model_{name}"))

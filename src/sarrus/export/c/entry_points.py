@@ -15,7 +15,7 @@ from sarrus.export.c.values import DOUBLE, Term, View
 from sarrus.kernels import layout as la
 from sarrus.kernels import single_step as one
 from sarrus.kernels.forward import answer_at
-from sarrus.kernels.projection import normalize
+from sarrus.kernels.moves import normalize
 
 
 @dataclass

@@ -11,7 +11,7 @@ from sarrus.export.c.entry_points import Entry, example, function, loop, prototy
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
 from sarrus.export.c.values import DOUBLE, View
-from sarrus.kernels.projection import normalize
+from sarrus.kernels.moves import normalize
 
 
 def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:

@@ -1,0 +1,104 @@
+"""Projection by straight-line code with the factors of a state nearby: Newton's method with M and A held.
+
+The stages of a step leave factors of M and of Â Âᵀ (`layout.StageAnswer`); the end of the step is as near to the last
+of them as the method is accurate, so that a correction of each of q and v leaves rounding. Where they do not
+contract, and where no stage came before, a solve at the state itself makes new ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.kernels import layout as la
+from sarrus.kernels.acceleration import solve_stage
+from sarrus.kernels.flat import internal
+from sarrus.kernels.moves import largest_gap, longest_entry, move
+from sarrus.kernels.native_call import call_native
+from sarrus.kernels.vectors import add, copy, fill
+
+# A correction leaves at most this share, else the factors are not those of a state nearby.
+SHARE = 0.25
+# Corrections with one set of factors, at most.
+ROUNDS = 8
+# Newton's steps shorter than the first of these leave rounding, if what is left is below the second.
+QUICK, ROUNDING = 3e-8, 1e-12
+# Velocities of rows below this share of the largest velocity are rounding.
+STILL = 1e-14
+
+
+@internal
+def close_nearby(table, x, work):
+    """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
+    nq, nv, given = table.nq, table.nv, work.x
+    copy(x, given, nq + nv)
+    fresh = work.factored[0] == 0.0
+    if fresh and not _renew(table, x, work):
+        return False
+    if _close(table, x, work):
+        return True
+    copy(given, x, nq + nv)
+    if not fresh and _renew(table, x, work) and _close(table, x, work):
+        return True
+    copy(given, x, nq + nv)
+    return False
+
+
+@internal
+def _renew(table, x, work):
+    """Make the factors those at x; False where they are none to be trusted."""
+    good = solve_stage(table, x, work)
+    work.factored[0] = 1.0 if good else 0.0
+    return good
+
+
+@internal
+def _close(table, x, work):
+    """Project with the factors there are; False where they do not contract. What lies in x then is lost."""
+    nh, nc, residual = table.nh, table.nc, la.stage_answer(table).residual
+    tolerance = table.settings.position_tolerance
+    before, ratio, longest, met = np.inf, 1.0, np.inf, False
+    for iteration in range(ROUNDS):
+        call_native(table.gaps, x, work.native)
+        gap = largest_gap(table, work.native, nh)
+        met = gap <= (tolerance if iteration > 0 else 0.1 * tolerance) or (
+            longest < QUICK and gap <= ROUNDING
+        )
+        if met or not gap < SHARE * before:
+            break
+        if iteration > 0:
+            ratio = gap / before
+        before = gap
+        copy(work.native, residual, nh)
+        fill(residual + nh, 0.0, nc - nh)
+        _correct(table, work)
+        longest = longest_entry(table, work.step)
+        move(table, x, work.step, work.spare)
+    return met and _still(table, x, ratio, work)
+
+
+@internal
+def _still(table, x, ratio, work):
+    """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
+    nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, la.stage_answer(table).residual
+    fast = STILL * longest_entry(table, x + nq)
+    before = np.inf
+    for _ in range(ROUNDS):
+        slip = largest_gap(table, work.native + nh, nc)
+        if slip <= fast:
+            return True
+        if not slip < SHARE * before:
+            return before < np.inf and slip <= 100.0 * fast
+        before = slip
+        copy(work.native + nh, residual, nc)
+        _correct(table, work)
+        add(work.step, x + nq, nv)
+        if ratio * slip <= fast:
+            return True
+        call_native(table.gaps, x, work.native)
+    return False
+
+
+@internal
+def _correct(table, work):
+    """Write the shortest δ with A δ = −residual to work.step."""
+    call_native(table.nearest, la.stage_answer(table).factors, work.step)
