@@ -22,6 +22,7 @@ from sarrus.equations.elimination import (
 )
 from sarrus.equations.equations import Equations
 from sarrus.equations.least_norm import Basis, LeastNorm, Units
+from sarrus.equations.measure import smallest_singular_value
 from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
@@ -172,7 +173,10 @@ class CompiledEquations:
         return found if len(found.independent) == rank and work <= TRACED + TRACED_FOR_EACH * rank else None
 
     def direct(self, name: str, basis: Basis) -> NativeFunction:
-        """Return "checked", "direct" or "closed" for a basis: the solve, that of stages, and a projection."""
+        """Return "checked", "direct", "closed" or "measure" for a basis.
+
+        The solve, that of stages, a projection, and the smallest singular value.
+        """
         full = name if basis.independent == tuple(self.live or ()) else f"{name} by rows {basis.label}"
         return self._functions.get(full) or self.named(full, lambda: self.direct_outputs(name, basis))
 
@@ -190,6 +194,8 @@ class CompiledEquations:
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:
         """Return what `direct` gives, as expressions over ``inputs``."""
         e = self.equations
+        if name == "measure":
+            return smallest_singular_value(e, basis, self.units)
         if name == "closed":
             return direct_projection(e, self.weighted, self.least_norm(basis), self.moved)
         if name == "direct":  # of stages, where a alone counts, and dependent rows separate from the others

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from sarrus.dynamics.assembly import Neighbourhood
 
 
+# Entries of A up to which singular values come from dense matrices.
+SMALL = 100
+
+
 class Workspace(Evaluations):
     """A model with values of its own, the table of the kernels, and the arrays that this points to.
 
@@ -141,11 +145,13 @@ class Workspace(Evaluations):
         """Compile the named functions that the kernels call and put their addresses in the table."""
         if names in self.loaded:
             return
-        self._wanted |= {"direct", "checked"}.intersection(names)
-        wanted = tuple(name for name in names if name not in ("direct", "checked"))
+        straight = ("direct", "checked", "measure")
+        self._wanted |= set(straight).intersection(names)
+        wanted = tuple(name for name in names if name not in straight)
         if "position" in wanted:
-            self._wanted |= {"direct", "nearest"}
             wanted += self.compiled.projecting
+        if "rate" in wanted:
+            self._wanted |= {"direct", "nearest"}
         self._load_direct()
         if "invariants" in wanted:
             wanted += ("metric",)
@@ -166,7 +172,7 @@ class Workspace(Evaluations):
         """Go by what is known of A near a state from now on."""
         self.near, self.switched = near, self.parameters.switched
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
-        self.table.direct = self.table.checked = self.table.nearest = 0
+        self.table.direct = self.table.checked = self.table.nearest = self.table.measure = 0
         self._load_direct()
         self.renew_settings()
 
@@ -176,10 +182,12 @@ class Workspace(Evaluations):
         self.table.direct_rank, self.table.n_dependent = -1, 0
         if basis is not None:
             self.table.direct_rank, self.table.n_dependent = len(basis.independent), len(basis.dependent)
-            for name in self._wanted - {"nearest"}:
+            for name in self._wanted & {"direct", "checked"}:
                 setattr(self.table, name, self.compiled.direct(name, basis).address)
             if "direct" in self._wanted:
                 self._keep_stages(basis)
+            if "measure" in self._wanted and not basis.dependent and self.nc * self.nv > SMALL:
+                self.table.measure = self.compiled.direct("measure", basis).address
 
     def _keep_stages(self, basis: Basis) -> None:
         """Make room for what stages leave, and load what projects with it."""

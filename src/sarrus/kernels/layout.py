@@ -96,6 +96,7 @@ class Table(Record, of=int):
     direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
     gaps: int  # φ and ψ
     nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
+    measure: int  # the smallest singular value of A, see `sarrus.kernels.passage_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
     # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
@@ -171,7 +172,7 @@ class Table(Record, of=int):
 QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
-    "dynamics", "direct", "checked", "gaps", "nearest", "closed", "position", "velocity", "rate", "energy",
+    "dynamics", "direct", "checked", "gaps", "nearest", "measure", "closed", "position", "velocity", "rate", "energy",
     "invariants", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
@@ -317,7 +318,7 @@ def workspace_sizes(table):
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
     answer = 2 * nh + nq + 2 * nv + N_GAUGE
-    written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, answer) + 1
+    written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, answer, 3 + nc + nv) + 1
     m, n = nh + nc + 1, 2 * nv
     spare = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
     return Workspace(

@@ -21,6 +21,7 @@ from sarrus.kernels import passage_layout as pl
 from sarrus.kernels.flat import exists, internal, log_facts_at
 from sarrus.kernels.moves import move
 from sarrus.kernels.native_call import call_native
+from sarrus.kernels.record import laid
 from sarrus.kernels.stepping import finish, slope, take_step
 from sarrus.kernels.vectors import copy, copy_scaled, divide, dot, fill
 
@@ -32,6 +33,8 @@ WATCHED_AT_ENDS = 0.5
 APART = 1e-3
 # Rounds of inverse iteration for the singular vectors; distance [rad, characteristic length] between states for Ȧ.
 ROUNDS, SHIFT = 4, 1e-5
+# Part of the longest row above which straight-line code finds σ to ten digits; see `sarrus.equations.measure`.
+SURE = 1e-4
 
 
 @internal
@@ -157,6 +160,8 @@ def _measure(table, x, passages, state, work):
     """Write σ, its vectors and σ dσ/dt at x to a state. Both numbers are zero where σ is below rounding."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     state.facts.measured = 1.0
+    if table.measure != 0 and _measure_sparse(table, x, state, work):
+        return
     state.facts.sigma = state.facts.rise = 0.0
     fill(state.left, 0.0, nc)
     fill(state.right, 0.0, nv)
@@ -183,6 +188,20 @@ def _measure(table, x, passages, state, work):
     copy(work.step, state.right, nv)
     change, span = _change(table, x, passages, state, work)
     state.facts.sigma, state.facts.rise = sigma, sigma * change / span
+
+
+@internal
+def _measure_sparse(table, x, state, work):
+    """Measure by straight-line code; False where σ is too small for that."""
+    call_native(table.measure, x, work.native)
+    found = laid(work.native, pl.measure_sizes(table))
+    sigma = found.sigma[0]
+    if not sigma > SURE * found.largest[0]:
+        return False
+    copy(found.left, state.left, table.nc)
+    copy(found.right, state.right, table.nv)
+    state.facts.sigma, state.facts.rise = sigma, sigma * found.change[0]
+    return True
 
 
 @internal

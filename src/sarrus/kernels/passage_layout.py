@@ -44,6 +44,16 @@ class PassageState(NamedTuple):
     right: Any
 
 
+class Measure(NamedTuple):
+    """What `sarrus.equations.measure` gives: σ, uᵀ Ȧ w, the length of the longest row; u and w."""
+
+    sigma: Any
+    change: Any
+    largest: Any
+    left: Any
+    right: Any
+
+
 class LogFacts(Record):
     """The beginning of a row of the log; then come q and v of the state evaluated that was closest."""
 
@@ -86,6 +96,11 @@ def state_width(table):
     for size in state_sizes(table):
         width += size
     return width
+
+
+def measure_sizes(table):
+    """Return the lengths of the parts of a measure."""
+    return Measure(sigma=1, change=1, largest=1, left=table.nc, right=table.nv)
 
 
 def log_width(table):

@@ -84,7 +84,7 @@ class TimeLoop:
         self.scheme, self.adaptive = options.scheme, options.scheme.adaptive
         self.events = list(events)
         self.switched_by: int | None = None
-        names = ["dynamics", "direct", "checked", "position", "velocity", "rate", "energy"]
+        names = ["dynamics", "direct", "checked", "measure", "position", "velocity", "rate", "energy"]
         self.kernel = projection
         self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
             options.stabilization.kind, la.NOTHING
