@@ -15,21 +15,22 @@ from sarrus.equations.elimination import (
     Weighted,
     direct_projection,
     direct_solution,
-    factors_of,
     live_rows,
-    nearest,
     weighted,
 )
 from sarrus.equations.equations import Equations
 from sarrus.equations.least_norm import Basis, LeastNorm, Units
 from sarrus.equations.measure import smallest_singular_value
 from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
+from sarrus.equations.stages import ByGram, BySaddle, StageElimination, nearest, saddle_order, stage
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 from sarrus.linalg.quaternions import normalize, normalized_expression
 
 # Multiplications beyond which an elimination is left to the kernels: so many, and so many more for each row.
-TRACED, TRACED_FOR_EACH = 20_000, 100
+TRACED, TRACED_FOR_EACH = 30_000, 100
+# And from which on another order of elimination is looked for.
+LARGE = 5_000
 # Most rows that straight-line code has depend on others.
 DEPENDENT = 16
 
@@ -54,6 +55,7 @@ class CompiledEquations:
         self._functions: dict[str, NativeFunction] = {}
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._solves: dict[Basis, LeastNorm] = {}
+        self._stages: dict[tuple[int, ...], StageElimination] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -185,8 +187,7 @@ class CompiledEquations:
         name = f"nearest by rows {basis.label}"
         with self._lock:
             if name not in self._functions:
-                solve = self.least_norm(Basis(basis.independent))
-                *given, step = nearest(self.weighted, solve, self.equations.nc)
+                *given, step = nearest(self.equations, self.stages(basis))
                 full = f"{self.equations.name}.{name}"
                 self._functions[name] = compile_function(full, given, {"step": step})
             return self._functions[name]
@@ -199,11 +200,23 @@ class CompiledEquations:
         if name == "closed":
             return direct_projection(e, self.weighted, self.least_norm(basis), self.moved)
         if name == "direct":  # of stages, where a alone counts, and dependent rows separate from the others
-            solve = self.least_norm(Basis(basis.independent))
-            answer = direct_solution(e, self.weighted, solve)
-            parts = {part: answer[part] for part in ("a", "rate", "gauge")}
-            return parts | {"factors": factors_of(self.weighted, solve)}
+            return stage(e, self.stages(basis))
         return direct_solution(e, self.weighted, self.least_norm(basis))
+
+    def stages(self, basis: Basis) -> StageElimination:
+        """Return the elimination for stages that takes fewer multiplications, traced once."""
+        own = basis.independent
+        if own not in self._stages:
+            mass, rows = rows_of(self.equations.mass_matrix), rows_of(self.equations.jacobian)
+            weighted = [self.weighted.rows[j] for j in own]
+            work = elimination_work(mass, range(len(mass))[::-1]) + gram_work(weighted)
+            order, other = saddle_order(mass, [rows[j] for j in own]) if work > LARGE else ([], work)
+            self._stages[own] = (
+                BySaddle(self.equations, self.force, own, order, self.units)
+                if other < work
+                else ByGram(self.weighted, self.least_norm(Basis(own)))
+            )
+        return self._stages[own]
 
     def least_norm(self, basis: Basis) -> LeastNorm:
         """Return the solves with the rows of a basis, traced once for all functions that are made of them."""

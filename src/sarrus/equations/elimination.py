@@ -23,8 +23,6 @@ from sarrus.equations.sparse import (
     eliminate,
     largest,
     rows_of,
-    substitute,
-    substitute_transposed,
 )
 
 
@@ -136,37 +134,3 @@ def direct_projection(
         "step": step,
         "gauge": solve.gauge,
     }
-
-
-def factors_of(problem: Weighted, solve: LeastNorm) -> ca.SX:
-    """Return what `nearest` needs in one column: L and its inverse diagonal, Â, C and D⁻¹, but for constants."""
-    entries = [value for rows in _factors(problem, solve) for row in rows for value in row.values()]
-    return ca.vertcat(ca.SX(0, 1), *(value for value in entries if not value.is_constant()))
-
-
-def _factors(problem: Weighted, solve: LeastNorm) -> list[list[Row]]:
-    independent = [problem.rows[j] for j in solve.basis.independent]
-    inverses = [[{0: value} for value in column] for column in (problem.factor.inverse, solve.factor.inverse)]
-    return [problem.factor.below, inverses[0], independent, solve.factor.below, inverses[1]]
-
-
-def nearest(problem: Weighted, solve: LeastNorm, nc: int) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Trace the shortest δ with A δ = −r in the metric of M from the numbers of `factors_of`.
-
-    Returns symbols of these and of r (nc,), of which the independent rows of the basis count, and δ.
-    """
-    factors = ca.SX.sym("factors", factors_of(problem, solve).numel())
-    residual, given = ca.SX.sym("residual", nc), iter(ca.vertsplit(factors))
-    below, inverse, rows, lower, divisors = (
-        [{i: value if value.is_constant() else next(given) for i, value in row.items()} for row in rows]
-        for rows in _factors(problem, solve)
-    )
-    order = solve.factor.order
-    forces = substitute(lower, {k: -residual[solve.basis.independent[i]] for k, i in enumerate(order)})
-    forces = substitute_transposed(lower, {k: value * divisors[k][0] for k, value in forces.items()})
-    y: Row = {}
-    for k, i in enumerate(order):
-        for c, entry in rows[i].items():
-            add(y, c, entry * forces[k])
-    step = substitute(below, y, [entry[0] for entry in inverse])
-    return factors, residual, column_of(step, len(below))

@@ -148,12 +148,12 @@ class Symmetric:
         return [1 / pivot for pivot in self.pivots]
 
 
-def factor_symmetric(matrix: list[Row]) -> Symmetric:
+def factor_symmetric(matrix: list[Row], order: list[int] | None = None) -> Symmetric:
     """Return C D Cᵀ of a symmetric matrix given by rows, of which entries on and left of the diagonal count.
 
-    The order is one of minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
+    The order is one of minimum degree (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996) unless given.
     """
-    order = elimination_order(matrix)
+    order = elimination_order(matrix) if order is None else order
     place = {i: k for k, i in enumerate(order)}
     rest: list[Row] = [{} for _ in matrix]
     for i, row in enumerate(matrix):
