@@ -22,15 +22,23 @@ from sarrus.equations.equations import Equations
 from sarrus.equations.least_norm import Basis, LeastNorm, Units
 from sarrus.equations.measure import smallest_singular_value
 from sarrus.equations.sparse import column_of, elimination_work, gram_work, matrix_of, rows_of
-from sarrus.equations.stages import ByGram, BySaddle, StageElimination, nearest, saddle_order, stage
+from sarrus.equations.stages import (
+    ByGram,
+    BySaddle,
+    StageElimination,
+    gram_size,
+    nearest,
+    saddle_order,
+    stage,
+)
 from sarrus.kernels import layout as la
 from sarrus.linalg import dense
 from sarrus.linalg.quaternions import normalize, normalized_expression
 
 # Multiplications beyond which an elimination is left to the kernels: so many, and so many more for each row.
 TRACED, TRACED_FOR_EACH = 30_000, 100
-# And from which on another order of elimination is looked for.
-LARGE = 5_000
+# Share of the multiplications of the elimination by G below which that of the whole saddle pays: its gauge takes more.
+SADDLE = 0.85
 # Most rows that straight-line code has depend on others.
 DEPENDENT = 16
 
@@ -208,12 +216,10 @@ class CompiledEquations:
         own = basis.independent
         if own not in self._stages:
             mass, rows = rows_of(self.equations.mass_matrix), rows_of(self.equations.jacobian)
-            weighted = [self.weighted.rows[j] for j in own]
-            work = elimination_work(mass, range(len(mass))[::-1]) + gram_work(weighted)
-            order, other = saddle_order(mass, [rows[j] for j in own]) if work > LARGE else ([], work)
+            order, work = saddle_order(mass, [rows[j] for j in own])
             self._stages[own] = (
                 BySaddle(self.equations, self.force, own, order, self.units)
-                if other < work
+                if work < SADDLE * gram_size(self.weighted, own)
                 else ByGram(self.weighted, self.least_norm(Basis(own)))
             )
         return self._stages[own]

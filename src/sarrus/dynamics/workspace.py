@@ -54,7 +54,7 @@ class Workspace(Evaluations):
         self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
         self._wanted: frozenset[str] = frozenset()  # of straight-line code
         self.switched = parameters.switched  # for which parameters that was found
-        self.stage_answer = np.zeros(0)
+        self.stage_answers = [np.zeros(0)]  # the last one is in use; tables of runs may still point to others
         self._arrays()
 
     def _arrays(self) -> None:
@@ -64,8 +64,8 @@ class Workspace(Evaluations):
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
-        self.stage_answer = np.zeros_like(self.stage_answer)
-        self.table.stage = self.stage_answer
+        self.stage_answers = [np.zeros_like(self.stage_answers[-1])]
+        self.table.stage = self.stage_answers[-1]
         self.forward = None
         self.forget()
 
@@ -193,8 +193,8 @@ class Workspace(Evaluations):
         """Make room for what stages leave, and load what projects with it."""
         factors, _ = self.compiled.direct("direct", basis).outputs["factors"]
         self.table.n_factors = factors.stop - factors.start
-        self.stage_answer = np.zeros(int(sum(la.stage_sizes_of(self.table))))
-        self.table.stage = self.stage_answer
+        self.stage_answers.append(np.zeros(int(sum(la.stage_sizes_of(self.table)))))
+        self.table.stage = self.stage_answers[-1]
         if "nearest" in self._wanted and 0 < self.nc == self.nh:
             self.table.gaps = self.compiled.function("gaps").address
             self.table.nearest = self.compiled.nearest(basis).address

@@ -196,20 +196,26 @@ def elimination_order(matrix: list[Row]) -> list[int]:
 
 def elimination_work(matrix: list[Row], order: Iterable[int]) -> int:
     """Return about how many multiplications it takes to eliminate the rows of a symmetric matrix in an order."""
+    return elimination_size(matrix, order)[0]
+
+
+def elimination_size(matrix: list[Row], order: Iterable[int]) -> tuple[int, int]:
+    """Return about how many multiplications that takes, and how many entries the factor has beside its diagonal."""
     near: list[set[int]] = [set() for _ in matrix]
     for i, row in enumerate(matrix):
         for j in row:
             if i != j:
                 near[i].add(j)
                 near[j].add(i)
-    work = 0
+    work = entries = 0
     for k in order:
         left = near[k]
         work += len(left) * (len(left) + 3) // 2
+        entries += len(left)
         for i in left:
             near[i] |= left
             near[i] -= {i, k}
-    return work
+    return work, entries
 
 
 def gram_work(rows: list[Row], solves: int = 0) -> int:

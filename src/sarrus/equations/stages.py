@@ -27,8 +27,9 @@ from sarrus.equations.sparse import (
     add,
     column_of,
     dot,
-    elimination_work,
+    elimination_size,
     factor_symmetric,
+    gram_work,
     least,
     rows_of,
     substitute,
@@ -156,7 +157,8 @@ class BySaddle:
 
 
 def saddle_order(mass: list[Row], rows: list[Row]) -> tuple[list[int], int]:
-    """Return velocities and rows (numbered behind them) in an order of elimination, and the multiplications it takes.
+    """Return velocities and rows (numbered behind them) in an order of elimination, and about how many multiplications
+    it takes, a solve included.
 
     Of minimum degree among those that may go: a row may once all its velocities have gone.
     """
@@ -180,7 +182,16 @@ def saddle_order(mass: list[Row], rows: list[Row]) -> tuple[list[int], int]:
             waits[j] -= 1
             if waits[j] == 0:
                 free.add(j)
-    return order, elimination_work([*mass, *rows], order)
+    work, entries = elimination_size([*mass, *rows], order)
+    return order, work + 2 * entries
+
+
+def gram_size(problem: Weighted, own: tuple[int, ...]) -> int:
+    """Return about how many multiplications the elimination of M and the rows ``own`` by G takes, with its solves."""
+    lower, rows = problem.factor.below, [problem.rows[j] for j in own]
+    mass = sum(len(row) * (len(row) + 3) // 2 + 2 * len(row) for row in lower)
+    weighted = sum(len(lower[c]) + 3 for row in rows for c in row)
+    return mass + weighted + gram_work(rows, 1)
 
 
 def stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.SX]:
