@@ -50,12 +50,15 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             contradiction = facts.contradiction
             fill(facts, 0.0, la.N_FACTS)
             if want == la.SLOPE:
-                facts.contradiction, work.factored[0] = contradiction, 1.0
+                facts.contradiction = contradiction
+                if work.factored[0] == la.NO_FACTORS:
+                    work.factored[0] = la.LAST_FACTORS
                 return table.generic_rank
             if _is_met(table, work.gauge):
                 return _note_checks(table, work)
             facts.contradiction = work.gauge.contradiction
-    work.factored[0] = 0.0
+    if work.factored[0] == la.LAST_FACTORS:
+        work.factored[0] = la.NO_FACTORS
     load_dynamics(table, x, work)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
     if table.whole == 0:
@@ -80,6 +83,16 @@ def solve_stage(table, x, work):
     copy(answer.rate, work.rate, table.nq)
     copy(answer.gauge, work.gauge, la.N_GAUGE)
     return _serves(table, answer.gauge)
+
+
+@internal
+def hold_factors(table, x, work):
+    """Have the factors at x serve until further notice, if they are to be trusted."""
+    work.factored[0] = la.NO_FACTORS
+    if table.nearest != 0 and table.direct_rank == table.generic_rank:
+        call_native(table.direct, x, table.start)
+        if _serves(table, la.start_answer(table).gauge):
+            work.factored[0] = la.FIRST_FACTORS
 
 
 @internal

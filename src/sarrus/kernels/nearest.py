@@ -1,8 +1,9 @@
 """Projection by straight-line code with the factors of a state nearby: Newton's method with M and A held.
 
 The stages of a step leave factors of M and of Â Âᵀ (`layout.StageAnswer`); the end of the step is as near to the last
-of them as the method is accurate, so that a correction of each of q and v leaves rounding. Where they do not
-contract, and where no stage came before, a solve at the state itself makes new ones.
+of them as the method is accurate, so that a correction of each of q and v leaves rounding. Stages that are projected
+themselves go by the factors of where the step begins. Where factors do not contract, and where there are none, a solve
+at the state itself makes new ones.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from sarrus.kernels.vectors import add, copy, fill
 SHARE = 0.25
 # Corrections with one set of factors, at most.
 ROUNDS = 8
-# Newton's steps shorter than the first of these leave rounding, if what is left is below the second.
-QUICK, ROUNDING = 3e-8, 1e-12
+# Where corrections no longer tell, what is left is rounding if it is below this.
+ROUNDING = 1e-12
 # Velocities of rows below this share of the largest velocity are rounding.
 STILL = 1e-14
 
@@ -31,55 +32,46 @@ def close_nearby(table, x, work):
     """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
     nq, nv, given = table.nq, table.nv, work.x
     copy(x, given, nq + nv)
-    fresh = work.factored[0] == 0.0
-    if fresh and not _renew(table, x, work):
-        return False
-    if _close(table, x, work):
+    if work.factored[0] == la.FIRST_FACTORS and _close(table, la.start_answer(table), x, work):
+        return True
+    if work.factored[0] == la.LAST_FACTORS and _close(table, la.stage_answer(table), x, work):
         return True
     copy(given, x, nq + nv)
-    if not fresh and _renew(table, x, work) and _close(table, x, work):
+    if solve_stage(table, x, work) and _close(table, la.stage_answer(table), x, work):
         return True
     copy(given, x, nq + nv)
     return False
 
 
 @internal
-def _renew(table, x, work):
-    """Make the factors those at x; False where they are none to be trusted."""
-    good = solve_stage(table, x, work)
-    work.factored[0] = 1.0 if good else 0.0
-    return good
-
-
-@internal
-def _close(table, x, work):
+def _close(table, answer, x, work):
     """Project with the factors there are; False where they do not contract. What lies in x then is lost."""
-    nh, nc, residual = table.nh, table.nc, la.stage_answer(table).residual
+    nh, nc, residual = table.nh, table.nc, answer.residual
     tolerance = table.settings.position_tolerance
-    before, ratio, longest, met = np.inf, 1.0, np.inf, False
+    before, ratio, met = np.inf, 1.0, False
     for iteration in range(ROUNDS):
         call_native(table.gaps, x, work.native)
         gap = largest_gap(table, work.native, nh)
-        met = gap <= (tolerance if iteration > 0 else 0.1 * tolerance) or (
-            longest < QUICK and gap <= ROUNDING
-        )
-        if met or not gap < SHARE * before:
+        met = gap <= (tolerance if iteration > 0 else 0.1 * tolerance)
+        if met:
+            break
+        if not gap < SHARE * before:
+            met = before < np.inf and gap <= ROUNDING
             break
         if iteration > 0:
             ratio = gap / before
         before = gap
         copy(work.native, residual, nh)
         fill(residual + nh, 0.0, nc - nh)
-        _correct(table, work)
-        longest = longest_entry(table, work.step)
+        _correct(table, answer, work)
         move(table, x, work.step, work.spare)
-    return met and _still(table, x, ratio, work)
+    return met and _still(table, answer, x, ratio, work)
 
 
 @internal
-def _still(table, x, ratio, work):
+def _still(table, answer, x, ratio, work):
     """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
-    nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, la.stage_answer(table).residual
+    nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, answer.residual
     fast = STILL * longest_entry(table, x + nq)
     before = np.inf
     for _ in range(ROUNDS):
@@ -90,7 +82,7 @@ def _still(table, x, ratio, work):
             return before < np.inf and slip <= 100.0 * fast
         before = slip
         copy(work.native + nh, residual, nc)
-        _correct(table, work)
+        _correct(table, answer, work)
         add(work.step, x + nq, nv)
         if ratio * slip <= fast:
             return True
@@ -99,6 +91,6 @@ def _still(table, x, ratio, work):
 
 
 @internal
-def _correct(table, work):
+def _correct(table, answer, work):
     """Write the shortest δ with A δ = −residual to work.step."""
-    call_native(table.nearest, la.stage_answer(table).factors, work.step)
+    call_native(table.nearest, answer.factors, work.step)

@@ -23,13 +23,15 @@ from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
 from sarrus.kernels.moves import largest_gap, longest_entry, move
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.nearest import QUICK, ROUNDING, close_nearby
+from sarrus.kernels.nearest import close_nearby
 from sarrus.kernels.record import Floats, laid
 from sarrus.kernels.vectors import add, copy, copy_scaled, dot_from, fill, is_finite, multiply
 
 MAX_ITERATIONS = 12
 # So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
 DIRECT_ITERATIONS = 6
+# Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
+QUICK, ROUNDING = 3e-8, 1e-12
 # Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
 # was longer than this.
 FAR = 1e-6
