@@ -12,7 +12,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode
 
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 Layout = dict[str, tuple[slice, tuple[int, int]]]
 
@@ -61,7 +61,7 @@ class NativeFunction:
     def __post_init__(self) -> None:
         self.address = self.code.address
         self.n_out = max((place.stop for place, _ in self.outputs.values()), default=0)
-        self._call = _SIGNATURE(self.address)
+        self.call = SIGNATURE(self.address)
 
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
         """Evaluate at the input vector ``x`` (n_in,) and return the output vector (n_out,).
@@ -81,7 +81,7 @@ class NativeFunction:
                 element=self.name,
             )
         out = np.empty((self.n_out, *wide))
-        self._call(beginning(values), beginning(out))
+        self.call(beginning(values), beginning(out))
         return out
 
     def evaluate(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
+from sarrus.codegen.deferred import Deferred
 from sarrus.equations.elimination import (
     Weighted,
     direct_projection,
@@ -61,6 +62,7 @@ class CompiledEquations:
         self.equations, self.units = equations, units
         self.ridge, self.stiff = ridge, stiff
         self._functions: dict[str, NativeFunction] = {}
+        self._deferred: dict[str, Deferred] = {}
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._solves: dict[Basis, LeastNorm] = {}
         self._stages: dict[tuple[int, ...], StageElimination] = {}
@@ -74,6 +76,27 @@ class CompiledEquations:
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
         return self._functions.get(name) or self.named(name, partial(self.outputs, name))
+
+    def address(self, name: str) -> int:
+        """Return the address of the native function ``name``, which is compiled when it is first called."""
+        if name in self._functions:
+            return self._functions[name].address
+        if name not in self._deferred:
+            with self._lock:
+                self._deferred.setdefault(name, Deferred(partial(self.function, name), self._length(name)))
+        return self._deferred[name].address
+
+    def _length(self, name: str) -> int:
+        """Return how many numbers a function for the kernels writes, without tracing it."""
+        e = self.equations
+        nv, nc, nh = e.nv, e.nc, e.nh
+        return {
+            "dynamics": nv * nv + nv + nc * nv + nc + e.nq,
+            "position": nh * (nv + 2),
+            "velocity": nc * (nv + 1),
+            "closing": nh * (nv + 2) + nv * nv,
+            "slipping": nc * (nv + 1) + nv * nv,
+        }[name]
 
     def named(
         self,
@@ -285,17 +308,24 @@ class CompiledEquations:
         along_q = ca.jacobian(c, e.q) @ ca.jacobian(e.rate, e.v)
         return {"c": c, "jacobian": ca.horzcat(along_q, ca.jacobian(c, e.v))}
 
+    def mass_at(self, q: Array, t: float, parameters: Sequence[float]) -> Array:
+        """Return M without compiling it, for a look now and then: its last digits may differ from compiled ones."""
+        return np.array(self._probe(q, t, np.array(parameters)))
+
+    @cached_property
+    def _probe(self) -> ca.Function:
+        e = self.equations
+        return ca.Function("probe", [e.q, e.t, e.p], [e.mass_matrix])
+
     def _elimination_mode(self) -> int:
         """Choose the elimination: null space where M is singular, traced where it pays, else Cholesky."""
         e = self.equations
-        probe = ca.Function("probe", [e.q, e.t, e.p], [e.mass_matrix])
         rng = np.random.default_rng(0)
-        parameters = np.array(list(e.parameter_values.values()))
-        for _ in range(3):
-            q = random_coordinates(e, rng)
-            mass = np.array(probe(q, 0.0, parameters))
-            if not is_definite(mass, 1e-12):
-                return la.NULL_SPACE
+        parameters = list(e.parameter_values.values())
+        if not all(
+            is_definite(self.mass_at(random_coordinates(e, rng), 0.0, parameters), 1e-12) for _ in range(3)
+        ):
+            return la.NULL_SPACE
         work = elimination_work(rows_of(e.mass_matrix), range(e.nv)[::-1])
         return la.TRACED if work <= TRACED + TRACED_FOR_EACH * e.nv else la.CHOLESKY
 

@@ -63,12 +63,13 @@ def solved(
 def _prepare(work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> None:
     """Compile what forward dynamics needs and find the generic rank."""
     work.load_forward()
-    work.load_functions("dynamics", "checked", "position", "velocity")
     x = work.pack(q, v, None, t)
     try:
         generic_rank(work, x[work.parts.q], float(x[work.parts.t]), x[work.parts.v])
     except SolveError:
         return  # the constraints are not numbers here, which the status of the solve will say
+    finally:
+        work.load_functions("dynamics", "checked", "position", "velocity")
     # An ordinary answer has this code; a non-ideal force, or a rigid q, needs a second look at every answer.
     second_look = not work.model.is_ideal or work.motions_left is not None
     work.ordinary = -2 if second_look else int(work.table.generic_rank)

@@ -27,7 +27,8 @@ _NAMED = 0.05
 
 def is_singular_at(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether M is singular at q, but for rounding."""
-    return system.compiled.mass_is_singular or not is_definite(system.mass_matrix(q, t))
+    compiled, parameters = system.compiled, list(system.parameters.values())
+    return compiled.mass_is_singular or not is_definite(compiled.mass_at(q, t, parameters))
 
 
 def may_lose_inertia(mechanism: Mechanism | None) -> bool:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sarrus.dynamics.assembly import Neighbourhood
 
 
+# Functions that straight-line code makes superfluous but next to singular configurations.
+SELDOM = frozenset(("dynamics", "position", "velocity", "closing", "slipping"))
 # Entries of A up to which singular values come from dense matrices.
 SMALL = 100
 
@@ -53,6 +55,7 @@ class Workspace(Evaluations):
         self.near: Neighbourhood | None = None
         self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
         self._wanted: frozenset[str] = frozenset()  # of straight-line code
+        self._seldom: frozenset[str] = frozenset()
         self.switched = parameters.switched  # for which parameters that was found
         self.stage_answers = [
             np.zeros((2, 0))
@@ -79,6 +82,7 @@ class Workspace(Evaluations):
         copy.options = options or self.options
         copy.table = self.table.copy()
         copy._arrays()
+        copy._load_seldom()
         return copy
 
     def learn(self, other: Workspace) -> None:
@@ -157,13 +161,26 @@ class Workspace(Evaluations):
         self._load_direct()
         if "invariants" in wanted:
             wanted += ("metric",)
+        self._seldom |= SELDOM.intersection(wanted)
         for name in wanted:
-            setattr(self.table, name, self.compiled.function(name).address)
+            if name not in self._seldom:
+                setattr(self.table, name, self.compiled.function(name).address)
+        self._load_seldom()
         if "dynamics" in wanted:
             if self.model.lasting("massless", lambda: may_lose_inertia(self.mechanism)):
                 self.expect_singular_mass()
             self.table.acceleration = self.acceleration_kernel.address
         self.loaded |= {names}
+
+    def _load_seldom(self) -> None:
+        """Have the kernels find what straight-line code leaves to them; compiled when it is called, if it is enough."""
+        find = (
+            (lambda name: self.compiled.function(name).address)
+            if self.basis is None
+            else self.compiled.address
+        )
+        for name in self._seldom:
+            setattr(self.table, name, find(name))
 
     @property
     def basis(self) -> Basis | None:
@@ -176,6 +193,7 @@ class Workspace(Evaluations):
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
         self.table.direct = self.table.checked = self.table.nearest = self.table.measure = 0
         self._load_direct()
+        self._load_seldom()
         self.renew_settings()
 
     def _load_direct(self) -> None:
