@@ -57,9 +57,7 @@ class Workspace(Evaluations):
         self._wanted: frozenset[str] = frozenset()  # of straight-line code
         self._seldom: frozenset[str] = frozenset()
         self.switched = parameters.switched  # for which parameters that was found
-        self.stage_answers = [
-            np.zeros((2, 0))
-        ]  # the last one is in use; tables of runs may still point to others
+        self.stage_answers = [np.zeros(0)]  # the last one is in use; tables of runs may still point to others
         self._arrays()
 
     def _arrays(self) -> None:
@@ -70,7 +68,7 @@ class Workspace(Evaluations):
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
         self.stage_answers = [np.zeros_like(self.stage_answers[-1])]
-        self.table.stage, self.table.start = self.stage_answers[-1]
+        self.table.stage = self.stage_answers[-1]
         self.forward = None
         self.forget()
 
@@ -213,8 +211,8 @@ class Workspace(Evaluations):
         """Make room for what stages leave, and load what projects with it."""
         factors, _ = self.compiled.direct("direct", basis).outputs["factors"]
         self.table.n_factors = factors.stop - factors.start
-        self.stage_answers.append(np.zeros((2, int(sum(la.stage_sizes_of(self.table))))))
-        self.table.stage, self.table.start = self.stage_answers[-1]
+        self.stage_answers.append(np.zeros(int(sum(la.stage_sizes_of(self.table)))))
+        self.table.stage = self.stage_answers[-1]
         if "nearest" in self._wanted and 0 < self.nc == self.nh:
             self.table.gaps = self.compiled.function("gaps").address
             self.table.nearest = self.compiled.nearest(basis).address
@@ -231,7 +229,7 @@ class Workspace(Evaluations):
     def project(self, x: Array, *, positions: bool = True) -> int:
         """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
         self.load_functions("position", "velocity", "rate")
-        laid(self.work, la.workspace_sizes(self.table)).factored[0] = la.NO_FACTORS
+        laid(self.work, la.workspace_sizes(self.table)).factored[0] = 0.0
         return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
 
     def accelerate(self, x: Array) -> tuple[int, Array]:

@@ -51,14 +51,12 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             fill(facts, 0.0, la.N_FACTS)
             if want == la.SLOPE:
                 facts.contradiction = contradiction
-                if work.factored[0] == la.NO_FACTORS:
-                    work.factored[0] = la.LAST_FACTORS
+                work.factored[0] = 1.0
                 return table.generic_rank
             if _is_met(table, work.gauge):
                 return _note_checks(table, work)
             facts.contradiction = work.gauge.contradiction
-    if work.factored[0] == la.LAST_FACTORS:
-        work.factored[0] = la.NO_FACTORS
+    work.factored[0] = 0.0
     load_dynamics(table, x, work)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
     if table.whole == 0:
@@ -83,16 +81,6 @@ def solve_stage(table, x, work):
     copy(answer.rate, work.rate, table.nq)
     copy(answer.gauge, work.gauge, la.N_GAUGE)
     return _serves(table, answer.gauge)
-
-
-@internal
-def hold_factors(table, x, work):
-    """Have the factors at x serve until further notice, if they are to be trusted."""
-    work.factored[0] = la.NO_FACTORS
-    if table.nearest != 0 and table.direct_rank == table.generic_rank:
-        call_native(table.direct, x, table.start)
-        if _serves(table, la.start_answer(table).gauge):
-            work.factored[0] = la.FIRST_FACTORS
 
 
 @internal

@@ -131,8 +131,7 @@ class Table(Record, of=int):
     baumgarte: int
     direct_rank: int  # rank of A for which straight-line code holds, −1 where there is none
     n_dependent: int  # rows that it takes for dependent on others
-    stage: Floats  # what ``direct`` wrote last, see `StageAnswer`; and what it wrote where the step under way begins
-    start: Floats
+    stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
     n_factors: int
     # of a run of the time loop
     bounds: Floats  # limits of the controls: lower, then upper
@@ -238,17 +237,8 @@ def stage_sizes_of(table):
 
 
 def stage_answer(table):
-    """Return what ``direct`` wrote last."""
+    """Return what ``direct`` wrote."""
     return laid(table.stage, stage_sizes_of(table))
-
-
-def start_answer(table):
-    """Return what ``direct`` wrote where a step began."""
-    return laid(table.start, stage_sizes_of(table))
-
-
-# Which factors serve to project: none, those of the last stage, those of where the step began.
-NO_FACTORS, LAST_FACTORS, FIRST_FACTORS = 0, 1, 2
 
 
 class Closed(NamedTuple):
@@ -317,7 +307,9 @@ class Workspace(NamedTuple):
     rate: Any
     gauge: Annotated[Any, Gauge]
     facts: Annotated[Any, Facts]
-    factored: Any  # which factors serve to project: `NO_FACTORS`, …
+    factored: (
+        Any  # 1 where the factors in ``table.stage`` are those of a state next to the one that is projected
+    )
     x: Any  # for the projection, with room for q̇
     spare: Any  # Baumgarte's terms, and Newton's method for the energy
     end: Any  # what lies behind it

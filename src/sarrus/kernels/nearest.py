@@ -1,9 +1,8 @@
 """Projection by straight-line code with the factors of a state nearby: Newton's method with M and A held.
 
 The stages of a step leave factors of M and of Â Âᵀ (`layout.StageAnswer`); the end of the step is as near to the last
-of them as the method is accurate, so that a correction of each of q and v leaves rounding. Stages that are projected
-themselves go by the factors of where the step begins. Where factors do not contract, and where there are none, a solve
-at the state itself makes new ones.
+of them as the method is accurate, so that a correction of each of q and v leaves rounding. Where they do not
+contract, and where there are none, a solve at the state itself makes new ones.
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ def close_nearby(table, x, work):
     """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
     nq, nv, given = table.nq, table.nv, work.x
     copy(x, given, nq + nv)
-    if work.factored[0] == la.FIRST_FACTORS and _close(table, la.start_answer(table), x, work):
-        return True
-    if work.factored[0] == la.LAST_FACTORS and _close(table, la.stage_answer(table), x, work):
+    if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, work):
         return True
     copy(given, x, nq + nv)
     if solve_stage(table, x, work) and _close(table, la.stage_answer(table), x, work):

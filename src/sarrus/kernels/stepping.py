@@ -6,7 +6,6 @@ import numpy as np
 
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import hold_factors
 from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.moves import normalize
 from sarrus.kernels.native_call import call_kernel, call_native
@@ -64,7 +63,7 @@ def take_step(table, extra, near, x, h, slopes, new, work):
     """
     if table.implicit == 0:
         return stages(table, extra, near, x, h, slopes, new, work)
-    work.factored[0] = la.NO_FACTORS
+    work.factored[0] = 0.0
     local = la.local_array(table)
     local.header.length = h
     if call_kernel(table.implicit, table, x, 0) < 0:
@@ -80,15 +79,12 @@ def stages(table, extra, near, x, h, slopes, new, work):
     ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
     singular configuration the slopes are those at the projections of the stages on the constraints: off
     them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
-    the smooth field f∘π, which is f on the constraints; to be one field π goes by the metric of where the step begins.
+    the smooth field f∘π, which is f on the constraints; to be one field π goes by M and A of where it begins.
     """
     n, count = table.nq + table.nv, table.n_stages
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
     copy(x, new, la.input_size(table))
-    work.factored[0] = la.NO_FACTORS
-    if near:
-        hold_factors(table, x, work)
     for stage in range(1, count):
         copy(x, new, n)
         for j in range(stage):
@@ -96,7 +92,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
             if weight != 0.0:
                 axpy(weight, slopes + j * n, new, n)
         new[time] = x[time] + c[stage] * h
-        if near and not finish(table, new, la.CONSTRAINTS):
+        if near and not _finish_stage(table, new, work):
             return False
         if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
@@ -108,10 +104,17 @@ def stages(table, extra, near, x, h, slopes, new, work):
     new[time] = x[time] + h
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
-        if near and not finish(table, new, la.CONSTRAINTS):
+        if near and not _finish_stage(table, new, work):
             return False
         return slope(table, new, la.SLOPE, slopes, count, work) >= 0
     return True
+
+
+@internal
+def _finish_stage(table, x, work):
+    """Project a stage, or the end of a step whose slope is wanted, by factors of its own."""
+    work.factored[0] = 0.0
+    return finish(table, x, la.CONSTRAINTS)
 
 
 @internal
