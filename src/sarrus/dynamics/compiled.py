@@ -12,6 +12,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.codegen.deferred import Deferred
+from sarrus.dynamics.trees import articulated_answer, articulated_pays
 from sarrus.equations.elimination import (
     Weighted,
     direct_projection,
@@ -71,7 +72,8 @@ class CompiledEquations:
         self.applied = ca.SX.sym("tau", e.nv)
         self.inputs = [e.q, e.v, e.u, e.t, e.p, self.applied]
         self.mode = self._elimination_mode()
-        self.live = live_rows(e) if self.mode == la.TRACED else None
+        self.articulated = self.mode != la.NULL_SPACE and articulated_pays(e)
+        self.live = live_rows(e) if self.mode == la.TRACED or self.articulated else None
 
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
@@ -196,6 +198,8 @@ class CompiledEquations:
         e, live = self.equations, self.live
         if live is None or rank > e.nv:
             return None
+        if self.articulated:
+            return Basis(())
         found = Basis(tuple(live))
         if rank < len(live):
             extra = tuple(j for j in live if j not in set(independent))
@@ -226,6 +230,11 @@ class CompiledEquations:
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:
         """Return what `direct` gives, as expressions over ``inputs``."""
         e = self.equations
+        if self.articulated:
+            answer = articulated_answer(e, self.force)
+            if name == "checked":
+                return answer
+            return {part: answer[part] for part in ("a", "rate", "gauge")} | {"factors": ca.SX(0, 1)}
         if name == "measure":
             return smallest_singular_value(e, basis, self.units)
         if name == "closed":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import casadi as ca
 
 from sarrus.multibody.frames import Frames
@@ -37,49 +39,69 @@ def bias_force(tree: Tree, links: list[Link]) -> ca.SX:
     return h
 
 
-def mass_matrix(tree: Tree, links: list[Link]) -> ca.SX:
-    """Return M(q), armature included, by the composite-rigid-body algorithm."""
-    n = len(tree.nodes)
+@dataclass(frozen=True)
+class Composite:
+    """Mass, first moment and inertia about its origin of a node with all that it carries, held rigid."""
+
+    mass: ca.SX
+    moment: ca.SX
+    inertia: ca.SX
+
+    def momentum(self, angular: ca.SX, linear: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the angular and linear momentum of motions (3 × n each)."""
+        lever = skew(self.moment)
+        return self.inertia @ angular + lever @ linear, self.mass * linear - lever @ angular
+
+
+def composites(tree: Tree, links: list[Link]) -> list[Composite]:
+    """Return the composite bodies of all nodes."""
     mass = [sum((ca.SX(p.mass) for p in node.parts), ca.SX(0)) for node in tree.nodes]
     moment = [sum((p.moment for p in node.parts), ca.SX.zeros(3)) for node in tree.nodes]
     inertia = [
         sum((as_casadi(p.inertia_about_origin) for p in node.parts), ca.SX.zeros(3, 3)) for node in tree.nodes
     ]
-    matrix = ca.SX.zeros(tree.nv, tree.nv)
-    for i in range(n - 1, -1, -1):
-        node, m = tree.nodes[i], links[i]
-        columns = range(node.iv, node.iv + node.nv)
-        # Momentum of the composite body for each unit velocity of this joint.
-        force = mass[i] * m.s_linear - skew(moment[i]) @ m.s_angular
-        torque = inertia[i] @ m.s_angular + skew(moment[i]) @ m.s_linear
-        block = m.s_angular.T @ torque + m.s_linear.T @ force
-        for a, row in enumerate(columns):
-            for b, column in enumerate(columns):
-                armature = node.armature[a] if a == b else 0.0
-                matrix[row, column] = (block[a, b] if a >= b else block[b, a]) + armature
-        j, link = i, m
-        while tree.nodes[j].parent >= 0:
-            force = link.rotation @ force
-            torque = link.rotation @ torque + skew(link.position) @ force
-            j = tree.nodes[j].parent
-            link = links[j]
-            coupling = link.s_angular.T @ torque + link.s_linear.T @ force
-            for a in range(tree.nodes[j].nv):
-                for b, column in enumerate(columns):
-                    row = tree.nodes[j].iv + a
-                    matrix[row, column] = matrix[column, row] = coupling[a, b]
-        if node.parent >= 0:
-            p, r = node.parent, m.rotation
+    for i in range(len(tree.nodes) - 1, -1, -1):
+        p, link = tree.nodes[i].parent, links[i]
+        if p >= 0:
+            r, shift = link.rotation, skew(link.position)
             turned = r @ moment[i]
-            shift = skew(m.position)
             lever = skew(turned) @ shift
-            inertia[p] += _symmetric(r @ inertia[i] @ r.T - lever - lever.T - mass[i] * (shift @ shift))
-            moment[p] += turned + mass[i] * m.position
+            inertia[p] += symmetric(r @ inertia[i] @ r.T - lever - lever.T - mass[i] * (shift @ shift))
+            moment[p] += turned + mass[i] * link.position
             mass[p] += mass[i]
+    return [Composite(*map(ca.SX, parts)) for parts in zip(mass, moment, inertia)]
+
+
+def mass_matrix(tree: Tree, links: list[Link]) -> ca.SX:
+    """Return M(q), armature included, by the composite-rigid-body algorithm."""
+    matrix, bodies = ca.SX.zeros(tree.nv, tree.nv), composites(tree, links)
+    # Of all velocities that a node carries: their numbers, and the momenta they give, in its axes.
+    carried = [(list[int](), ca.SX(3, 0), ca.SX(3, 0)) for _ in tree.nodes]
+    for i in range(len(tree.nodes) - 1, -1, -1):
+        node, link = tree.nodes[i], links[i]
+        own, (others, torque, force) = list(range(node.iv, node.iv + node.nv)), carried[i]
+        if others:
+            coupling = link.s_angular.T @ torque + link.s_linear.T @ force
+            matrix[own, others] = coupling
+            matrix[others, own] = coupling.T
+        about, along = bodies[i].momentum(link.s_angular, link.s_linear)
+        block = symmetric((link.s_angular.T @ about + link.s_linear.T @ along).T)
+        for k, armature in enumerate(node.armature):
+            block[k, k] += armature
+        matrix[own, own] = block
+        if node.parent >= 0:
+            before, torques, forces = carried[node.parent]
+            force = link.rotation @ ca.horzcat(along, force)
+            torque = link.rotation @ ca.horzcat(about, torque) + skew(link.position) @ force
+            carried[node.parent] = (
+                before + own + others,
+                ca.horzcat(torques, torque),
+                ca.horzcat(forces, force),
+            )
     return matrix
 
 
-def _symmetric(matrix: ca.SX) -> ca.SX:
+def symmetric(matrix: ca.SX) -> ca.SX:
     """Return a symmetric matrix from what is on and above its diagonal, so that the rest is not computed too."""
     return ca.triu2symm(ca.triu(matrix))
 
