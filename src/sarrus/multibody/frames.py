@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Protocol
 
 import casadi as ca
+import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.multibody.jet import Jet
@@ -63,8 +64,12 @@ class _Placed:
 class Frames:
     """Jets of points and directions fixed to bodies, in world axes or those of the node that is the ``carrier``."""
 
-    def __init__(self, tree: Tree, links: list[Link], carrier: int | None = None) -> None:
+    def __init__(
+        self, tree: Tree, links: list[Link], carrier: int | None = None, axes: Array | None = None
+    ) -> None:
+        """``axes`` are those of the carrier's node in the body that is meant."""
         self._tree, self._links, self._carrier = tree, links, carrier
+        self._axes = ca.SX(ca.DM(np.eye(3) if axes is None else axes))
         self._placed: dict[int, _Placed] = {}
         self._seen: dict[int, Frames] = {}
 
@@ -74,7 +79,7 @@ class Frames:
         if node == GROUND:
             return self
         if node not in self._seen:
-            self._seen[node] = Frames(self._tree, self._links, node)
+            self._seen[node] = Frames(self._tree, self._links, node, self._tree.location[body][1].rotation.T)
         return self._seen[node]
 
     def point(self, body: str, point: Numbers) -> Jet:
@@ -131,7 +136,7 @@ class Frames:
     def _start(self, node: int) -> _Placed:
         if node == self._carrier:
             none = ca.SX.zeros(3)
-            return _Placed(ca.SX(ca.DM.eye(3)), none, none, none, none, none, none)
+            return _Placed(ca.sparsify(self._axes), none, none, none, none, none, none)
         g = self._tree.ground(node)
         return _Placed(g.rotation, g.position, g.spin, g.velocity, g.spin, g.turning, g.acceleration)
 

@@ -56,8 +56,9 @@ class _CutFrames(Frames):
         origin: ca.SX,
         twist: ca.SX,
         carrier: int | None = None,
+        axes: Array | None = None,
     ) -> None:
-        super().__init__(tree, joints, carrier)
+        super().__init__(tree, joints, carrier, axes)
         self._below, self._origin, self._twist = below, origin, twist
 
     def seen_from(self, body: str) -> Frames:
@@ -65,10 +66,12 @@ class _CutFrames(Frames):
         node = self._tree.location[body][0]
         if node == GROUND or body in self._below:
             return super().seen_from(body)
+        axes = self._tree.location[body][1].rotation
         position, rotation = self.node(node)
+        rotation = rotation @ ca.DM(axes)
         origin = rotation.T @ (self._origin - position)
         twist = ca.vertcat(rotation.T @ self._twist[:3], rotation.T @ self._twist[3:])
-        return _CutFrames(self._tree, self._links, self._below, origin, twist, node)
+        return _CutFrames(self._tree, self._links, self._below, origin, twist, node, axes.T)
 
     def angular_velocity(self, body: str) -> ca.SX:
         """Return the angular velocity of a body."""

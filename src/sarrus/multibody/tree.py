@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, quaternion_of_rotation
+from sarrus.mechanism.pose import Pose, clean, perpendicular_to, quaternion_of_rotation
 from sarrus.multibody.driven import Ground, driven_ground
 from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import AnyPose, Numbers, as_casadi, compose, is_driven, place
@@ -58,6 +58,8 @@ class RigidPart:
 @dataclass
 class Node:
     """One elementary joint and the rigid body behind it; vectors in the node's own axes, about its origin.
+
+    Its axes are those of the body, or turned so that one of them is the axis of the joint.
 
     ``placement`` is the node's frame in its parent's at the joint's reference; ``iq``, ``iv`` are the
     offsets of its coordinates and velocities. ``parts`` are rigid on it: one of all that is constant, and one for each
@@ -144,12 +146,13 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
         placement = parent_pose if free else compose(parent_pose, body.placement)
         for joint in body.joints:
             for k, (kind, axis) in enumerate(joint.series):
+                turn = _aligned(kind, axis)
                 node = Node(
                     kind=kind,
                     parent=parent,
-                    placement=placement,
-                    axis=axis,
-                    anchor=joint.anchor,
+                    placement=compose(placement, Pose(rotation=turn)),
+                    axis=clean(turn.T @ axis),
+                    anchor=place(Pose(rotation=turn.T), joint.anchor),
                     pitch=joint.pitch,
                     reference=0.0 if kind in ("spherical", "free") else joint.reference[k],
                     iq=iq,
@@ -158,11 +161,19 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
                 )
                 nodes.append(node)
                 iq, iv = iq + node.nq, iv + node.nv
-                parent, placement = len(nodes) - 1, Pose()
+                parent, placement = len(nodes) - 1, Pose(rotation=turn.T)
         location[body.name] = (parent, placement)
         if parent >= 0:
             nodes[parent].attach(RigidPart.of(body, placement))
     return Tree(tuple(nodes), location, iq, iv, mechanism.gravity, tuple(driven))
+
+
+def _aligned(kind: str, axis: Array) -> Array:
+    """Return axes for a node of which one is the axis of its joint: rotations about it then have zeros."""
+    if kind in ("spherical", "free") or np.count_nonzero(axis) == 1:
+        return np.eye(3)
+    first = perpendicular_to(axis)
+    return np.column_stack([first, np.cross(axis, first), axis])
 
 
 def world_quaternion(tree: Tree, body: str, q: ca.SX) -> ca.SX:
