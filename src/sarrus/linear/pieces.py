@@ -11,7 +11,9 @@ import casadi as ca
 
 from sarrus.dynamics.derivatives import along, bias_rows, residual_force
 from sarrus.dynamics.system import System
-from sarrus.multibody.partials import TreeDerivatives, TreePartials
+from sarrus.multibody.link import links
+from sarrus.multibody.motions import Accelerated
+from sarrus.multibody.partials import TreePartials
 from sarrus.multibody.row_partials import RowPartials
 from sarrus.multibody.tree import build_tree
 
@@ -35,8 +37,9 @@ class RecursivePieces:
     def __init__(self, system: System) -> None:
         assert system.mechanism is not None
         e, tree = system.equations, build_tree(system.mechanism, system.equations.t)
-        self._tree = TreePartials(tree, e.q, e.v)
-        self._rows = RowPartials(system.mechanism, tree, e, self._tree)
+        joints = links(tree, e.q, e.v)
+        self._tree = TreePartials(tree, joints, e.v)
+        self._rows = RowPartials(system.mechanism, tree, joints, e, self._tree)
         outer = e.passive_force + e.input_force + e.non_ideal + system.compiled.applied
         self._outer_q, self._outer_v = along(system, outer), ca.jacobian(outer, e.v)
         self._still = ca.SX(e.nc, 1)
@@ -48,9 +51,8 @@ class RecursivePieces:
 
     def slopes(self, a: ca.SX, multipliers: ca.SX) -> Slopes:
         """Return the derivatives at accelerations and multipliers that solve the equations."""
-        after = TreeDerivatives(self._tree, a)
-        force_q, force_v = after.force_derivatives()
-        bias_q, bias_v, reaction = self._rows.derivatives(after, a, multipliers)
+        force_q, force_v = self._tree.force_derivatives(Accelerated(self._tree.motions, a))
+        bias_q, bias_v, reaction = self._rows.derivatives(a, multipliers)
         force_q = ca.horzcat(force_q - reaction, ca.SX(a.shape[0], 1))
         return Slopes(
             force_q - self._outer_q, force_v - self._outer_v, ca.horzcat(bias_q, self._still), bias_v

@@ -1,9 +1,10 @@
 """Derivatives of the rows of constraints by the chain rule: rows depend on marks, marks on the motion of the tree.
 
-Marks are the points, directions and coordinates that closures, couplings and contacts are written with. Rows are
-traced over symbols for them, so each derivative with respect to a mark is a small one, and
-`sarrus.multibody.partials` knows how marks change. Rows that are vectors come in the axes of its frame, not in those
-of the bodies that carry both ends: A and λ are turned, the motions that the rows allow are the same.
+Rows are traced over symbols for `sarrus.multibody.marks`, so each derivative by one of these is a small one. Directions
+turn with their node, ∂z = ∂θ × z, so derivatives by all directions of a node become derivatives by three numbers. With
+D(z) = −[z×] for directions, and for points and coordinates, which have changes of their own, D = 1, D(ż) = D(z̈) = 0,
+
+    ∂z = D(z) S,    ∂ż = D(z) Ψ̇ + D(ż) S,    ∂z̈ = D(z) Ψ̈ + 2 D(ż) Ψ̇ + D(z̈) S.
 """
 
 from __future__ import annotations
@@ -11,109 +12,86 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
-from sarrus.base.arrays import Array
 from sarrus.equations.equations import Equations
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.jet import Jet
-from sarrus.multibody.kinematics import cross
+from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.link import Link
+from sarrus.multibody.marks import Carriers, Mark, Marks
 from sarrus.multibody.model import constraint_rows
-from sarrus.multibody.partials import Changes, TreeDerivatives, TreePartials
-from sarrus.multibody.scalars import place
+from sarrus.multibody.motions import AXES, Accelerated, Changes, Motions
+from sarrus.multibody.partials import TreePartials
 from sarrus.multibody.switches import Switches
-from sarrus.multibody.tree import GROUND, Tree
+from sarrus.multibody.tree import Tree
 
 
 @dataclass(frozen=True)
-class _Mark:
-    """A point or direction of a node, or the coordinate of a velocity (``kind`` tells), symbols for it, its jet."""
+class _Group:
+    """Marks that move with the same numbers: a point or coordinate on its own, all directions of a node."""
 
     kind: str
     place: int
-    symbols: Jet
-    jet: Jet
-
-
-class Marks:
-    """Frames that hand out symbols and remember what they stand for."""
-
-    def __init__(self, tree: Tree, partials: TreePartials) -> None:
-        self._tree, self._partials = tree, partials
-        self._known: dict[tuple[str, int, bytes], _Mark] = {}
-
-    def point(self, body: str, point: Array) -> Jet:
-        """Return the jet of a point given in body axes [m]."""
-        node, pose = self._tree.location[body]
-        where = np.asarray(place(pose, point))
-        return self._add("point", node, where.tobytes(), self._partials.point(node, where))
-
-    def direction(self, body: str, direction: Array) -> Jet:
-        """Return the jet of a direction given in body axes."""
-        node, pose = self._tree.location[body]
-        turned = pose.rotation @ direction
-        return self._add("direction", node, turned.tobytes(), self._partials.direction(node, turned))
-
-    def coordinate(self, velocity: int, jet: Jet) -> Jet:
-        """Return the jet of a coordinate whose rate is a velocity."""
-        return self._add("coordinate", velocity, b"", jet)
-
-    def _add(self, kind: str, place: int, which: bytes, jet: Jet) -> Jet:
-        if place == GROUND:
-            return jet
-        key = kind, place, which
-        if key not in self._known:
-            size = jet.value.shape[0]
-            symbols = Jet(*(ca.SX.sym(part, size) for part in ("value", "rate", "bias")))
-            self._known[key] = _Mark(kind, place, symbols, jet)
-        return self._known[key].symbols
-
-    def seen_from(self, body: str) -> Marks:
-        """Return these frames: rows are in their axes."""
-        return self
+    motions: Motions | None
+    marks: list[Mark]
 
     @property
-    def all(self) -> list[_Mark]:
-        """The marks that were asked for."""
-        return list(self._known.values())
+    def size(self) -> int:
+        """How many numbers say how they move."""
+        return self.marks[0].jet.value.shape[0]
+
+    def spread(self, parts: list[ca.SX], order: int) -> ca.SX:
+        """Return D of the values of the marks, or of their derivatives of an order."""
+        if self.kind == "direction":
+            return ca.vertcat(*(-skew(part) for part in parts))
+        return ca.SX.eye(self.size) if order == 0 else ca.SX(self.size, self.size)
 
 
 class RowPartials:
-    """Rows at (q, v): A, γ and the derivatives of ψ along velocities (the last in columns); then `derivatives`."""
+    """Rows at (q, v): A, γ and the derivatives of ψ along velocities (the last in columns); then `derivatives`.
 
-    def __init__(self, mechanism: Mechanism, tree: Tree, e: Equations, partials: TreePartials) -> None:
-        marks, self._partials = Marks(tree, partials), partials
-        coordinates = {}
+    They are those of the system, but for the axes of x, y, z of closures with the ground, see `Carriers`: where these
+    are other axes A and λ are turned, and the motions that the rows allow are the same.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, tree: Tree, joints: list[Link], e: Equations, partials: TreePartials
+    ) -> None:
+        self._nv = e.nv
+        carriers = Carriers(mechanism, tree, joints, e.v, partials)
+        marks, coordinates = Marks(tree, partials.motions, carriers.motions), {}
         if mechanism.couplings:
             jets = coordinate_jets(e.coordinate_names, e.velocity_names, e.q, e.v)
             places = {name: i for i, name in enumerate(e.velocity_names)}
             coordinates = {name: marks.coordinate(places[name], jet) for name, jet in jets.items()}
         switches = Switches(dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {})
         self.rows = constraint_rows(mechanism, marks, coordinates, switches, None)
-        self._marks = marks.all
+        self._groups = _groups(marks.all)
+        self._marks = [mark for group in self._groups for mark in group.marks]
         parts = ("value", "rate", "bias")
-        self._symbols = [
-            ca.vertcat(ca.SX(0, 1), *(getattr(m.symbols, part) for m in self._marks)) for part in parts
-        ]
-        self._jets = [ca.vertcat(ca.SX(0, 1), *(getattr(m.jet, part) for m in self._marks)) for part in parts]
+        self._symbols = [_stacked([getattr(m.symbols, part) for m in self._marks]) for part in parts]
+        jets = [[getattr(m.jet, part) for m in self._marks] for part in parts]
+        self._jets = [_stacked(part) for part in jets]
+        self._spread = [self._spread_of(part, order) for order, part in enumerate(jets[:2])]
         place, speed, _ = self._symbols
         self._slope = ca.jacobian(self.rows.rate, speed)
-        still = TreeDerivatives(partials, ca.SX.zeros(partials.nv))
-        ways = [self._changes(still, mark)[1] for mark in self._marks]
-        self._ways = self._stack(ways, "value")
         slope, by_place, self.bias = self._real(
             [self._slope, ca.jacobian(self.rows.rate, place), self.rows.bias], self._jets[2]
         )
-        self.jacobian = slope @ self._ways
-        self.slip = by_place @ self._ways + slope @ self._stack(ways, "rate")
+        still = _Changing(ca.SX.zeros(e.nv))
+        changes = [still.changes(group)[1] for group in self._groups]
+        self._ways, turn = self._stack(changes, "value"), slope @ self._spread[0]
+        self.jacobian = turn @ self._ways
+        by_place = by_place @ self._spread[0] + slope @ self._spread[1]
+        self.slip = by_place @ self._ways + turn @ self._stack(changes, "rate")
 
-    def derivatives(self, after: TreeDerivatives, a: ca.SX, multipliers: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def derivatives(self, a: ca.SX, multipliers: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return the derivatives of A a + γ along and with respect to velocities, and of Aᵀλ along them."""
         place, speed, _ = self._symbols
-        found = [self._changes(after, mark, a) for mark in self._marks]
+        after = _Changing(a)
+        found = [after.changes(group) for group in self._groups]
         changes = [change for _, change in found]
-        seconds = ca.vertcat(ca.SX(0, 1), *(second for second, _ in found))
+        seconds = [second for seconds, _ in found for second in seconds]
         tension = self._slope.T @ multipliers
         slope, by_place, by_speed, pull, stiffness = self._real(
             [
@@ -123,49 +101,55 @@ class RowPartials:
                 tension,
                 ca.jacobian(tension, place),
             ],
-            seconds,
+            _stacked(seconds),
+        )
+        (d, d_rate), d_second = self._spread, self._spread_of(seconds, 2)
+        turn, by_speed, by_place = (
+            slope @ d,
+            by_speed @ d + 2 * (slope @ d_rate),
+            by_place @ d + by_speed @ d_rate + slope @ d_second,
         )
         along = by_place @ self._ways + by_speed @ self._stack(changes, "rate")
-        along += slope @ self._stack(changes, "second")
-        by_v = by_speed @ self._ways + slope @ self._stack(changes, "second_v")
-        reaction = self._ways.T @ (stiffness @ self._ways) + self._turned(changes, pull)
+        along += turn @ self._stack(changes, "second")
+        by_v = by_speed @ self._ways + turn @ self._stack(changes, "second_v")
+        reaction = self._ways.T @ (d.T @ stiffness @ d @ self._ways) + self._turned(changes, pull)
         return along, by_v, reaction
 
     def _turned(self, changes: list[dict[int, Changes]], pull: ca.SX) -> ca.SX:
         """Return what Aᵀλ changes by because the motions of the marks turn: ω_above · (∂z × F)."""
-        p, start = self._partials, 0
-        couples: dict[int, ca.SX] = {}
-        for mark, change in zip(self._marks, changes):
-            size = mark.jet.value.shape[0]
-            if mark.kind != "coordinate":
-                for i, way in change.items():
-                    couples[i] = couples.get(i, ca.SX.zeros(3)) + cross(way.value, pull[start : start + 3])
-            start += size
-        out = ca.SX.zeros(p.nv, p.nv)
-        for i, couple in couples.items():
-            column = p.columns[i]
-            node = p.nodes[column.node]
-            if column.carried:
-                for j in range(node.iv, node.iv + node.nv):
-                    out[i, j] = ca.dot(p.columns[j].motion.angular, couple)
-            for j in p.above(column.node):
-                out[i, j] = out[j, i] = ca.dot(p.columns[j].motion.angular, couple)
+        out, forces = ca.SX.zeros(self._nv, self._nv), _parts(pull, self._marks)
+        for carrier in dict.fromkeys(group.motions for group in self._groups if group.motions is not None):
+            couples: dict[int, ca.SX] = {}
+            for group, change in zip(self._groups, changes):
+                if group.motions is carrier:
+                    act = _couple(group, forces)
+                    for i, way in change.items():
+                        couples[i] = couples.get(i, ca.SX.zeros(3)) + act @ way.value
+            for i, couple in couples.items():
+                column = carrier.columns[i]
+                node = carrier.nodes[column.node]
+                if column.carried:
+                    for j in range(node.iv, node.iv + node.nv):
+                        out[i, j] += ca.dot(carrier.columns[j].motion.angular, couple)
+                for j in carrier.above(column.node):
+                    part = ca.dot(carrier.columns[j].motion.angular, couple)
+                    out[i, j] += part
+                    out[j, i] += part
         return out
 
-    @staticmethod
-    def _changes(
-        after: TreeDerivatives, mark: _Mark, a: ca.SX | None = None
-    ) -> tuple[ca.SX, dict[int, Changes]]:
-        if mark.kind == "coordinate":
-            one, zero = ca.SX(1), ca.SX(0)
-            return zero if a is None else a[mark.place], {mark.place: Changes(one, zero, zero, zero)}
-        return (after.point if mark.kind == "point" else after.direction)(mark.place, mark.jet)
+    def _spread_of(self, parts: list[ca.SX], order: int) -> ca.SX:
+        """Return D of all groups from the parts of all marks."""
+        blocks, start = [], 0
+        for group in self._groups:
+            blocks.append(group.spread(parts[start : start + len(group.marks)], order))
+            start += len(group.marks)
+        return ca.diagcat(*blocks) if blocks else ca.SX(0, 0)
 
     def _stack(self, changes: list[dict[int, Changes]], part: str) -> ca.SX:
-        """Return one kind of changes of all marks as a matrix with a column for each velocity."""
-        blocks = [ca.SX(0, self._partials.nv)]
-        for mark, change in zip(self._marks, changes):
-            block = ca.SX.zeros(mark.jet.value.shape[0], self._partials.nv)
+        """Return one kind of changes of all groups as a matrix with a column for each velocity."""
+        blocks = [ca.SX(0, self._nv)]
+        for group, change in zip(self._groups, changes):
+            block = ca.SX.zeros(group.size, self._nv)
             for j, way in change.items():
                 block[:, j] = getattr(way, part)
             blocks.append(block)
@@ -175,3 +159,58 @@ class RowPartials:
         """Put the jets of the marks in the place of their symbols."""
         found = ca.substitute(expressions, self._symbols, [*self._jets[:2], seconds])
         return [ca.sparsify(matrix) for matrix in found]
+
+
+class _Changing:
+    """Changes of marks at accelerations."""
+
+    def __init__(self, a: ca.SX) -> None:
+        self._a = a
+        self._known: dict[Motions, Accelerated] = {}
+
+    def changes(self, group: _Group) -> tuple[list[ca.SX], dict[int, Changes]]:
+        """Return the second derivatives of the marks of a group, and how it moves along each velocity."""
+        if group.motions is None:
+            one, zero = ca.SX(1), ca.SX(0)
+            return [self._a[group.place]], {group.place: Changes(one, zero, zero, zero)}
+        if group.motions not in self._known:
+            self._known[group.motions] = Accelerated(group.motions, self._a)
+        after = self._known[group.motions]
+        if group.kind == "direction":
+            return [after.direction(group.place, m.jet) for m in group.marks], after.turning(group.place)
+        (mark,) = group.marks
+        second, changes = after.point(group.place, mark.jet)
+        return [second], changes
+
+
+def _groups(marks: list[Mark]) -> list[_Group]:
+    """Return the marks by what they move with."""
+    found: dict[tuple[object, ...], _Group] = {}
+    for mark in marks:
+        own = None if mark.kind == "direction" else id(mark)
+        group = _Group(mark.kind, mark.place, mark.motions, [])
+        found.setdefault((mark.kind, mark.place, mark.motions, own), group).marks.append(mark)
+    return list(found.values())
+
+
+def _couple(group: _Group, pull: dict[int, ca.SX]) -> ca.SX:
+    """Return the matrix of ∂z × F: of a point by its change, of directions by the turning of their node."""
+    forces = [pull[id(mark)] for mark in group.marks]
+    if group.kind == "point":
+        return -skew(forces[0])
+    values = [mark.jet.value for mark in group.marks]
+    return sum((z @ f.T - ca.dot(z, f) * AXES for z, f in zip(values, forces)), ca.SX.zeros(3, 3))
+
+
+def _parts(column: ca.SX, marks: list[Mark]) -> dict[int, ca.SX]:
+    """Return what belongs to each mark in a column for the symbols of all."""
+    found, start = {}, 0
+    for mark in marks:
+        size = mark.jet.value.shape[0]
+        found[id(mark)] = column[start : start + size]
+        start += size
+    return found
+
+
+def _stacked(parts: list[ca.SX]) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *parts)
