@@ -20,12 +20,14 @@ from sarrus.kernels.c_function import bridge, own_models, whole_models
 from sarrus.kernels.models_layout import StraightLineTable, straight_line_room
 from sarrus.kernels.python_call import bound
 from sarrus.linear.linear_system import LinearSystem
-from sarrus.linear.partition import OWN_CLEAR, partition
+from sarrus.linear.partition import CLEAR, OWN_CLEAR, Partition, partition
 from sarrus.linear.pieces import Pieces, pieces_of
 from sarrus.linear.traced import own_model, whole_model
 
-# Pivots below this fraction of the largest singular value of A M^(−1/2) nearby are not believed.
+# Pivots below this fraction of what their rows are at ordinary configurations, columns divided by √M_jj, are not
+# believed. A row counts as at least a part of the largest one of its closure: rounding may keep it from being zero.
 VANISHING = 1e-3
+_PART = 1e-6
 _OWN, _WHOLE = "linear model of", "linear models by"
 
 
@@ -36,29 +38,49 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     determine the others clearly, else that of `whole_model`. Of redundant rows it takes the independent ones;
     nonholonomic rows have no such code.
     """
-    basis, compiled = system.workspace().basis, system.compiled
-    if basis is None or system.nc > system.nh:
+    rows, compiled = served_rows(system), system.compiled
+    if rows is None or len(rows) == system.nv:  # nothing moves
         return None
-    rows = basis.independent
-    if len(rows) == system.nv:  # nothing moves
-        return None
-    own = " ".join(map(str, (_OWN, *independent)))
+    by = " ".join(map(str, ("with rows", *rows)))
+    own = " ".join(map(str, (_OWN, *independent, by)))
     made = [native for name, native in compiled.compiled.items() if name == own]
-    made += [native for name, native in compiled.compiled.items() if name.startswith(_WHOLE)]
+    made += [f for name, f in compiled.compiled.items() if name.startswith(_WHOLE) and name.endswith(by)]
     for native in made:
         clear, size = _gauge(native, x)
-        if clear > 0.0 and size > least_pivot(system):
+        if clear > 0.0 and size > VANISHING**2:
             return native
     pieces = pieces_of(system)
-    jacobian, mass = numbers_at(system, pieces, x)
+    evaluate = _numbers(system, pieces)
+    jacobian, mass = evaluate(x)
+
+    def sized(chosen: Partition) -> Partition:
+        return replace(chosen, sizes=tuple(_sizes(system, evaluate)[list(chosen.rows)]))
+
     if independent and own not in compiled.compiled:
         dependent = [i for i in range(system.nv) if i not in independent]
         chosen = replace(partition(jacobian, mass, rows, dependent), independent=independent)
         if chosen.least > OWN_CLEAR:
-            return compiled.named(own, lambda: own_model(system, pieces, chosen))
+            return compiled.named(own, lambda: own_model(system, pieces, sized(chosen)))
     best = partition(jacobian, mass, rows)
-    name = " ".join(map(str, (_WHOLE, *best.independent)))
-    return compiled.named(name, lambda: whole_model(system, pieces, best))
+    clear = CLEAR if best.least > CLEAR else OWN_CLEAR
+    name = " ".join(map(str, (_WHOLE, *best.independent, "clear by", clear, by)))
+    return compiled.named(name, lambda: whole_model(system, pieces, sized(best), clear))
+
+
+def served_rows(system: System) -> tuple[int, ...] | None:
+    """Return the rows that straight-line code eliminates, as many as the rank nearby; None where it does not serve.
+
+    They are all that are not zero by structure, or independent ones where others depend on them and no parameter
+    shapes A, so that others would be independent at other values.
+    """
+    near, live = system.workspace().near, system.compiled.live
+    if near is None or live is None or system.nc > system.nh:
+        return None
+    if near.rank == len(live):
+        return tuple(live)
+    if system.equations.shaping_parameters or len(near.independent) != near.rank:
+        return None
+    return near.independent
 
 
 def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
@@ -68,18 +90,36 @@ def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
     return float(clear), float(size)
 
 
-def numbers_at(system: System, pieces: Pieces, x: Array) -> tuple[Array, Array]:
-    """Return A and M at a state."""
+def _numbers(system: System, pieces: Pieces) -> Callable[[Array], tuple[Array, Array]]:
+    """Return A and M as a function of x."""
     inputs = system.compiled.inputs
     evaluate = ca.Function("numbers", inputs, [pieces.jacobian, pieces.mass])
-    given = np.split(x, np.cumsum([symbols.numel() for symbols in inputs])[:-1])
-    jacobian, mass = (np.array(matrix) for matrix in evaluate(*given))
-    return jacobian, mass
+    ends = np.cumsum([symbols.numel() for symbols in inputs])[:-1]
+
+    def numbers(x: Array) -> tuple[Array, Array]:
+        jacobian, mass = (np.array(matrix) for matrix in evaluate(*np.split(x, ends)))
+        return jacobian, mass
+
+    return numbers
 
 
-def least_pivot(system: System) -> float:
-    """Return what the square of the smallest pivot must exceed."""
-    return float((VANISHING * system.workspace().settings().scale_of_weighted_rows) ** 2)
+def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> Array:
+    """Return what rows are at ordinary configurations (nc,), columns divided by √M_jj, as powers of two.
+
+    These are some near the neutral one, so that a model has one code, wherever motions begin; the median, as loops are
+    open there, and a weld may be near its half turn.
+    """
+    rng, found = np.random.default_rng(5), []
+    for _ in range(7):
+        place = system.move(system.neutral(), 0.3 * rng.standard_normal(system.nv))
+        jacobian, mass = evaluate(system.pack(place, None, None, 0.0))
+        rows = jacobian / np.sqrt(np.diag(mass))
+        found.append(np.sqrt(np.add.reduce(rows * rows, axis=1)))
+    largest = np.median(np.nan_to_num(found, posinf=0.0), axis=0)
+    closures = np.array(system.compiled.units.closures)
+    beside = np.array([largest[closures == one].max() for one in closures])
+    largest = np.where(largest > _PART * beside, largest, _PART * beside)
+    return np.asarray(2.0 ** np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
 
 
 class StraightLine:
@@ -100,7 +140,7 @@ class StraightLine:
     ) -> tuple[Callable[..., int], list[Any]]:
         """Return the loop as a function of q, v, u, t and room for answers, and what must be kept for it."""
         (n, nu), rows, table = self._size, model.coordinate_rows, StraightLineTable.zeros()
-        least, room = np.array([least_pivot(system)]), np.empty(straight_line_room(system.nq, nu, n // 2))
+        least, room = np.array([VANISHING**2]), np.empty(straight_line_room(system.nq, nu, n // 2))
         starts = np.concatenate([[0], np.cumsum((rows != 0.0).sum(axis=1))]).astype(np.int64)
         columns, weights = np.nonzero(rows)[1].astype(np.int64), rows[rows != 0.0]
         table.native, table.x, table.least, table.work = native.address, self._x, least, room

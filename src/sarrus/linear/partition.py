@@ -22,13 +22,14 @@ _COMPETING = 0.5
 class Partition:
     """Rows of A and the dependent velocities that are eliminated with them, in this order; the other velocities.
 
-    ``least`` is the smallest pivot in the measure of `CLEAR`.
+    ``least`` is the smallest pivot in the measure of `CLEAR`, ``sizes`` are what rows are at ordinary configurations.
     """
 
     rows: tuple[int, ...]
     dependent: tuple[int, ...]
     independent: tuple[int, ...]
     least: float
+    sizes: tuple[float, ...] = ()
 
 
 def partition(

@@ -26,7 +26,8 @@ class Elimination:
     ----------
     basis, ways : K, and K with a column for δq at constant y and δt = 1, where anything depends on t (``timed``).
     a, slopes : accelerations, and the derivatives of the equations there.
-    gauge : positive where pivots are clear of their rows; the square of the smallest pivot, over √M_jj.
+    gauge : positive where pivots are clear of their rows; the square of the smallest pivot, over √M_jj, as a part of
+        what its row is at ordinary configurations.
     """
 
     def __init__(self, system: System, pieces: Pieces, chosen: Partition, clear: float) -> None:
@@ -58,7 +59,8 @@ class Elimination:
             size - clear**2 * sum((jacobian[k, j] ** 2 * weights[j] for j in range(nv)), ca.SX(0))
             for k, size in enumerate(sizes)
         ]
-        self.gauge = ca.vertcat(least(margins), least(sizes))
+        parts = [size * (1.0 / one**2) for size, one in zip(sizes, chosen.sizes, strict=True)]
+        self.gauge = ca.vertcat(least(margins), least(parts))
 
     def all_velocities(self, dependent: ca.SX, independent: ca.SX) -> ca.SX:
         """Return rows for all velocities in their order."""
@@ -115,12 +117,12 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     return {"model": ca.vertcat(top, ca.horzcat(bottom, e.a[f]))}
 
 
-def whole_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
+def whole_model(system: System, pieces: Pieces, chosen: Partition, clear: float = CLEAR) -> dict[str, ca.SX]:
     """Return what a model in any other coordinates consists of, one matrix with a row for each entry of q.
 
     Columns, with (y, ẏ) of the partition: ∂q/∂y (dof), ∂q/∂t, ∂q̇/∂y (dof), ∂q̇/∂t, ∂q̈/∂(y, ẏ, u, t), q̇ and q̈.
     """
-    e, equations = Elimination(system, pieces, chosen, CLEAR), system.equations
+    e, equations = Elimination(system, pieces, chosen, clear), system.equations
     d, rows, dof, nu = e.dependent, e.rows, len(e.independent), system.nu
     turn_d = -e.factored.solve(e.along_ways(pieces.velocity[rows, :]))
     by_v, bias_v = e.reduced(e.slopes.force_v), e.slopes.bias_v[rows, :]
