@@ -1,8 +1,8 @@
 """How points and directions of bodies move and how that changes, by recursion, seen from what carries the bodies.
 
 All vectors are in one inertial frame, which at this instant has the axes of the carrier; the carrier is at rest in it.
-Spatial vectors are pairs about the frame's origin. Derivatives "along velocity j" are those along δq = N e_j. With W the
-twist and w the acceleration below joint j and
+Spatial vectors are pairs about its origin. Derivatives "along velocity j" are those along δq = N e_j. With W
+the twist and w the acceleration below joint j and
 
     Ψ̇_j = W × S_j,    Ψ̈_j = w × S_j + W × Ψ̇_j,
 

@@ -16,7 +16,7 @@ import casadi as ca
 from sarrus.equations.equations import Equations
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.multibody.closures import coordinate_jets
-from sarrus.multibody.kinematics import cross, skew
+from sarrus.multibody.kinematics import skew
 from sarrus.multibody.link import Link
 from sarrus.multibody.marks import Carriers, Mark, Marks
 from sarrus.multibody.model import constraint_rows
