@@ -12,9 +12,10 @@ from conftest import load_example
 from mechanisms import CLOSURES, close_loops, random_coordinates, random_tree
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
+from sarrus.dynamics.derivatives import along
 from sarrus.dynamics.system import System
 from sarrus.linear.along import LinearModels, general_models
-from sarrus.linear.code import StraightLine
+from sarrus.linear.code import StraightLine, served_rows
 from sarrus.linear.pieces import DifferentiatedPieces, Pieces, RecursivePieces
 from test_linearization import State, looped, moving, own, pendulum, shipped
 
@@ -81,6 +82,87 @@ def test_recursion_agrees_for_every_joint_and_closure(closures: tuple[str, ...])
 @pytest.mark.parametrize("name", ["bricard free", "stewart", "quadruped"])
 def test_recursion_agrees_on_shipped_mechanisms(name: str) -> None:
     assert_pieces_agree(shipped(name)[0])
+
+
+def legs(closure: str) -> State:
+    """A free trunk with two hips, each of which carries a planar four-bar; in their planes these move, so that rows of
+    their closures are zero, whatever way the trunk and the hips turn."""
+    mechanism = sr.Mechanism("legs", gravity=(0.0, 0.0, -9.81))
+    mechanism.add_body("trunk", 5.0, inertia=(0.1, 0.2, 0.3))
+    mechanism.add_joint("trunk", "free", "world", "trunk")
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        for name, parent, place, axis in (
+            ("hip", "trunk", (0.0, y, 0.0), (1, 0, 0.3)),
+            ("crank", "hip", (0.1, 0.0, 0.0), (0, 1, 0)),
+            ("coupler", "crank", (0.0, 0.0, -0.2), (0, 1, 0)),
+            ("rocker", "hip", (0.0, 0.0, 0.0), (0, 1, 0)),
+        ):
+            body = f"{side} {name}"
+            over = parent if parent == "trunk" else f"{side} {parent}"
+            mechanism.add_body(body, 0.5, com=(0.01, 0.02, -0.1), inertia=(0.01, 0.01, 0.005))
+            mechanism.add_joint(body, "revolute", over, body, axis=axis, parent_pose=place)
+        ends = f"{side} coupler", f"{side} rocker"
+        places = {"pose1": (-0.12, 0.0, 0.0), "pose2": (0.0, 0.0, -0.25)}
+        axes = {"axis": (0, 1, 0)} if closure == "revolute" else {}
+        mechanism.add_closure(f"{side} loop", closure, *ends, **places, **axes)
+    system = System(mechanism)
+    kick = 0.3 * np.random.default_rng(2).standard_normal(system.nq)
+    return moving(system, system.assemble(system.neutral() + kick).q)
+
+
+def test_rows_are_those_of_the_system_where_loops_are_open() -> None:
+    """Not only turned among themselves: they are seen from the hips, in their axes."""
+    system, *_ = legs("revolute")
+    e, pieces, inputs = system.equations, RecursivePieces(system), system.compiled.inputs
+    pairs = {"jacobian": e.jacobian, "bias": e.constraint_bias, "velocity": along(system, e.velocity_residual)}
+    ends = np.cumsum([part.numel() for part in inputs])[:-1]
+    rng = np.random.default_rng(2)
+    for name, expected in pairs.items():
+        compare = ca.Function(name, inputs, [getattr(pieces, name), expected])
+        for _ in range(3):
+            q = system.normalized(rng.uniform(-1, 1, system.nq))
+            one, other = compare(*np.split(system.pack(q, rng.standard_normal(system.nv)), ends))
+            assert_allclose(np.array(one), np.array(other), atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("coordinates", ["partition", "tangent-space"])
+@pytest.mark.parametrize("closure", ["point", "revolute"])
+def test_rows_that_are_zero_by_structure_are_left_out(closure: str, coordinates: str) -> None:
+    state = legs(closure)
+    system = state[0]
+    found, expected, clear = both(state, coordinates)
+    rows = served_rows(system)
+    assert rows is not None
+    assert [system.constraint_names[k].rpartition(".")[2] for k in rows] == ["x", "z", "x", "z"]
+    assert clear.all()
+    scale = np.abs(expected).max(axis=(1, 2), keepdims=True)
+    assert_allclose(found / scale, expected / scale, atol=1e-11)
+
+
+def test_small_bodies_do_not_hide_that_pivots_are_clear() -> None:
+    """Rows of what turns easily are ten thousand times those of what does not: each is measured by itself."""
+    mechanism = sr.Mechanism("rod", gravity=(0.0, 0.0, -9.81))
+    for name, place, mass, size in (("one", 0.0, 50.0, 2.0), ("two", 1.0, 50.0, 2.0)):
+        mechanism.add_body(name, mass, com=(0.0, 0.0, -0.3), inertia=(size, size, size))
+        mechanism.add_joint(name, "revolute", "world", name, axis=(0, 1, 0), parent_pose=(place, 0, 0))
+    mechanism.add_body("rod", 0.1, com=(0.5, 0.0, 0.0), inertia=(1e-4, 1e-2, 1e-2))
+    mechanism.add_joint("rod", "spherical", "one", "rod", parent_pose=(0.0, 0.0, -0.5))
+    mechanism.add_body("end", 1e-4, inertia=(1e-8, 1e-8, 1e-8))
+    mechanism.add_joint("end", "spherical", "rod", "end", parent_pose=(1.0, 0.0, 0.0))
+    mechanism.add_closure("end", "weld", "end", "two", pose1=(0.0, 0.0, 0.0), pose2=(0.0, 0.0, -0.5))
+    system = System(mechanism)
+    found, expected, clear = both(moving(system, system.neutral()), "partition")
+    assert clear.all()
+    scale = np.abs(expected).max(axis=(1, 2), keepdims=True)
+    assert_allclose(found / scale, expected / scale, atol=1e-9)
+
+
+def test_code_that_would_be_too_long_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    system, q, v, u, _ = legs("point")
+    monkeypatch.setattr("sarrus.linear.code.LONGEST", 1000)
+    model = sr.linearize_at(system, q, v, u)
+    assert StraightLine(system, model).native is None
+    assert_allclose(sr.linearize_along(system, [q], [v]).A[0], model.A, atol=1e-10 * np.abs(model.A).max())
 
 
 def test_recursion_agrees_for_couplings_contacts_and_switches() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.system import System
+from sarrus.equations.sparse import rows_of
 from sarrus.kernels.c_function import bridge, own_models, whole_models
 from sarrus.kernels.models_layout import StraightLineTable, straight_line_room
 from sarrus.kernels.python_call import bound
@@ -28,6 +29,8 @@ from sarrus.linear.traced import own_model, whole_model
 # believed. A row counts as at least a part of the largest one of its closure: rounding may keep it from being zero.
 VANISHING = 1e-3
 _PART = 1e-6
+# Instructions beyond which code is not made: half a minute of compiling.
+LONGEST = 400_000
 _OWN, _WHOLE = "linear model of", "linear models by"
 
 
@@ -40,6 +43,8 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     """
     rows, compiled = served_rows(system), system.compiled
     if rows is None or len(rows) == system.nv:  # nothing moves
+        return None
+    if _length(system, len(rows)) > LONGEST:
         return None
     by = " ".join(map(str, ("with rows", *rows)))
     own = " ".join(map(str, (_OWN, *independent, by)))
@@ -83,6 +88,12 @@ def served_rows(system: System) -> tuple[int, ...] | None:
     return near.independent
 
 
+def _length(system: System, rank: int) -> int:
+    """Return about how many instructions a model takes: those of the tree, and solves with a full reduced M."""
+    dof, entries = system.nv - rank, sum(map(len, rows_of(system.equations.mass_matrix)))
+    return 70 * entries + 2 * dof**2 * (2 * dof + system.nu)
+
+
 def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
     """Return the two numbers that say whether pivots are clear at a state."""
     values, (_, (_, width)) = native(x), next(iter(native.outputs.values()))
@@ -111,7 +122,8 @@ def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> 
     """
     rng, found = np.random.default_rng(5), []
     for _ in range(7):
-        place = system.move(system.neutral(), 0.3 * rng.standard_normal(system.nv))
+        step = 0.3 * rng.standard_normal(system.nv) / system.characteristic.columns
+        place = system.move(system.neutral(), step)
         jacobian, mass = evaluate(system.pack(place, None, None, 0.0))
         rows = jacobian / np.sqrt(np.diag(mass))
         found.append(np.sqrt(np.add.reduce(rows * rows, axis=1)))
