@@ -114,7 +114,11 @@ def test_rows_are_those_of_the_system_where_loops_are_open() -> None:
     """Not only turned among themselves: they are seen from the hips, in their axes."""
     system, *_ = legs("revolute")
     e, pieces, inputs = system.equations, RecursivePieces(system), system.compiled.inputs
-    pairs = {"jacobian": e.jacobian, "bias": e.constraint_bias, "velocity": along(system, e.velocity_residual)}
+    pairs = {
+        "jacobian": e.jacobian,
+        "bias": e.constraint_bias,
+        "velocity": along(system, e.velocity_residual),
+    }
     ends = np.cumsum([part.numel() for part in inputs])[:-1]
     rng = np.random.default_rng(2)
     for name, expected in pairs.items():

@@ -73,47 +73,52 @@ class RowPartials:
         jets = [[getattr(m.jet, part) for m in self._marks] for part in parts]
         self._jets = [_stacked(part) for part in jets]
         self._spread = [self._spread_of(part, order) for order, part in enumerate(jets[:2])]
-        place, speed, _ = self._symbols
-        self._slope = ca.jacobian(self.rows.rate, speed)
-        slope, by_place, self.bias = self._real(
-            [self._slope, ca.jacobian(self.rows.rate, place), self.rows.bias], self._jets[2]
-        )
         still = _Changing(ca.SX.zeros(e.nv))
         changes = [still.changes(group)[1] for group in self._groups]
-        self._ways, turn = self._stack(changes, "value"), slope @ self._spread[0]
+        self._ways = self._stack(changes, "value")
+        d, d_rate = self._spread
+        turn, by_place, self.bias = self._real(
+            [
+                self._directional(self.rows.rate, [None, d]),
+                self._directional(self.rows.rate, [d, d_rate]),
+                self.rows.bias,
+            ],
+            self._jets[2],
+        )
         self.jacobian = turn @ self._ways
-        by_place = by_place @ self._spread[0] + slope @ self._spread[1]
         self.slip = by_place @ self._ways + turn @ self._stack(changes, "rate")
 
     def derivatives(self, a: ca.SX, multipliers: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return the derivatives of A a + γ along and with respect to velocities, and of Aᵀλ along them."""
-        place, speed, _ = self._symbols
         after = _Changing(a)
         found = [after.changes(group) for group in self._groups]
         changes = [change for _, change in found]
         seconds = [second for seconds, _ in found for second in seconds]
-        tension = self._slope.T @ multipliers
-        slope, by_place, by_speed, pull, stiffness = self._real(
+        (d, d_rate), d_second = self._spread, self._spread_of(seconds, 2)
+        tension = ca.jtimes(self.rows.rate, self._symbols[1], multipliers, True)
+        turn, by_place, by_speed, pull, stiffness = self._real(
             [
-                self._slope,
-                ca.jacobian(self.rows.bias, place),
-                ca.jacobian(self.rows.bias, speed),
+                self._directional(self.rows.rate, [None, d]),
+                self._directional(self.rows.bias, [d, d_rate, d_second]),
+                self._directional(self.rows.bias, [None, d, 2 * d_rate]),
                 tension,
-                ca.jacobian(tension, place),
+                d.T @ self._directional(tension, [d]),
             ],
             _stacked(seconds),
-        )
-        (d, d_rate), d_second = self._spread, self._spread_of(seconds, 2)
-        turn, by_speed, by_place = (
-            slope @ d,
-            by_speed @ d + 2 * (slope @ d_rate),
-            by_place @ d + by_speed @ d_rate + slope @ d_second,
         )
         along = by_place @ self._ways + by_speed @ self._stack(changes, "rate")
         along += turn @ self._stack(changes, "second")
         by_v = by_speed @ self._ways + turn @ self._stack(changes, "second_v")
-        reaction = self._ways.T @ (d.T @ stiffness @ d @ self._ways) + self._turned(changes, pull)
+        reaction = self._ways.T @ (stiffness @ self._ways) + self._turned(changes, pull)
         return along, by_v, reaction
+
+    def _directional(self, expressions: ca.SX, seeds: list[ca.SX | None]) -> ca.SX:
+        """Return derivatives by the symbols along the columns of seeds for values, rates and second derivatives."""
+        given = [
+            (symbols, ca.densify(seed)) for symbols, seed in zip(self._symbols, seeds) if seed is not None
+        ]
+        symbols, along = (ca.vertcat(*parts) for parts in zip(*given))
+        return ca.sparsify(ca.jtimes(expressions, symbols, along))
 
     def _turned(self, changes: list[dict[int, Changes]], pull: ca.SX) -> ca.SX:
         """Return what Aᵀλ changes by because the motions of the marks turn: ω_above · (∂z × F)."""
