@@ -65,26 +65,20 @@ class RowPartials:
             places = {name: i for i, name in enumerate(e.velocity_names)}
             coordinates = {name: marks.coordinate(places[name], jet) for name, jet in jets.items()}
         switches = Switches(dict(zip(e.parameter_values, ca.vertsplit(e.p))) if e.p.numel() else {})
-        self.rows = constraint_rows(mechanism, marks, coordinates, switches, None)
+        rows = self._rows = constraint_rows(mechanism, marks, coordinates, switches, None)
         self._groups = _groups(marks.all)
         self._marks = [mark for group in self._groups for mark in group.marks]
         parts = ("value", "rate", "bias")
         self._symbols = [_stacked([getattr(m.symbols, part) for m in self._marks]) for part in parts]
-        jets = [[getattr(m.jet, part) for m in self._marks] for part in parts]
-        self._jets = [_stacked(part) for part in jets]
-        self._spread = [self._spread_of(part, order) for order, part in enumerate(jets[:2])]
+        values = [[getattr(m.jet, part) for m in self._marks] for part in parts]
+        self._jets = [_stacked(part) for part in values]
+        self._spread = [self._spread_of(part, order) for order, part in enumerate(values[:2])]
         still = _Changing(ca.SX.zeros(e.nv))
         changes = [still.changes(group)[1] for group in self._groups]
         self._ways = self._stack(changes, "value")
         d, d_rate = self._spread
-        turn, by_place, self.bias = self._real(
-            [
-                self._directional(self.rows.rate, [None, d]),
-                self._directional(self.rows.rate, [d, d_rate]),
-                self.rows.bias,
-            ],
-            self._jets[2],
-        )
+        by_rate, by_value = self._directional(rows.rate, [None, d]), self._directional(rows.rate, [d, d_rate])
+        turn, by_place, self.bias = self._real([by_rate, by_value, rows.bias], self._jets[2])
         self.jacobian = turn @ self._ways
         self.slip = by_place @ self._ways + turn @ self._stack(changes, "rate")
 
@@ -95,12 +89,12 @@ class RowPartials:
         changes = [change for _, change in found]
         seconds = [second for seconds, _ in found for second in seconds]
         (d, d_rate), d_second = self._spread, self._spread_of(seconds, 2)
-        tension = ca.jtimes(self.rows.rate, self._symbols[1], multipliers, True)
+        tension = ca.jtimes(self._rows.rate, self._symbols[1], multipliers, True)
         turn, by_place, by_speed, pull, stiffness = self._real(
             [
-                self._directional(self.rows.rate, [None, d]),
-                self._directional(self.rows.bias, [d, d_rate, d_second]),
-                self._directional(self.rows.bias, [None, d, 2 * d_rate]),
+                self._directional(self._rows.rate, [None, d]),
+                self._directional(self._rows.bias, [d, d_rate, d_second]),
+                self._directional(self._rows.bias, [None, d, 2 * d_rate]),
                 tension,
                 d.T @ self._directional(tension, [d]),
             ],
