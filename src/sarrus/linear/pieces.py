@@ -82,7 +82,7 @@ class DifferentiatedPieces:
 
 
 # Equations at (q, v): ``mass``, ``force``, ``jacobian`` and ``bias``, ∂ψ along velocities and by time (``velocity``),
-# ∂φ/∂t (``drift``); then `slopes` at a, λ. Rows may be turned among themselves, so that λ is not that of the system.
+# ∂φ/∂t (``drift``); then `slopes` at a, λ. Rows of closures with the ground may be turned, λ then is that of those.
 Pieces = RecursivePieces | DifferentiatedPieces
 
 
