@@ -161,7 +161,7 @@ class CompiledEquations:
             case "position":
                 b = -ca.substitute(e.velocity_residual[: e.nh], e.v, ca.SX.zeros(e.nv))
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
-            case "gaps":
+            case "residuals":
                 return {"position": e.position_residual, "velocity": e.velocity_residual}
             case "velocity":
                 return {"residual": e.velocity_residual, "jacobian": e.jacobian}

@@ -214,7 +214,7 @@ class Workspace(Evaluations):
         self.stage_answers.append(np.zeros(int(sum(la.stage_sizes_of(self.table)))))
         self.table.stage = self.stage_answers[-1]
         if "nearest" in self._wanted and 0 < self.nc == self.nh:
-            self.table.gaps = self.compiled.function("gaps").address
+            self.table.residuals = self.compiled.function("residuals").address
             self.table.nearest = self.compiled.nearest(basis).address
 
     def expect_singular_mass(self) -> bool:

@@ -94,7 +94,7 @@ class Table(Record, of=int):
         int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
     )
     direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
-    gaps: int  # φ and ψ
+    residuals: int  # φ and ψ
     nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
     measure: int  # the smallest singular value of A, see `sarrus.kernels.passage_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
@@ -172,8 +172,8 @@ class Table(Record, of=int):
 QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
-    "dynamics", "direct", "checked", "gaps", "nearest", "measure", "closed", "position", "velocity", "rate", "energy",
-    "invariants", "metric", "closing", "slipping", "whole",
+    "dynamics", "direct", "checked", "residuals", "nearest", "measure", "closed", "position", "velocity", "rate",
+    "energy", "invariants", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
 # A quaternion whose squared length is this near to one counts as a rotation.

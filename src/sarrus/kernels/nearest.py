@@ -22,6 +22,10 @@ SHARE = 0.25
 ROUNDS = 8
 # Where corrections no longer tell, what is left is rounding if it is below this.
 ROUNDING = 1e-12
+# What a first correction with factors of another state may leave.
+ASIDE = 1e-12
+# Steps longer than this change M and A for the velocities.
+FAR = 1e-6
 # Velocities of rows below this share of the largest velocity are rounding.
 STILL = 1e-14
 
@@ -31,23 +35,27 @@ def close_nearby(table, x, work):
     """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
     nq, nv, given = table.nq, table.nv, work.x
     copy(x, given, nq + nv)
-    if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, work):
+    if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, ASIDE, work):
         return True
     copy(given, x, nq + nv)
-    if solve_stage(table, x, work) and _close(table, la.stage_answer(table), x, work):
+    if solve_stage(table, x, work) and _close(table, la.stage_answer(table), x, np.inf, work):
         return True
     copy(given, x, nq + nv)
     return False
 
 
 @internal
-def _close(table, answer, x, work):
-    """Project with the factors there are; False where they do not contract. What lies in x then is lost."""
+def _close(table, answer, x, aside, work):
+    """Project with the factors there are; False where they do not contract. What lies in x then is lost.
+
+    So too where a first correction leaves more than ``aside``: what a correction by other M and A leaves is as large as
+    its part along the constraints, where the shortest has none.
+    """
     nh, nc, residual = table.nh, table.nc, answer.residual
     tolerance = table.settings.position_tolerance
-    before, ratio, met = np.inf, 1.0, False
+    before, ratio, far, met = np.inf, 1.0, 0.0, False
     for iteration in range(ROUNDS):
-        call_native(table.gaps, x, work.native)
+        call_native(table.residuals, x, work.native)
         gap = largest_gap(table, work.native, nh)
         met = gap <= (tolerance if iteration > 0 else 0.1 * tolerance)
         if met:
@@ -57,33 +65,41 @@ def _close(table, answer, x, work):
             break
         if iteration > 0:
             ratio = gap / before
+            if gap > aside:
+                return False
         before = gap
         copy(work.native, residual, nh)
         fill(residual + nh, 0.0, nc - nh)
         _correct(table, answer, work)
+        far = max(far, longest_entry(table, work.step))
         move(table, x, work.step, work.spare)
-    return met and _still(table, answer, x, ratio, work)
+    if met and far > FAR:  # v goes by M and A of where q ends
+        ratio = 1.0
+        met = solve_stage(table, x, work)
+    return met and _still(table, answer, x, ratio, aside, work)
 
 
 @internal
-def _still(table, answer, x, ratio, work):
+def _still(table, answer, x, ratio, aside, work):
     """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
     nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, answer.residual
-    fast = STILL * longest_entry(table, x + nq)
-    before = np.inf
-    for _ in range(ROUNDS):
+    fastest = longest_entry(table, x + nq)
+    fast, before = STILL * fastest, np.inf
+    for iteration in range(ROUNDS):
         slip = largest_gap(table, work.native + nh, nc)
         if slip <= fast:
             return True
         if not slip < SHARE * before:
             return before < np.inf and slip <= 100.0 * fast
+        if iteration > 0 and slip > aside * fastest:
+            return False
         before = slip
         copy(work.native + nh, residual, nc)
         _correct(table, answer, work)
         add(work.step, x + nq, nv)
         if ratio * slip <= fast:
             return True
-        call_native(table.gaps, x, work.native)
+        call_native(table.residuals, x, work.native)
     return False
 
 

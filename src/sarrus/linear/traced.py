@@ -137,7 +137,7 @@ def whole_model(system: System, pieces: Pieces, chosen: Partition, clear: float 
         n, given = ca.jacobian(equations.rate, equations.v), ca.SX.sym("a", system.nv)
         spin = ca.jtimes(equations.rate, equations.q, equations.rate)
         spin_v, rate_q = ca.jacobian(spin, equations.v), along(system, equations.rate)[:, : system.nv]
-        rate2_q = ca.substitute(along(system, n @ given + spin)[:, : system.nv], given, e.a)
+        rate2_q = ca.substitute(along(system, n @ given + spin)[:, : system.nv], given, ca.densify(e.a))
         place = rate2_q @ ways + spin_v @ turn
         still = ca.SX(system.nq, nu)
         second = n @ second + ca.horzcat(place[:, :dof], spin_v @ basis, still, place[:, dof:])

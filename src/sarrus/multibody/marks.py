@@ -40,7 +40,7 @@ class Mark:
 class Marks:
     """Frames of what one node or the ground carries."""
 
-    def __init__(self, tree: Tree, motions: Motions, carried: Callable[[int], Motions]) -> None:
+    def __init__(self, tree: Tree, motions: Motions, carried: Callable[[str], Motions]) -> None:
         """``carried`` returns the motions of what a node carries."""
         self._tree, self._motions, self._carried = tree, motions, carried
         self._known: dict[tuple[str, int, int, bytes], Mark] = {}
@@ -64,7 +64,7 @@ class Marks:
 
     def seen_from(self, body: str) -> Marks:
         """Return the frames of what a body carries; they remember with these."""
-        other = Marks(self._tree, self._carried(self._tree.location[body][0]), self._carried)
+        other = Marks(self._tree, self._carried(body), self._carried)
         other._known = self._known
         return other
 
@@ -104,8 +104,10 @@ class Carriers:
             ground = Motions(tree, joints, v, GROUND, (ca.SX(AXES), -partials.origin))
         self._known = {GROUND: ground}
 
-    def motions(self, node: int) -> Motions:
-        """Return the motions of what a node carries."""
+    def motions(self, body: str) -> Motions:
+        """Return the motions of what a body carries, in its axes."""
+        node, pose = self._tree.location[body]
         if node not in self._known:
-            self._known[node] = Motions(self._tree, self._joints, self._v, node)
+            frame = ca.SX(ca.DM(pose.rotation.T)), ca.SX.zeros(3)
+            self._known[node] = Motions(self._tree, self._joints, self._v, node, frame)
         return self._known[node]
