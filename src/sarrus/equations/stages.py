@@ -118,9 +118,11 @@ class BySaddle:
 
     @property
     def gauge(self) -> ca.SX:
-        """How far to trust it: with the metric that M has while bodies that carry the loop of a row are held.
+        """How far to trust it.
 
-        Rows are no longer in that metric than in that of M, and no less dependent.
+        A pivot of a row is what velocities add less what rows before it take: the first is its length here. Both are
+        those in the metric that M has while the bodies that carry the loop are held, in which no row is more independent
+        than in that of M.
         """
         nv, factor = self.equations.nv, self._factor
         sines, pivots, lengths = [], [], []
