@@ -121,7 +121,7 @@ class BySaddle:
         """How far to trust it.
 
         A pivot of a row is what velocities add less what rows before it take: the first is its length here. Both are
-        those in the metric that M has while the bodies that carry the loop are held, in which no row is more independent
+        those in the metric that M has while the bodies that carry the loop are held, where no row is more independent
         than in that of M.
         """
         nv, factor = self.equations.nv, self._factor
