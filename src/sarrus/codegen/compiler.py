@@ -172,6 +172,7 @@ def _build(
     name: str, inputs: ca.SX, outputs: ca.SX, chunk: int | None, lanes: int
 ) -> tuple[cache.Entry, LoadedCode]:
     program = _program(name, inputs, outputs)
+    program = program.angles_first() if lanes == 1 else program
     size = len(program.instructions)
     if chunk is None:
         chunk = CHUNK if size > CHUNK_THRESHOLD else 0

@@ -10,13 +10,15 @@ from sarrus.codegen.elementary import definitions
 from sarrus.codegen.machine import ENTRY
 from sarrus.codegen.operations import SINE_AND_COSINE, declarations, pair_of, templates
 from sarrus.codegen.program import Program
-from sarrus.codegen.straight_line import REAL, constant, kind
+from sarrus.codegen.straight_line import REAL, constant, kind, own_name
 
 _ADDRESS = "  %{name}.p = getelementptr inbounds {kind}, ptr %{base}, i64 {place}\n"
 _LOAD = _ADDRESS + "  %{name} = load {kind}, ptr %{name}.p, align 8\n"
 _STORE = _ADDRESS + "  store {kind} {value}, ptr %{name}.p, align 8\n"
 _FILL = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
 _CLEAR = "  call void @llvm.memset.p0.i64(ptr align 8 %out, i8 0, i64 {bytes}, i1 false)\n"
+# Sines and cosines of so many angles are found at once in code on single numbers.
+TOGETHER = 4
 # From so many outputs on that are always zero, as most entries of large matrices are, all are cleared at once.
 MANY_ZEROS = 64
 _ARGUMENTS = "ptr noalias nocapture readonly %in, ptr noalias nocapture %out"
@@ -59,7 +61,7 @@ def emit(program: Program, chunk: int, lanes: int = 1) -> tuple[str, int]:
         functions += [f"  call void @chunk{k}(ptr %in, ptr %out, ptr %slots)\n" for k in range(len(bodies))]
         functions.append("  ret void\n}\n")
     text = "".join(functions)
-    return declarations(lanes) + (_FILL if blank else "") + definitions(text) + text, len(bodies)
+    return declarations((lanes, TOGETHER)) + (_FILL if blank else "") + definitions(text) + text, len(bodies)
 
 
 def _zeros(program: Program) -> frozenset[int]:
@@ -114,6 +116,7 @@ def _body(
     text: list[str] = []
     names: dict[int, str] = {}
     angles: dict[str, str] = {}  # what gives sine and cosine of a value
+    wide: dict[int, tuple[int, int]] = {}  # of an angle among several: which evaluation, and the lane there
     real, texts = kind(REAL, lanes), templates(lanes)
 
     def name_of(value: int) -> str:
@@ -129,16 +132,25 @@ def _body(
         names[value] = name
         return name
 
+    together = _together(program, start, stop) if lanes == 1 else {}
     for index in range(start, stop):
         op, a, b = instructions[index]
         if op in (ca.OP_INPUT, ca.OP_CONST) or index in blank:
             continue
+        if index in together:
+            text.append(_sines_and_cosines(index, [name_of(angle) for angle in together[index]]))
+            for lane, angle in enumerate(together[index]):
+                wide[angle] = index, lane
         if op == ca.OP_OUTPUT:
             text.append(_STORE.format(kind=real, name=f"o{a}", base="out", place=a, value=name_of(b)))
             continue
         left, right = name_of(int(a)), name_of(b)
         name = names[index] = f"%v{index}"
-        if op in SINE_AND_COSINE and left in angles:
+        if op in SINE_AND_COSINE and a in wide:
+            first, lane = wide[int(a)]
+            part = f"<{TOGETHER} x {REAL}> %w{first}.{SINE_AND_COSINE[op]}"
+            text.append(f"  {name} = extractelement {part}, i32 {lane}\n")
+        elif op in SINE_AND_COSINE and left in angles:
             pair, place = pair_of(lanes), SINE_AND_COSINE[op]
             text.append(f"  {name} = extractvalue {pair} {angles[left]}, {place}\n")
         else:
@@ -149,4 +161,35 @@ def _body(
             text.append(
                 _STORE.format(kind=real, name=f"s{index}", base="slots", place=slots[index], value=name)
             )
+    return "".join(text)
+
+
+def _together(program: Program, start: int, stop: int) -> dict[int, list[int]]:
+    """Return the angles whose sines and cosines are found at once, by the instruction before which that is done.
+
+    They are those of the first instructions in a row that are sines and cosines, see `Program.angles_first`.
+    """
+    instructions = program.instructions
+    while start < stop and instructions[start][0] not in SINE_AND_COSINE:
+        start += 1
+    end = start
+    while end < stop and instructions[end][0] in SINE_AND_COSINE:
+        end += 1
+    first: dict[int, int] = {}
+    for index in range(start, end):
+        first.setdefault(int(instructions[index][1]), index)
+    angles = list(first)
+    groups = [angles[k : k + TOGETHER] for k in range(0, len(angles), TOGETHER)]
+    return {first[group[0]]: group for group in groups if len(group) > 1}
+
+
+def _sines_and_cosines(index: int, angles: list[str]) -> str:
+    """Return the text that finds sines and cosines of some angles, the last one repeated where lanes are left."""
+    lanes, pair, text, before = kind(REAL, TOGETHER), pair_of(TOGETHER), [], "poison"
+    for lane in range(TOGETHER):
+        name = angles[min(lane, len(angles) - 1)]
+        text.append(f"  %w{index}.a{lane} = insertelement {lanes} {before}, {REAL} {name}, i32 {lane}\n")
+        before = f"%w{index}.a{lane}"
+    text.append(f"  %w{index} = call {pair} @{own_name('sincos', TOGETHER)}({lanes} {before})\n")
+    text += [f"  %w{index}.{part} = extractvalue {pair} %w{index}, {part}\n" for part in (0, 1)]
     return "".join(text)

@@ -15,7 +15,7 @@ program gives the same bits on every processor. See docs/decisions/0014.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import casadi as ca
@@ -139,15 +139,15 @@ _PURE = "nounwind willreturn memory(none)"
 _INTRINSICS = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "copysign": 2, "fma": 3}
 
 
-def declarations(width: int) -> str:
-    """Return the declarations of what code on ``width`` numbers, and on one, may call."""
+def declarations(widths: Iterable[int]) -> str:
+    """Return the declarations of what code on so many numbers at once, and on one, may call."""
     text = [f"declare double @{name}(double, double) {_PURE}\n" for name in ("fmod", "remainder")]
-    for lanes in sorted({1, width}):
-        lines, real = Lines(lanes), kind(REAL, lanes)
+    for width in sorted({1, *widths}):
+        lines, real = Lines(width), kind(REAL, width)
         for name, count in _INTRINSICS.items():
             text.append(
                 f"declare {real} @{lines.intrinsic_name(name)}({', '.join([real] * count)}) {_PURE}\n"
             )
-    if width > 1:
-        text.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)\n")
+        if width > 1:
+            text.append(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)\n")
     return "".join(text)

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.base.errors import UnsupportedOperationError
-from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, OPERATIONS
+from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES, OPERATIONS, SINE_AND_COSINE
+
+# Operations that are worth moving to the beginning with the sine of what they give.
+_SIMPLE = frozenset((ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG))
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,45 @@ class Program:
         if op == ca.OP_OUTPUT:
             return (b,)
         return (int(a), b)
+
+    def angles_first(self) -> Program:
+        """Return the same program with sines and cosines in the beginning where only inputs and constants are needed.
+
+        They may be evaluated several at once there. So many values live longer, but each is a load away.
+        """
+        early: set[int] = set()
+        first: list[int] = []
+        for index, (op, _, _) in enumerate(self.instructions):
+            if op in (ca.OP_INPUT, ca.OP_CONST) or (op in _SIMPLE and early.issuperset(self.operands(index))):
+                early.add(index)
+            elif op in SINE_AND_COSINE and early.issuperset(self.operands(index)):
+                first.append(index)
+        if len({self.operands(index) for index in first}) < 2:
+            return self
+        needed: set[int] = set()
+        for index in first:
+            _collect(self, index, needed)
+        front = [*sorted(needed), *sorted(first, key=lambda index: (self.operands(index), index))]
+        order = [*front, *(k for k in range(len(self.instructions)) if k not in set(front))]
+        place = {index: k for k, index in enumerate(order)}
+        moved = []
+        for index in order:
+            op, a, b = self.instructions[index]
+            if op == ca.OP_OUTPUT:
+                moved.append((op, a, place[b]))
+            elif op in (ca.OP_INPUT, ca.OP_CONST):
+                moved.append((op, a, b))
+            else:
+                moved.append((op, place[int(a)], place[b]))
+        return Program(moved)
+
+
+def _collect(program: Program, index: int, found: set[int]) -> None:
+    """Add what an instruction needs."""
+    for value in program.operands(index):
+        if value not in found:
+            found.add(value)
+            _collect(program, value, found)
 
 
 def read_program(function: ca.Function, name: str) -> Program:
