@@ -24,7 +24,7 @@ from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import axpy, copy, fill, is_finite
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
-CLEAR = 1e-3
+CLEAR = 1e-5
 
 
 def acceleration(table: Table, x: Floats, want: int) -> int:

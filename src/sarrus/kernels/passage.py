@@ -34,7 +34,7 @@ APART = 1e-3
 # Rounds of inverse iteration for the singular vectors; distance [rad, characteristic length] between states for Ȧ.
 ROUNDS, SHIFT = 4, 1e-5
 # Part of the longest row above which straight-line code finds σ to ten digits; see `sarrus.equations.measure`.
-SURE = 1e-4
+SURE = 1e-7
 
 
 @internal
