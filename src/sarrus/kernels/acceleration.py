@@ -23,8 +23,9 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import axpy, copy, fill, is_finite
 
-# Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter.
-CLEAR = 1e-5
+# Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter: an answer
+# keeps thirteen of them; a stage keeps eleven, and a projection repeats until the rows are met.
+CLEAR, CLEAR_ENOUGH = 1e-3, 1e-5
 
 
 def acceleration(table: Table, x: Floats, want: int) -> int:
@@ -45,7 +46,7 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             good = solve_stage(table, x, work)
         else:
             call_native(table.checked, x, work.a)
-            good = _serves(table, work.gauge)
+            good = _serves(table, work.gauge, CLEAR)
         if good and is_finite(work.a, nv):
             contradiction = facts.contradiction
             fill(facts, 0.0, la.N_FACTS)
@@ -80,23 +81,23 @@ def solve_stage(table, x, work):
     copy(answer.a, work.a, table.nv)
     copy(answer.rate, work.rate, table.nq)
     copy(answer.gauge, work.gauge, la.N_GAUGE)
-    return _serves(table, answer.gauge)
+    return _serves(table, answer.gauge, CLEAR_ENOUGH)
 
 
 @internal
-def _serves(table, gauge):
+def _serves(table, gauge, clear):
     """Tell whether straight-line code decides rightly: where M is nearly singular that is left to the null space.
 
     The rows that hold its light direction are large in the kinetic metric there.
     """
     light = table.whole != 0 and not gauge.largest_entry <= la.HEAVY * table.settings.scale_of_even_rows**2
-    return not light and is_clear(table.settings, gauge)
+    return not light and is_clear(table.settings, gauge, clear)
 
 
 @internal
-def is_clear(settings, gauge):
+def is_clear(settings, gauge, clear):
     """Tell whether rows that straight-line code takes for independent clearly are."""
-    return gauge.clearance > CLEAR and are_regular(settings, gauge.least_pivot, gauge.largest_entry)
+    return gauge.clearance > clear and are_regular(settings, gauge.least_pivot, gauge.largest_entry)
 
 
 @internal

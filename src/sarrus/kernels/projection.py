@@ -17,7 +17,7 @@ import numpy as np
 
 from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
-from sarrus.kernels.acceleration import is_clear
+from sarrus.kernels.acceleration import CLEAR_ENOUGH, is_clear
 from sarrus.kernels.checking import weakest
 from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
@@ -78,7 +78,9 @@ def _close(table, x, work):
     for iteration in range(DIRECT_ITERATIONS):
         call_native(table.closed, x, work.native)
         gap, left = largest_gap(table, answer.gap, table.nh), largest_gap(table, answer.left, table.nh)
-        if not (is_clear(settings, answer.gauge) and is_finite(answer.place, nq) and left < np.inf):
+        if not (
+            is_clear(settings, answer.gauge, CLEAR_ENOUGH) and is_finite(answer.place, nq) and left < np.inf
+        ):
             break
         if iteration > 0 or gap > 0.1 * settings.position_tolerance:
             copy(answer.place, x, nq)
