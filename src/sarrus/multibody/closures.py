@@ -44,6 +44,7 @@ from sarrus.mechanism.elements import CLOSURE_ROWS, Closure, Contact, Coupling
 from sarrus.mechanism.pose import clean, perpendicular_to
 from sarrus.multibody.frames import JetFrames
 from sarrus.multibody.jet import Jet, dot, vertcat
+from sarrus.multibody.kinematics import cross, skew
 from sarrus.multibody.scalars import varies
 
 # Keeps the half-turn of a weld finite; elsewhere it scales the residual by rounding and moves no zero.
@@ -96,19 +97,29 @@ def contact_residual(contact: Contact, frames: JetFrames) -> Jet:
 
 
 def _relative_rotation(closure: Closure, frames: JetFrames) -> Jet:
-    """Return 2 × the vector part of the relative quaternion of frame 2, (R − Rᵀ)ᵛ / √(1 + tr R)."""
-    one = [frames.direction(closure.body1, closure.pose1.rotation[:, i]) for i in range(3)]
-    two = [frames.direction(closure.body2, closure.pose2.rotation[:, i]) for i in range(3)]
-    trace = dot(one[0], two[0]) + dot(one[1], two[1]) + dot(one[2], two[2])
-    scale = trace.shifted(1.0 + _HALF_TURN).sqrt().reciprocal()
-    vee = [dot(one[k], two[j]) - dot(one[j], two[k]) for j, k in ((1, 2), (2, 0), (0, 1))]
-    rows = vertcat([component * scale for component in vee])
-    # At the half turn vee vanishes too, and the residual is twice the axis n, from the matrix 1 + R = 2 n nᵀ.
-    axis = ca.vertcat(
-        *(w + sum(x * ca.dot(a.value, b.value) for x, b in zip(_WEIGHTS, two)) for w, a in zip(_WEIGHTS, one))
+    """Return e = 2 × the vector part of the relative quaternion of frame 2, (R − Rᵀ)ᵛ / √(1 + tr R), as a jet.
+
+    With w = √(1 + tr R)/2 its scalar part, ω and α the relative angular velocity and acceleration in axes of frame 2:
+
+        ė = w ω + e × ω / 2,    ë = w α + e × α / 2 − |ω|² e / 4.
+    """
+    one, two = (
+        ca.horzcat(*(frames.direction(body, column).value for column in pose.rotation.T))
+        for body, pose in ((closure.body1, closure.pose1), (closure.body2, closure.pose2))
     )
+    turn = one.T @ two
+    trace = ca.trace(turn)
+    scalar = ca.sqrt(1.0 + _HALF_TURN + trace) / 2
+    e = ca.vertcat(*(turn[k, j] - turn[j, k] for j, k in ((1, 2), (2, 0), (0, 1)))) / (2 * scalar)
+    # At the half turn both vanish, and the residual is twice the axis n, from the matrix 1 + R = 2 n nᵀ.
+    axis = ca.DM(_WEIGHTS) + turn @ ca.DM(_WEIGHTS)
     half_turn = 2 * axis / ca.sqrt(ca.dot(axis, axis) + _HALF_TURN)
-    return Jet(ca.if_else(trace.value < _NEAR_HALF_TURN, half_turn, rows.value), rows.rate, rows.bias)
+    e = ca.if_else(trace < _NEAR_HALF_TURN, half_turn, e)
+    spin1, spin2 = frames.turning(closure.body1), frames.turning(closure.body2)
+    onto = (scalar * ca.DM.eye(3) + skew(e) / 2) @ two.T
+    spin = spin2.rate - spin1.rate
+    turning = spin2.bias - spin1.bias - cross(spin1.rate, spin2.rate)
+    return Jet(e, onto @ spin, onto @ turning - ca.dot(spin, spin) / 4 * e)
 
 
 def _lead(closure: Closure, frames: JetFrames, d: Jet, u: Jet, n1: Jet, n2: Jet) -> Jet:

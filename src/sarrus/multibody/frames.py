@@ -35,6 +35,9 @@ class JetFrames(Protocol):
     def direction(self, body: str, direction: Array) -> Jet:
         """Return the jet of a direction given in body axes."""
 
+    def turning(self, body: str) -> Jet:
+        """Return angular velocity and acceleration of a body, as a jet whose value, which no vector is, is zero."""
+
     def seen_from(self, body: str) -> JetFrames:
         """Return the frames of what a body carries, as seen from it and in its axes."""
 
@@ -100,6 +103,11 @@ class Frames:
         last = self._way(node)[-1]
         d = last.rotation @ ca.DM(pose.rotation @ direction)
         return Jet(d, cross(last.spin, d), last.carrying @ d)
+
+    def turning(self, body: str) -> Jet:
+        """Return angular velocity and acceleration of a body, as a jet whose value is zero."""
+        last = self._way(self._tree.location[body][0])[-1]
+        return Jet(ca.SX.zeros(3), last.spin, last.turning)
 
     def angular_velocity(self, body: str) -> ca.SX:
         """Return the angular velocity of a body."""

@@ -1,4 +1,4 @@
-"""Marks: the points, directions and coordinates that closures, couplings and contacts are written with.
+"""Marks: the points, directions, turnings and coordinates that closures, couplings and contacts are written with.
 
 Each is seen from the body that carries the ends of its rows, as `sarrus.multibody.frames` has it. `Marks` hand out
 symbols for them, so that rows can be differentiated by these, and remember what the symbols stand for.
@@ -25,7 +25,7 @@ from sarrus.multibody.tree import GROUND, Tree, way
 
 @dataclass(frozen=True)
 class Mark:
-    """A point or direction of a node, or the coordinate of a velocity (``kind`` tells), symbols for it, its jet.
+    """What ``kind`` tells, symbols for it, and its jet: a point, a direction or the turning of a node, a coordinate.
 
     ``motions`` are those that it was asked of, None for a coordinate.
     """
@@ -57,6 +57,11 @@ class Marks:
         turned = pose.rotation @ direction
         jet = self._motions.direction(node, turned)
         return self._add("direction", node, turned.tobytes(), self._motions, jet)
+
+    def turning(self, body: str) -> Jet:
+        """Return angular velocity and acceleration of a body, as a jet whose value is zero."""
+        node = self._tree.location[body][0]
+        return self._add("turning", node, b"", self._motions, self._motions.turning(node))
 
     def coordinate(self, velocity: int, jet: Jet) -> Jet:
         """Return the jet of a coordinate whose rate is a velocity."""

@@ -139,6 +139,11 @@ class Motions:
             return Jet(value, rate, ca.SX.zeros(3))
         return Jet(value, rate, cross(here.bias.angular, value) + cross(spin, rate))
 
+    def turning(self, node: int) -> Jet:
+        """Return angular velocity and acceleration of a node, as a jet whose value is zero."""
+        here = self.node(node)
+        return Jet(ca.SX.zeros(3), here.twist.angular, here.bias.angular)
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -195,7 +200,7 @@ class Accelerated:
         spin = self.motions.node(node).twist.angular
         return cross(self.node(node).angular, jet.value) + cross(spin, jet.rate)
 
-    def turning(self, node: int) -> dict[int, Changes]:
+    def changes(self, node: int) -> dict[int, Changes]:
         """Return S, Ψ̇, Ψ̈ and Ṡ + Ψ̇ of each velocity that turns a node, which directions change with."""
         self.node(node)
         changes = {}

@@ -1,10 +1,12 @@
 """Derivatives of the rows of constraints by the chain rule: rows depend on marks, marks on the motion of the tree.
 
 Rows are traced over symbols for `sarrus.multibody.marks`, so each derivative by one of these is a small one. Directions
-turn with their node, ∂z = ∂θ × z, so derivatives by all directions of a node become derivatives by three numbers. With
-D(z) = −[z×] for directions, and for points and coordinates, which have changes of their own, D = 1, D(ż) = D(z̈) = 0,
+turn with their node, ∂z = ∂θ × z, so derivatives by all directions of a node become derivatives by three numbers:
 
-    ∂z = D(z) S,    ∂ż = D(z) Ψ̇ + D(ż) S,    ∂z̈ = D(z) Ψ̈ + 2 D(ż) Ψ̇ + D(z̈) S.
+    ∂z = D(z) S,    ∂ż = D(z) Ψ̇ + D(ż) S,    ∂z̈ = D(z) Ψ̈ + k D(ż) Ψ̇ + D(z̈) S
+
+with D(z) = −[z×] and k = 2; for angular velocities ω = ż and accelerations z̈, D(z) = 1, D(ż) = −[ω×] and k = 1; for
+points and coordinates, which have changes of their own, D(z) = 1 and D(ż) = D(z̈) = 0.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from sarrus.multibody.tree import Tree
 
 @dataclass(frozen=True)
 class _Group:
-    """Marks that move with the same numbers: a point or coordinate on its own, all directions of a node."""
+    """Marks that move with the same numbers: a point or coordinate on its own, all directions and turnings of a node."""
 
     kind: str
     place: int
@@ -40,11 +42,17 @@ class _Group:
         """How many numbers say how they move."""
         return self.marks[0].jet.value.shape[0]
 
-    def spread(self, parts: list[ca.SX], order: int) -> ca.SX:
-        """Return D of the values of the marks, or of their derivatives of an order."""
-        if self.kind == "direction":
-            return ca.vertcat(*(-skew(part) for part in parts))
-        return ca.SX.eye(self.size) if order == 0 else ca.SX(self.size, self.size)
+    def spread(self, parts: list[ca.SX], order: int, twice: bool) -> ca.SX:
+        """Return D of the values of the marks, or of their derivatives of an order; k times that if ``twice``."""
+        if self.kind != "turning":
+            return ca.SX.eye(self.size) if order == 0 else ca.SX(self.size, self.size)
+        blocks = []
+        for mark, part in zip(self.marks, parts):
+            if mark.kind == "direction":
+                blocks.append(-2 * skew(part) if twice else -skew(part))
+            else:
+                blocks.append(ca.SX(AXES) if order == 0 else -skew(part))
+        return ca.vertcat(*blocks)
 
 
 class RowPartials:
@@ -72,11 +80,11 @@ class RowPartials:
         self._symbols = [_stacked([getattr(m.symbols, part) for m in self._marks]) for part in parts]
         values = [[getattr(m.jet, part) for m in self._marks] for part in parts]
         self._jets = [_stacked(part) for part in values]
-        self._spread = [self._spread_of(part, order) for order, part in enumerate(values[:2])]
+        self._spread = [self._spread_of(values[k], k, twice) for k, twice in ((0, False), (1, False), (1, True))]
         still = _Changing(ca.SX.zeros(e.nv))
         changes = [still.changes(group)[1] for group in self._groups]
         self._ways = self._stack(changes, "value")
-        d, d_rate = self._spread
+        d, d_rate, _ = self._spread
         by_rate, by_value = self._directional(rows.rate, [None, d]), self._directional(rows.rate, [d, d_rate])
         turn, by_place, self.bias = self._real([by_rate, by_value, rows.bias], self._jets[2])
         self.jacobian = turn @ self._ways
@@ -88,13 +96,13 @@ class RowPartials:
         found = [after.changes(group) for group in self._groups]
         changes = [change for _, change in found]
         seconds = [second for seconds, _ in found for second in seconds]
-        (d, d_rate), d_second = self._spread, self._spread_of(seconds, 2)
+        (d, d_rate, d_rate_twice), d_second = self._spread, self._spread_of(seconds, 2)
         tension = ca.jtimes(self._rows.rate, self._symbols[1], multipliers, True)
         turn, by_place, by_speed, pull, stiffness = self._real(
             [
                 self._directional(self._rows.rate, [None, d]),
                 self._directional(self._rows.bias, [d, d_rate, d_second]),
-                self._directional(self._rows.bias, [None, d, 2 * d_rate]),
+                self._directional(self._rows.bias, [None, d, d_rate_twice]),
                 tension,
                 d.T @ self._directional(tension, [d]),
             ],
@@ -115,32 +123,35 @@ class RowPartials:
         return ca.sparsify(ca.jtimes(expressions, symbols, along))
 
     def _turned(self, changes: list[dict[int, Changes]], pull: ca.SX) -> ca.SX:
-        """Return what Aᵀλ changes by because the motions of the marks turn: ω_above · (∂z × F)."""
+        """Return what Aᵀλ changes by because the motions of the marks turn: ω_above · (∂z × F).
+
+        Where z is carried along itself, which an angular velocity is not, motions above change by those below as much.
+        """
         out, forces = ca.SX.zeros(self._nv, self._nv), _parts(pull, self._marks)
         for carrier in dict.fromkeys(group.motions for group in self._groups if group.motions is not None):
             couples: dict[int, ca.SX] = {}
             for group, change in zip(self._groups, changes):
                 if group.motions is carrier:
-                    act = _couple(group, forces)
+                    act = _couples(group, forces)
                     for i, way in change.items():
-                        couples[i] = couples.get(i, ca.SX.zeros(3)) + act @ way.value
+                        couples[i] = couples.get(i, ca.SX.zeros(3, 2)) + ca.horzcat(*(m @ way.value for m in act))
             for i, couple in couples.items():
                 column = carrier.columns[i]
                 node = carrier.nodes[column.node]
                 if column.carried:
                     for j in range(node.iv, node.iv + node.nv):
-                        out[i, j] += ca.dot(carrier.columns[j].motion.angular, couple)
+                        out[i, j] += ca.sum2(carrier.columns[j].motion.angular.T @ couple)
                 for j in carrier.above(column.node):
-                    part = ca.dot(carrier.columns[j].motion.angular, couple)
-                    out[i, j] += part
-                    out[j, i] += part
+                    parts = carrier.columns[j].motion.angular.T @ couple
+                    out[i, j] += ca.sum2(parts)
+                    out[j, i] += parts[0]
         return out
 
-    def _spread_of(self, parts: list[ca.SX], order: int) -> ca.SX:
-        """Return D of all groups from the parts of all marks."""
+    def _spread_of(self, parts: list[ca.SX], order: int, twice: bool = False) -> ca.SX:
+        """Return D of all groups from the parts of all marks, or k D."""
         blocks, start = [], 0
         for group in self._groups:
-            blocks.append(group.spread(parts[start : start + len(group.marks)], order))
+            blocks.append(group.spread(parts[start : start + len(group.marks)], order, twice))
             start += len(group.marks)
         return ca.diagcat(*blocks) if blocks else ca.SX(0, 0)
 
@@ -175,8 +186,12 @@ class _Changing:
         if group.motions not in self._known:
             self._known[group.motions] = Accelerated(group.motions, self._a)
         after = self._known[group.motions]
-        if group.kind == "direction":
-            return [after.direction(group.place, m.jet) for m in group.marks], after.turning(group.place)
+        if group.kind == "turning":
+            spin = after.node(group.place).angular
+            seconds = [
+                spin if m.kind == "turning" else after.direction(group.place, m.jet) for m in group.marks
+            ]
+            return seconds, after.changes(group.place)
         (mark,) = group.marks
         second, changes = after.point(group.place, mark.jet)
         return [second], changes
@@ -186,19 +201,23 @@ def _groups(marks: list[Mark]) -> list[_Group]:
     """Return the marks by what they move with."""
     found: dict[tuple[object, ...], _Group] = {}
     for mark in marks:
-        own = None if mark.kind == "direction" else id(mark)
-        group = _Group(mark.kind, mark.place, mark.motions, [])
-        found.setdefault((mark.kind, mark.place, mark.motions, own), group).marks.append(mark)
+        turns = mark.kind in ("direction", "turning")
+        kind, own = ("turning", None) if turns else (mark.kind, id(mark))
+        group = _Group(kind, mark.place, mark.motions, [])
+        found.setdefault((kind, mark.place, mark.motions, own), group).marks.append(mark)
     return list(found.values())
 
 
-def _couple(group: _Group, pull: dict[int, ca.SX]) -> ca.SX:
-    """Return the matrix of ∂z × F: of a point by its change, of directions by the turning of their node."""
-    forces = [pull[id(mark)] for mark in group.marks]
-    if group.kind == "point":
-        return -skew(forces[0])
-    values = [mark.jet.value for mark in group.marks]
-    return sum((z @ f.T - ca.dot(z, f) * AXES for z, f in zip(values, forces)), ca.SX.zeros(3, 3))
+def _couples(group: _Group, pull: dict[int, ca.SX]) -> tuple[ca.SX, ca.SX]:
+    """Return the matrix of ∂z × F, by the change of a point or by the turning of a node; that of angular velocities."""
+    total, spinning = ca.SX.zeros(3, 3), ca.SX.zeros(3, 3)
+    for mark in group.marks:
+        z, force = mark.jet.value, pull[id(mark)]
+        if mark.kind == "turning":
+            spinning -= skew(force)
+        else:
+            total += z @ force.T - ca.dot(z, force) * AXES if mark.kind == "direction" else -skew(force)
+    return total, spinning
 
 
 def _parts(column: ca.SX, marks: list[Mark]) -> dict[int, ca.SX]:
