@@ -80,7 +80,9 @@ class RowPartials:
         self._symbols = [_stacked([getattr(m.symbols, part) for m in self._marks]) for part in parts]
         values = [[getattr(m.jet, part) for m in self._marks] for part in parts]
         self._jets = [_stacked(part) for part in values]
-        self._spread = [self._spread_of(values[k], k, twice) for k, twice in ((0, False), (1, False), (1, True))]
+        self._spread = [
+            self._spread_of(values[k], k, twice) for k, twice in ((0, False), (1, False), (1, True))
+        ]
         still = _Changing(ca.SX.zeros(e.nv))
         changes = [still.changes(group)[1] for group in self._groups]
         self._ways = self._stack(changes, "value")
@@ -134,7 +136,9 @@ class RowPartials:
                 if group.motions is carrier:
                     act = _couples(group, forces)
                     for i, way in change.items():
-                        couples[i] = couples.get(i, ca.SX.zeros(3, 2)) + ca.horzcat(*(m @ way.value for m in act))
+                        couples[i] = couples.get(i, ca.SX.zeros(3, 2)) + ca.horzcat(
+                            *(m @ way.value for m in act)
+                        )
             for i, couple in couples.items():
                 column = carrier.columns[i]
                 node = carrier.nodes[column.node]

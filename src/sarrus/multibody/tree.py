@@ -59,7 +59,7 @@ class RigidPart:
 class Node:
     """One elementary joint and the rigid body behind it; vectors in the node's own axes, about its origin.
 
-    Its axes are those of the body, or turned so that one of them is the axis of the joint.
+    Its frame is near that of the body: on the axis of the joint, and turned so that this is one of its own axes.
 
     ``placement`` is the node's frame in its parent's at the joint's reference; ``iq``, ``iv`` are the
     offsets of its coordinates and velocities. ``parts`` are rigid on it: one of all that is constant, and one for each
@@ -146,13 +146,13 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
         placement = parent_pose if free else compose(parent_pose, body.placement)
         for joint in body.joints:
             for k, (kind, axis) in enumerate(joint.series):
-                turn = _aligned(kind, axis)
+                own = _own_frame(kind, axis, joint.anchor, placement)
                 node = Node(
                     kind=kind,
                     parent=parent,
-                    placement=compose(placement, Pose(rotation=turn)),
-                    axis=clean(turn.T @ axis),
-                    anchor=place(Pose(rotation=turn.T), joint.anchor),
+                    placement=compose(placement, own),
+                    axis=clean(own.rotation.T @ axis),
+                    anchor=place(own.inverse(), joint.anchor),
                     pitch=joint.pitch,
                     reference=0.0 if kind in ("spherical", "free") else joint.reference[k],
                     iq=iq,
@@ -161,19 +161,29 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
                 )
                 nodes.append(node)
                 iq, iv = iq + node.nq, iv + node.nv
-                parent, placement = len(nodes) - 1, Pose(rotation=turn.T)
+                parent, placement = len(nodes) - 1, own.inverse()
         location[body.name] = (parent, placement)
         if parent >= 0:
             nodes[parent].attach(RigidPart.of(body, placement))
     return Tree(tuple(nodes), location, iq, iv, mechanism.gravity, tuple(driven))
 
 
-def _aligned(kind: str, axis: Array) -> Array:
-    """Return axes for a node of which one is the axis of its joint: rotations about it then have zeros."""
-    if kind in ("spherical", "free") or np.count_nonzero(axis) == 1:
-        return np.eye(3)
+def _own_frame(kind: str, axis: Array, anchor: Numbers, placement: AnyPose) -> Pose:
+    """Return the frame of a node in the one that its joint is given in, so that many numbers are zero.
+
+    The origin is on the axis of the joint, nearest to the parent's if the axis is along one of the parent's axes. One
+    of the node's own axes is the axis of the joint.
+    """
+    if kind in ("spherical", "free"):
+        return Pose()
+    origin = np.zeros(3) if is_driven(anchor) else anchor
+    parallel = clean(placement.rotation @ axis)
+    if np.count_nonzero(parallel) == 1 and isinstance(placement, Pose):
+        origin = origin - (parallel @ placement.apply(origin)) * axis
+    if np.count_nonzero(axis) == 1:
+        return Pose(origin)
     first = perpendicular_to(axis)
-    return np.column_stack([first, np.cross(axis, first), axis])
+    return Pose(origin, np.column_stack([first, np.cross(axis, first), axis]))
 
 
 def world_quaternion(tree: Tree, body: str, q: ca.SX) -> ca.SX:
