@@ -30,7 +30,7 @@ from sarrus.multibody.tree import Tree
 
 @dataclass(frozen=True)
 class _Group:
-    """Marks that move with the same numbers: a point or coordinate on its own, all directions and turnings of a node."""
+    """Marks that move with the same numbers: a point or coordinate on its own, what turns with a node together."""
 
     kind: str
     place: int
