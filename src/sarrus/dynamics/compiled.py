@@ -77,7 +77,8 @@ class CompiledEquations:
 
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
-        return self._functions.get(name) or self.named(name, partial(self.outputs, name))
+        extra = {"a": self.equations.nv} if name == "unmet" else None
+        return self._functions.get(name) or self.named(name, partial(self.outputs, name), extra)
 
     def address(self, name: str) -> int:
         """Return the address of the native function ``name``, which is compiled when it is first called."""
@@ -97,6 +98,7 @@ class CompiledEquations:
             "position": nh * (nv + 2),
             "velocity": nc * (nv + 1),
             "closing": nh * (nv + 2) + nv * nv,
+            "unmet": nc,
             "slipping": nc * (nv + 1) + nv * nv,
         }[name]
 
@@ -150,8 +152,8 @@ class CompiledEquations:
         table[la.QUATERNIONS : la.QUATERNIONS + len(e.quaternions)] = e.quaternions
         return table
 
-    def outputs(self, name: str) -> dict[str, ca.SX]:
-        """Return what a native function gives, as expressions over ``inputs``."""
+    def outputs(self, name: str, *extra: ca.SX) -> dict[str, ca.SX]:
+        """Return what a native function gives, as expressions over ``inputs`` and what follows these."""
         e = self.equations
         match name:
             case "dynamics":
@@ -163,6 +165,9 @@ class CompiledEquations:
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
             case "residuals":
                 return {"position": e.position_residual, "velocity": e.velocity_residual}
+            case "unmet":
+                (a,) = extra
+                return {"residual": e.jacobian @ a + e.constraint_bias}
             case "velocity":
                 return {"residual": e.velocity_residual, "jacobian": e.jacobian}
             case "energy":

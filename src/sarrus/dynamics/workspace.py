@@ -189,7 +189,7 @@ class Workspace(Evaluations):
         """Go by what is known of A near a state from now on."""
         self.near, self.switched = near, self.parameters.switched
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
-        self.table.direct = self.table.checked = self.table.nearest = self.table.measure = 0
+        self.table.direct = self.table.checked = self.table.nearest = self.table.unmet = self.table.measure = 0
         self._load_direct()
         self._load_seldom()
         self.renew_settings()
@@ -216,6 +216,7 @@ class Workspace(Evaluations):
         if "nearest" in self._wanted and 0 < self.nc == self.nh:
             self.table.residuals = self.compiled.function("residuals").address
             self.table.nearest = self.compiled.nearest(basis).address
+            self.table.unmet = self.compiled.address("unmet")
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""

@@ -19,13 +19,17 @@ from sarrus.kernels import factor as fa
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import inlined, internal
 from sarrus.kernels.layout import Table
+from sarrus.kernels.moves import largest_gap, longest_entry
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
-from sarrus.kernels.vectors import axpy, copy, fill, is_finite
+from sarrus.kernels.vectors import add, axpy, copy, fill, is_finite
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter: an answer
-# keeps thirteen of them; a stage keeps eleven, and a projection repeats until the rows are met.
-CLEAR, CLEAR_ENOUGH = 1e-3, 1e-5
+# keeps thirteen of them; a stage keeps eleven, and a projection repeats until the rows are met. A stage that is
+# refined needs some only.
+CLEAR, CLEAR_ENOUGH, CLEAR_AT_ALL = 1e-3, 1e-5, 1e-11
+# Corrections of a stage, at most; the share that one leaves if the next may help; and what is rounding in any case.
+REFINEMENTS, SHARE, ROUNDING = 5, 0.1, 1e-15
 
 
 def acceleration(table: Table, x: Floats, want: int) -> int:
@@ -81,7 +85,29 @@ def solve_stage(table, x, work):
     copy(answer.a, work.a, table.nv)
     copy(answer.rate, work.rate, table.nq)
     copy(answer.gauge, work.gauge, la.N_GAUGE)
-    return _serves(table, answer.gauge, CLEAR_ENOUGH)
+    if _serves(table, answer.gauge, CLEAR_ENOUGH):
+        return True
+    return table.unmet != 0 and _serves(table, answer.gauge, CLEAR_AT_ALL) and _refine(table, x, answer, work)
+
+
+@internal
+def _refine(table, x, answer, work):
+    """Correct a by the shortest step that meets the rows, until that tells no more; False where it never does.
+
+    The factors know a to the condition number of G, the square of that of A; corrected, to that of A.
+    """
+    size, nv, nc, before = la.input_size(table), table.nv, table.nc, np.inf
+    copy(x, work.spare, size)
+    for _ in range(REFINEMENTS):
+        copy(work.a, work.spare + size, nv)
+        call_native(table.unmet, work.spare, answer.residual)
+        left, rounding = largest_gap(table, answer.residual, nc), ROUNDING * longest_entry(table, work.a)
+        if left <= rounding or not left < SHARE * before:
+            return left <= 1e3 * rounding
+        before = left
+        call_native(table.nearest, answer.factors, work.step)
+        add(work.step, work.a, nv)
+    return False
 
 
 @internal
@@ -102,9 +128,12 @@ def is_clear(settings, gauge, clear):
 
 @internal
 def are_regular(settings, least_pivot, largest_entry):
-    """Tell whether the pivots of Â Âᵀ are those of a regular configuration."""
+    """Tell whether the pivots of Â Âᵀ are those of a regular configuration.
+
+    That a row is short costs its pivot no digits but those of its entries, which a clearance does not tell of.
+    """
     size = max(largest_entry, settings.scale_of_even_rows**2)
-    cut = max(10.0 * settings.singular_cut, 1e-5)
+    cut = max(10.0 * settings.singular_cut, 1e-7)
     return least_pivot > cut * cut * size
 
 

@@ -96,6 +96,7 @@ class Table(Record, of=int):
     direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
     residuals: int  # φ and ψ
     nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
+    unmet: int  # A a + γ of [x | a]
     measure: int  # the smallest singular value of A, see `sarrus.kernels.passage_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
@@ -172,8 +173,8 @@ class Table(Record, of=int):
 QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
-    "dynamics", "direct", "checked", "residuals", "nearest", "measure", "closed", "position", "velocity", "rate",
-    "energy", "invariants", "metric", "closing", "slipping", "whole",
+    "dynamics", "direct", "checked", "residuals", "nearest", "unmet", "measure", "closed", "position", "velocity",
+    "rate", "energy", "invariants", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
 # A quaternion whose squared length is this near to one counts as a rotation.

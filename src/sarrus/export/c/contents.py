@@ -102,7 +102,7 @@ class SystemPlan:
         basis, compiled = self.work.basis, system.compiled
         table.direct_rank, table.n_dependent = -1, 0
         # steps are solved and projected by "checked" and "closed"
-        table.direct = table.residuals = table.nearest = table.measure = table.stage = 0
+        table.direct = table.residuals = table.nearest = table.unmet = table.measure = table.stage = 0
         if basis is not None:
             table.direct_rank, table.n_dependent = len(basis.independent), len(basis.dependent)
             for name in ("checked", "closed") if 0 < system.nc == system.nh else ("checked",):
