@@ -20,7 +20,7 @@ from sarrus.codegen.program import Program, read_program
 # Measured; see docs/decisions/0001-native-code.md.
 CHUNK = 500  # instructions of one chunk
 CHUNK_THRESHOLD = 5_000  # instructions above which a function is split in chunks
-OPTIMIZATION = 2  # level of LLVM's code generator; no passes run on the IR before
+OPTIMIZATION = 1  # level of LLVM's code generator; no passes run on the IR before
 
 
 def compile_function(

@@ -56,7 +56,8 @@ class Program:
         for index in first:
             _collect(self, index, needed)
         front = [*sorted(needed), *sorted(first, key=lambda index: (self.operands(index), index))]
-        order = [*front, *(k for k in range(len(self.instructions)) if k not in set(front))]
+        moved_there = set(front)
+        order = [*front, *(k for k in range(len(self.instructions)) if k not in moved_there)]
         place = {index: k for k, index in enumerate(order)}
         moved = []
         for index in order:
