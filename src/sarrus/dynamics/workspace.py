@@ -189,7 +189,9 @@ class Workspace(Evaluations):
         """Go by what is known of A near a state from now on."""
         self.near, self.switched = near, self.parameters.switched
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
-        self.table.direct = self.table.checked = self.table.nearest = self.table.unmet = self.table.measure = 0
+        self.table.direct = self.table.checked = self.table.nearest = self.table.unmet = (
+            self.table.measure
+        ) = 0
         self._load_direct()
         self._load_seldom()
         self.renew_settings()

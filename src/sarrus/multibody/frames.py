@@ -44,13 +44,14 @@ class JetFrames(Protocol):
 
 @dataclass(frozen=True)
 class _Placed:
-    """A node: its rotation, and where its origin is from that of the node that carries it (``offset``).
+    """A node: its rotation, and where its origin is, from that of the node that carries it (``offset``) too.
 
     ``angular`` and ``linear`` are the share of its own joint in its twist, ``spin`` is its angular velocity and
     ``turning`` its angular acceleration, ``acceleration`` that of its origin; ``carrying`` is E, see `carrying`.
     """
 
     rotation: ca.SX
+    position: ca.SX
     offset: ca.SX
     angular: ca.SX
     linear: ca.SX
@@ -125,8 +126,8 @@ class Frames:
 
     def node(self, node: int) -> tuple[ca.SX, ca.SX]:
         """Return position and rotation of a node."""
-        way = self._way(node)
-        return sum((placed.offset for placed in way), ca.SX.zeros(3)), way[-1].rotation
+        last = self._way(node)[-1]
+        return last.position, last.rotation
 
     def _way(self, node: int) -> list[_Placed]:
         """Return where all seen of this starts, and the nodes from there to one of them."""
@@ -144,9 +145,11 @@ class Frames:
     def _start(self, node: int) -> _Placed:
         if node == self._carrier:
             none = ca.SX.zeros(3)
-            return _Placed(ca.sparsify(self._axes), none, none, none, none, none, none)
+            return _Placed(ca.sparsify(self._axes), none, none, none, none, none, none, none)
         g = self._tree.ground(node)
-        return _Placed(g.rotation, g.position, g.spin, g.velocity, g.spin, g.turning, g.acceleration)
+        return _Placed(
+            g.rotation, g.position, g.position, g.spin, g.velocity, g.spin, g.turning, g.acceleration
+        )
 
 
 def _carried(link: Link, parent: _Placed) -> _Placed:
@@ -164,4 +167,13 @@ def _carried(link: Link, parent: _Placed) -> _Placed:
         turning += parent.rotation @ (link.angular @ link.acceleration)
         acceleration += parent.rotation @ (link.linear @ link.acceleration)
     spin = parent.spin + angular
-    return _Placed(parent.rotation @ link.rotation, offset, angular, linear, spin, turning, acceleration)
+    return _Placed(
+        parent.rotation @ link.rotation,
+        parent.position + offset,
+        offset,
+        angular,
+        linear,
+        spin,
+        turning,
+        acceleration,
+    )
