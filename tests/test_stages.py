@@ -14,6 +14,8 @@ from sarrus.dynamics.system import System
 from sarrus.equations.least_norm import Basis
 from sarrus.equations.sparse import rows_of
 from sarrus.equations.stages import ByGram, BySaddle, nearest, saddle_order, stage
+from sarrus.kernels import layout as la
+from sarrus.mechanism.mechanism import Mechanism
 
 KINDS = ("revolute", "prismatic"), ("free", "spherical", "revolute")
 
@@ -65,6 +67,30 @@ def test_both_solve_the_saddle(seed: int, kinds: tuple[str, ...]) -> None:
     )
     assert 0.0 < saddle[0] <= 1.0 + 1e-12
     assert 0.0 < saddle[1] <= gram[2] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("angle", [1e-2, 1e-3, 1e-4, 1e-5])
+def test_a_stage_next_to_a_singular_configuration_is_refined(angle: float) -> None:
+    """Two rods to a particle that are nearly in line: rows at a small angle, and a G of that condition squared."""
+    mechanism = Mechanism("rods", gravity=(0, 0, -9.81))
+    mechanism.add_body("particle", 2.0, (0, 0, 0), (1e-3, 1e-3, 1e-3))
+    mechanism.add_joint("slide", "free", "world", "particle")
+    for k, anchor in enumerate([(-1.0, 0.0, 0.0), (np.cos(angle), np.sin(angle), 0.0)]):
+        mechanism.add_closure(f"rod{k}", "distance", "world", "particle", pose1=anchor, length=1.0)
+    system = System(mechanism)
+    q, v = system.neutral(), np.zeros(6)
+    v[2:] = 0.3, 0.1, -0.4, 0.2
+    work = system.workspace()
+    system.forward_dynamics(q, v)
+    work.load_functions("dynamics", "position", "velocity", "direct", "rate")
+    x = work.pack(q, v, None, 0.0).copy()
+    assert work.acceleration_kernel(work.table, x, la.SLOPE) == 2
+    found = la.laid(work.work, la.workspace_sizes(work.table))
+    assert found.factored[0] == 1.0  # by straight-line code
+    # both rods hold the particle on their spheres: a·d = −v²
+    square = v[2] ** 2
+    expected = [-square, square * (1 + np.cos(angle)) / np.sin(angle), -9.81, 0.0, 0.0, 0.0]
+    np.testing.assert_allclose(found.a, expected, rtol=0, atol=1e-14 / angle * max(expected))
 
 
 def test_a_deferred_function_is_compiled_at_its_first_call_and_says_nan_where_it_cannot_be() -> None:
