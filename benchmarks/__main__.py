@@ -9,7 +9,20 @@ from time import perf_counter
 
 from rich.console import Console
 
-from benchmarks import accuracy, batch, cones, control, cost, dynamics, growth, legged, linear, start_up, step
+from benchmarks import (
+    accuracy,
+    batch,
+    cones,
+    control,
+    cost,
+    dynamics,
+    growth,
+    legged,
+    linear,
+    start_up,
+    step,
+    work,
+)
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, write_json
 from benchmarks.tables import highlights, markdown, print_tables, replace_between_markers
@@ -17,6 +30,7 @@ from benchmarks.tables import highlights, markdown, print_tables, replace_betwee
 BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "step": step.rows,
     "growth": growth.rows,
+    "work": work.rows,
     "batch": batch.rows,
     "forward_dynamics": dynamics.python_rows,
     "kernel": dynamics.kernel_rows,
@@ -62,6 +76,8 @@ def main() -> None:
                 parser.error(f"{page} has no markers <!-- bench:start --> and <!-- bench:end -->")
         if sizes := [row for row in rows if "size" in row.extra]:
             growth.draw(sizes, ROOT / "docs/images/growth.png")
+        if errors := [row for row in rows if "points" in row.extra]:
+            work.draw(errors[0], ROOT / "docs/images/work.png")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from benchmarks.timing import Comparison, batch, interleave
 from sarrus.base.arrays import Array
 
 DT = 1e-3
-LOOPS, LINKS = (1, 2, 5, 10, 20, 40, 80), (5, 10, 20, 40)
+LOOPS, LINKS = (1, 2, 5, 10, 20, 40, 80, 160), (5, 10, 20, 40, 80, 160)
 STEP, CHAIN = "step, N four-bars in a row", "serial chain of N links"
 # Angle [rad] and rate [rad/s] of all rods at the start: a quarter of a second from the nearest singular configuration.
 ANGLE, RATE = 0.3, 1.0
@@ -112,7 +112,7 @@ def _steps(count: int, steps: int) -> Callable[[], float]:
 def _mujoco_steps(count: int, steps: int, integrator: str) -> Callable[[], float]:
     """Return the faster of the two forms of MuJoCo's Jacobian."""
     mechanism, _, q, v = four_bars(count)
-    model = mujoco.MjModel.from_xml_string(_mjcf(mechanism))
+    model = mujoco.MjModel.from_xml_string(mjcf(mechanism))
     model.opt.timestep, model.opt.integrator = (
         DT,
         getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}"),
@@ -145,7 +145,8 @@ def _aba(count: int) -> Callable[[], float]:
     return batch(lambda: pin.aba(model, data, q, v, tau))
 
 
-def _mjcf(mechanism: sr.Mechanism) -> str:
+def mjcf(mechanism: sr.Mechanism) -> str:
+    """Return the model for MuJoCo."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.xml"
         mechanism.to_mjcf(path)

@@ -33,8 +33,8 @@ def verdict(row: Row) -> str:
 
 
 def sections(rows: Sequence[Row]) -> list[Section]:
-    """Return the tables that have lines: speed against peers, growth with size, control laws, cone programs, accuracy,
-    cost, walking, start-up.
+    """Return the tables that have lines: speed against peers, growth with size, work against error, control laws, cone
+    programs, accuracy, cost, walking, start-up.
     """
     accuracy = [r for r in rows if "peer_gap_m" in r.extra]
     cost = [r for r in rows if "peak_memory_mb" in r.extra]
@@ -42,13 +42,15 @@ def sections(rows: Sequence[Row]) -> list[Section]:
     answers = [r for r in rows if "control_difference" in r.extra]
     cones = [r for r in rows if "bare_us" in r.extra]
     sizes = [r for r in rows if "size" in r.extra]
-    apart = [*accuracy, *laws, *answers, *cones, *sizes]
+    work = [r for r in rows if "points" in r.extra]
+    apart = [*accuracy, *laws, *answers, *cones, *sizes, *work]
     speed = [r for r in rows if r.peer is not None and r not in apart]
     alone = [r for r in rows if r.peer is None and r not in cost and r not in laws]
     ticks = [r for r in alone if "relaxed" in r.extra]
     tables = (
         _speed("Speed", speed),
         _speed("Growth with size", sizes),
+        _work(work),
         _laws(laws),
         _cones(cones),
         _answers(answers),
@@ -66,6 +68,26 @@ def _speed(title: str, rows: Sequence[Row]) -> Section:
         peer = (r.peer or "", duration(r.peer_us or 0.0), f"{r.ratio:.2f}")
         lines.append((r.name, r.model, duration(r.ours_us), *peer, verdict(r)))
     return title, ("what", "model", "sarrus", "peer", "time of peer", "ratio", "target"), lines
+
+
+def _work(rows: Sequence[Row]) -> Section:
+    header = (
+        "a second of motion",
+        "model",
+        "sarrus",
+        "with",
+        "error",
+        "peer",
+        "time of peer",
+        "error of peer",
+        "ratio",
+    )
+    lines: list[Cells] = []
+    for r in rows:
+        own = duration(r.ours_us), r.extra["setting"], f"{r.extra['ours_error_rad']:.0e}"
+        peer = r.peer or "", duration(r.peer_us or 0.0), f"{r.extra['peer_error_rad']:.0e}", f"{r.ratio:.0f}"
+        lines.append((r.name, r.model, *own, *peer))
+    return "Work against error", header, lines
 
 
 def _laws(rows: Sequence[Row]) -> Section:

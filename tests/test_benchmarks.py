@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.integrate import quad
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import growth, tables
+from benchmarks import growth, tables, work
 from benchmarks.rows import KEYS, Row, write_json
 from benchmarks.timing import batch, interleave, summarize
 
@@ -50,6 +53,32 @@ def test_ratio_is_the_median_over_pairs() -> None:
 def test_times_that_cannot_be_compared(ours: list[float], peer: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         summarize(ours, peer)
+
+
+def test_the_exact_motion_of_four_bars_takes_the_time_that_its_energy_says() -> None:
+    inertia, moment = (work.COUNT + 1) / 3 + work.COUNT, 9.81 * ((work.COUNT + 1) / 2 + work.COUNT)
+
+    def slowness(angle: float) -> float:
+        fallen = np.cos(growth.ANGLE) - np.cos(angle)
+        return float(1 / np.sqrt(growth.RATE**2 + 2 * moment / inertia * fallen))
+
+    assert quad(slowness, growth.ANGLE, work.exact_angle(), epsabs=1e-13)[0] == pytest.approx(
+        work.DURATION, abs=1e-11
+    )
+
+
+def test_work_against_error_is_a_table_and_a_picture(tmp_path: Path) -> None:
+    points = [
+        asdict(work.Point(name, "dt 1", 1e3 / k, 1e-3 * k)) for name in ("sarrus", "peer") for k in (1, 2)
+    ]
+    extra = {"setting": "dt 1", "ours_error_rad": 1e-3, "peer_error_rad": 2e-3, "points": points}
+    row = Row("error below 0.01 rad", "N = 5", 2.0, "here; v; once", "peer, dt 1", 9.0, 4.5, extra=extra)
+    assert (
+        "| error below 0.01 rad | N = 5 | 2 µs | dt 1 | 1e-03 | peer, dt 1 | 9 µs | 2e-03 | 4 |"
+        in tables.markdown([row])
+    )
+    work.draw(row, tmp_path / "work.png")
+    assert (tmp_path / "work.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_growth_is_an_exponent_and_a_picture(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def _own_frame(kind: str, axis: Array, anchor: Numbers, placement: AnyPose) -> P
     """
     if kind in ("spherical", "free"):
         return Pose()
-    origin = np.zeros(3) if is_driven(anchor) else anchor
+    origin = anchor if isinstance(anchor, np.ndarray) else np.zeros(3)
     parallel = clean(placement.rotation @ axis)
     if np.count_nonzero(parallel) == 1 and isinstance(placement, Pose):
         origin = origin - (parallel @ placement.apply(origin)) * axis
