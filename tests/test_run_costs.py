@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sarrus as sr
 from sarrus.dynamics import ranks
+from sarrus.dynamics.entries import entries_of
 from sarrus.kernels.layout import Table
 from sarrus.simulation import limits
 from sarrus.simulation.integration import Integration
@@ -198,7 +199,7 @@ def test_what_is_compiled_at_last_is_called_at_once() -> None:
 
     def entry() -> int:
         table = Table.zeros()
-        system.compiled.entries(names, basis).fill(table)
+        entries_of(system.compiled, names, basis).fill(table)
         return int(table[place])
 
     late = entry()

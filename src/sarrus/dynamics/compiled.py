@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.codegen.deferred import Deferred
-from sarrus.dynamics.entries import Entries, find_entries
 from sarrus.dynamics.trees import articulated_answer, articulated_pays
 from sarrus.equations.elimination import (
     Weighted,
@@ -68,7 +68,8 @@ class CompiledEquations:
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._solves: dict[Basis, LeastNorm] = {}
         self._stages: dict[tuple[int, ...], StageElimination] = {}
-        self._entries: dict[tuple[frozenset[str], Basis | None], Entries] = {}
+        #: what tables say of these functions, see `sarrus.dynamics.entries`
+        self.entries: dict[tuple[frozenset[str], Basis | None], Any] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -121,15 +122,8 @@ class CompiledEquations:
                 if name not in self._functions:
                     symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
                     self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
-                    self._entries.clear()  # no longer is it compiled when it is called
+                    self.entries.clear()  # no longer is it compiled when it is called
         return self._functions[name]
-
-    def entries(self, names: frozenset[str], basis: Basis | None) -> Entries:
-        """Return what a table says of the functions that kernels want, where straight-line code serves a ``basis``."""
-        found = self._entries.get((names, basis))
-        if found is None:
-            found = self._entries[names, basis] = find_entries(self, names, basis)
-        return found
 
     def compile(
         self, name: str, outputs: Mapping[str, ca.SX], extra: Sequence[ca.SX] = (), *, lanes: int = 1

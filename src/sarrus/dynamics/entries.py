@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sarrus.dynamics.compiled import CompiledEquations
+from sarrus.equations.least_norm import Basis
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel, acceleration, null_space_acceleration
-
-if TYPE_CHECKING:
-    from sarrus.dynamics.compiled import CompiledEquations
-    from sarrus.equations.least_norm import Basis
 
 # Functions that straight-line code makes superfluous but next to singular configurations.
 SELDOM = frozenset(("dynamics", "position", "velocity", "closing", "slipping"))
@@ -45,11 +42,16 @@ def acceleration_kernel(compiled: CompiledEquations) -> Kernel:
     return null_space_acceleration if compiled.mass_is_singular else acceleration
 
 
-def find_entries(compiled: CompiledEquations, names: frozenset[str], basis: Basis | None) -> Entries:
-    """Compile what kernels want by ``names`` and return what to tell them.
+def entries_of(compiled: CompiledEquations, names: frozenset[str], basis: Basis | None) -> Entries:
+    """Return what to tell kernels that want functions by ``names``, where straight-line code serves a ``basis``."""
+    found: Entries | None = compiled.entries.get((names, basis))
+    if found is None:
+        found = compiled.entries[names, basis] = _found(compiled, names, basis)
+    return found
 
-    What is seldom needed where straight-line code serves a ``basis`` is compiled when it is first called.
-    """
+
+def _found(compiled: CompiledEquations, names: frozenset[str], basis: Basis | None) -> Entries:
+    """Compile these functions; what is seldom needed beside straight-line code is compiled when it is first called."""
     e = compiled.equations
     wanted = set(names)
     if "position" in wanted:

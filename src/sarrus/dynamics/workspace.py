@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
-from sarrus.dynamics.entries import acceleration_kernel
+from sarrus.dynamics.entries import acceleration_kernel, entries_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.model import Model
@@ -153,7 +153,7 @@ class Workspace(Evaluations):
     def _fill(self) -> None:
         """Have the kernels find what was loaded, for the rows that are known, and room for what stages leave."""
         if self.loaded:
-            entries = self.compiled.entries(self.loaded, self.basis)
+            entries = entries_of(self.compiled, self.loaded, self.basis)
             entries.fill(self.table)
             self._keep_stages(entries.stage)
 
