@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Answer, Status
-from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
     from sarrus.mechanism.mechanism import Mechanism
+    from sarrus.simulation.quantities import RunRows
 
 
 def _samples(long_name: str, *along: str, **units: str) -> dict[str, Any]:
