@@ -1,15 +1,22 @@
 """What a run does once, where it looks, and what it copies: limits between records, surveys, records."""
 
+import copy
+import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import sarrus as sr
 from sarrus.dynamics import ranks
+from sarrus.dynamics.entries import entries_of
+from sarrus.kernels.layout import Table
 from sarrus.simulation import limits
+from sarrus.simulation.integration import Integration
 from sarrus.simulation.interpolation import hermite
+from sarrus.simulation.run_options import Recording, Stepping, run_options
 
 FIVE_BAR = Path(__file__).parent.parent / "models" / "five_bar.xml"
 BOUNDS = ((-0.5, 1.0), (-1.0, 0.2), None)
@@ -124,3 +131,79 @@ def test_a_run_that_ends_early_keeps_no_room_for_the_rest() -> None:
         whole = whole.base
     assert whole.nbytes < 1e4
     assert_allclose(motion.t[-1], 0.01, atol=1e-9)
+
+
+def five_bar() -> tuple[sr.System, np.ndarray]:
+    system = sr.System(sr.load(FIVE_BAR))
+    return system, system.assemble(system.neutral(), throw=False).q
+
+
+def test_a_short_run_calls_few_functions_of_python() -> None:
+    system, q = five_bar()
+
+    def run() -> None:
+        sr.simulate(system, q, duration=2e-3, dt=1e-3, progress=False, error_estimate=False)
+
+    run()
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    assert calls < 400  # 259; 631 with tables that are filled one by one
+
+
+def test_arrays_of_a_run_are_its_own_and_come_when_they_are_asked_for() -> None:
+    system, q = five_bar()
+    one, two = (sr.simulate(system, q, duration=0.3, dt=1e-3, error_estimate=False) for _ in range(2))
+    assert "q" not in vars(one)
+    for again in (copy.copy(one), pickle.loads(pickle.dumps(one)), one.revised(name="other")):
+        assert "q" not in vars(again)
+        assert_array_equal(again.q, two.q)
+    for name in ("t", "q", "v", "a", "u", "multipliers", "energy", "rank", "condition", "residual", "error"):
+        array = getattr(one, name)
+        assert getattr(one, name) is array
+        assert not array.flags.writeable
+        assert not np.shares_memory(array, getattr(two, name))
+        assert_array_equal(array, getattr(two, name))
+    assert one.rank.dtype == np.int64
+    with pytest.raises(AttributeError, match="no attribute 'speed'"):
+        one.speed  # noqa: B018
+
+
+def test_loops_of_one_workspace_share_no_memory() -> None:
+    system, q = five_bar()
+    work = system.workspace().copy()
+    options = run_options(
+        system, Stepping(dt=1e-3), "projection", Recording(), t0=0.0, duration=1.0, driven=False
+    )
+    loops = [Integration(work, options) for _ in range(2)]
+    for loop in loops:
+        loop.begin(work.pack(q))
+    pointers = ("settings", "work", "stage", "run")
+    tables = (*(loop.table for loop in loops), work.table)
+    assert len({getattr(table, name) for table in tables for name in pointers}) == 12
+
+
+def test_what_is_compiled_at_last_is_called_at_once() -> None:
+    system, q = five_bar()
+    sr.simulate(system, q, duration=2e-3, dt=1e-3, error_estimate=False)
+    names, basis = frozenset(("dynamics", "direct")), system.compiled.basis(2, ())
+    place = Table.places["dynamics"]
+
+    def entry() -> int:
+        table = Table.zeros()
+        entries_of(system.compiled, names, basis).fill(table)
+        return int(table[place])
+
+    late = entry()
+    assert late == entry() == system.compiled.address("dynamics")
+    native = system.compiled.function("dynamics").address
+    assert late != native
+    assert entry() == native

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import casadi as ca
@@ -226,6 +227,26 @@ def test_interrupts_are_held_and_allowed() -> None:
     assert seen == ["held", "allowed", "inner"]
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_interrupts_that_are_allowed_are_the_program_s() -> None:
+    seen = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            assert not seen
+            with suppress(KeyboardInterrupt), interrupts.allowed():
+                seen.append("never")
+            with interrupts.allowed():
+                signal.raise_signal(signal.SIGINT)
+        assert seen == [signal.SIGINT]
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with interrupts.held(), interrupts.allowed():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def test_other_threads_hold_nothing() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.errors import ArgumentError
+
+# Entries up to which a loop in Python is faster than an operation of NumPy.
+_FEW = 32
 
 
 def real_array(value: ArrayLike) -> NDArray[np.float64]:
@@ -26,6 +31,13 @@ def real_array(value: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"real numbers are needed, got {value!r}") from error
     return np.ascontiguousarray(floats) if floats.ndim else floats
+
+
+def is_finite(array: NDArray[np.float64]) -> bool:
+    """Tell whether all entries of a vector are finite: of few numbers one after the other, which NumPy is slow at."""
+    if array.size <= _FEW:
+        return all(map(isfinite, array.tolist()))
+    return bool(np.isfinite(array).all())
 
 
 def finite_array(value: ArrayLike) -> NDArray[np.float64] | None:

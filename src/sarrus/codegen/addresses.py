@@ -1,4 +1,4 @@
-"""Where arrays begin, for ctypes: without the microsecond that ``ndarray.ctypes`` takes."""
+"""Where arrays begin, for ctypes and for tables: without the microsecond that ``ndarray.ctypes`` takes."""
 
 from __future__ import annotations
 
@@ -15,3 +15,10 @@ def beginning(array: NDArray[Any]) -> Any:
     if not array.flags.writeable or not array.size:
         return array.ctypes.data
     return _NOTHING.from_buffer(array.data)
+
+
+def address(array: NDArray[Any]) -> int:
+    """Return the address of the first number of a C-contiguous array."""
+    if not array.flags.writeable or not array.size:
+        return array.ctypes.data
+    return ctypes.addressof(_NOTHING.from_buffer(array.data))

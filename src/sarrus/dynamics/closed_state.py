@@ -42,10 +42,18 @@ def require_on_constraints(
 
     ``which`` says of q and v which they are, ``also`` what else helps.
     """
-    size, x = system.characteristic, system.pack(q, v, t=t)
-    phi, psi = (system.compiled.function(f"{kind}_residual")(x) for kind in ("position", "velocity"))
-    if not np.abs(size.rows[: system.nh] * phi).max(initial=0.0) <= data_of(system).closed(OPEN):
-        require_closed(system, q, t, f"{which}q", f"close them with system.assemble(q){also}")
+    require_at(system, system.pack(q, v, t=t), which, also)
+
+
+def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -> None:
+    """Do the same with the state in x = [q | v | u | t | p | τ]."""
+    size, nh, residuals = system.characteristic, system.nh, system.compiled.function("residuals")(x)
+    factors = system.model.lasting("residuals", lambda: np.concatenate([size.rows[:nh], size.rows]))
+    if (np.abs(factors * residuals) <= OPEN).all():
+        return
+    v, t, phi, psi = x[system.parts.v], float(x[system.parts.t]), residuals[:nh], residuals[nh:]
+    if not np.abs(size.rows[:nh] * phi).max(initial=0.0) <= data_of(system).closed(OPEN):
+        require_closed(system, x[system.parts.q], t, f"{which}q", f"close them with system.assemble(q){also}")
     rows = np.abs(psi)
     allowed = OPEN * (1.0 + np.abs(size.columns * v).max(initial=0.0))
     if not (size.rows * rows).max(initial=0.0) <= allowed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -67,6 +68,8 @@ class CompiledEquations:
         self._bases: dict[tuple[int, tuple[int, ...]], Basis | None] = {}
         self._solves: dict[Basis, LeastNorm] = {}
         self._stages: dict[tuple[int, ...], StageElimination] = {}
+        #: what tables say of these functions, see `sarrus.dynamics.entries`
+        self.entries: dict[tuple[frozenset[str], Basis | None], Any] = {}
         self._lock = threading.RLock()  # one function by one name: others may hold its address
         e = equations
         self.applied = ca.SX.sym("tau", e.nv)
@@ -119,6 +122,7 @@ class CompiledEquations:
                 if name not in self._functions:
                     symbols = [ca.SX.sym(symbol, length) for symbol, length in (extra or {}).items()]
                     self._functions[name] = self.compile(name, outputs(*symbols), symbols, lanes=lanes)
+                    self.entries.clear()  # no longer is it compiled when it is called
         return self._functions[name]
 
     def compile(

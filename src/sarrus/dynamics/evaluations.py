@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.base.numbers import real_array
+from sarrus.base.numbers import is_finite, real_array
 from sarrus.dynamics.characteristic import Characteristic
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.described import Described
@@ -232,13 +233,13 @@ class Evaluations(Described):
                 element=what,
                 valid=names,
             )
-        if not np.isfinite(array).all():
+        if not is_finite(array):
             raise ArgumentError(f"{self.name}: {what} must be finite, got {array}", element=what)
         return array
 
     def checked_time(self, t: float) -> float:
         """Return t as a float; it must be a finite number."""
-        if not isinstance(t, (int, float, np.number)) or not np.isfinite(t):
+        if not isinstance(t, (int, float, np.number)) or not isfinite(t):
             raise ArgumentError(f"{self.name}: t must be a finite number [s], got {t!r}", element="t")
         return float(t)
 

@@ -16,6 +16,7 @@ from sarrus.dynamics.inertia import is_singular_at
 from sarrus.dynamics.manifold import close
 from sarrus.dynamics.rigidity import is_blocked
 from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels.layout import Settings
 
 # States larger than this are no place to look at: the run flew off.
 _FAR = 1e6
@@ -32,13 +33,17 @@ def generic_rank(
     if work.near is None or renew or work.switched != work.parameters.switched:
         # runs often begin where another one did: to look around costs more than to go some hundred steps
         place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-        near, weak = work.model.remember(
-            ("survey", *place), lambda: (survey(work, q, t, v), is_singular_at(work, q, t))
-        )
-        work.learn_rank(_with_rows_of_the_model(work, near))
+        near, weak, tolerances = work.model.remember(("survey", *place), lambda: _looked_at(work, q, t, v))
+        work.learn_rank(near, tolerances)
         if weak and not work.compiled.mass_is_singular:
             work.expect_singular_mass()
     return int(work.table.generic_rank)
+
+
+def _looked_at(work: Workspace, q: Array, t: float, v: Array | None) -> tuple[Neighbourhood, bool, Settings]:
+    """Return what the constraints are like near a state, whether M is singular there, and tolerances for kernels."""
+    near = _with_rows_of_the_model(work, survey(work, q, t, v))
+    return near, is_singular_at(work, q, t), work.settings(near)
 
 
 def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:

@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.dynamics.descent import DATA_TOLERANCE, data_of
+from sarrus.dynamics.entries import acceleration_kernel, entries_of
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.dynamics.inertia import may_lose_inertia
 from sarrus.dynamics.model import Model
@@ -18,7 +19,6 @@ from sarrus.equations.symbolic import ParameterValues
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import (
     Kernel,
-    acceleration,
     bridge,
     forward_of_arrays,
     null_space_acceleration,
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from sarrus.dynamics.assembly import Neighbourhood
 
 
-# Functions that straight-line code makes superfluous but next to singular configurations.
-SELDOM = frozenset(("dynamics", "position", "velocity", "closing", "slipping"))
-# Entries of A up to which singular values come from dense matrices.
-SMALL = 100
-
-
 class Workspace(Evaluations):
     """A model with values of its own, the table of the kernels, and the arrays that this points to.
 
@@ -47,28 +41,26 @@ class Workspace(Evaluations):
     def __init__(self, model: Model, parameters: ParameterValues, options: Options) -> None:
         super().__init__(model, parameters, options)
         self.table = model.compiled.table()
+        self.sizes = la.workspace_sizes(self.table)
         #: length of the float workspace of the kernels
-        self.size = int(sum(la.workspace_sizes(self.table)))
+        self.size = int(sum(self.sizes))
+        self._factored = self.size - int(sum(self.sizes[self.sizes._fields.index("factored") :]))
         # `sarrus.kernels.forward.forward_of_arrays` for this table, once it is loaded, and the length of its answer
         self.forward: Any = None
         self.output_size = 2 * self.nv + self.nc + la.N_FACTS + self.nq + self.nv
         self.near: Neighbourhood | None = None
-        self.loaded: frozenset[tuple[str, ...]] = frozenset()  # what `load_functions` was asked for
-        self._wanted: frozenset[str] = frozenset()  # of straight-line code
-        self._seldom: frozenset[str] = frozenset()
+        self.loaded: frozenset[str] = frozenset()  # what `load_functions` was asked for
         self.switched = parameters.switched  # for which parameters that was found
-        self.stage_answers = [np.zeros(0)]  # the last one is in use; tables of runs may still point to others
-        self._arrays()
+        self._arrays(self.settings())
 
-    def _arrays(self) -> None:
+    def _arrays(self, tolerances: la.Settings, stage: int = 0) -> None:
         """Make arrays and have the table point to them."""
-        self.tolerances = self.settings()
+        self.tolerances, self.settled = tolerances, self.parameters.changes  # for which parameters they are
         self.x = np.zeros(self.parts.tau.stop)
         self.work = np.zeros(self.size)
         self.no_force = np.zeros(self.nv)
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
-        self.stage_answers = [np.zeros_like(self.stage_answers[-1])]
-        self.table.stage = self.stage_answers[-1]
+        self._keep_stages(stage)
         self.forward = None
         self.forget()
 
@@ -77,16 +69,17 @@ class Workspace(Evaluations):
         copy = object.__new__(Workspace)
         vars(copy).update(vars(self))
         copy.parameters = self.parameters.own()
-        copy.options = options or self.options
         copy.table = self.table.copy()
-        copy._arrays()
-        copy._load_seldom()
+        copy.options = options or self.options
+        same = options is None and self.settled == self.parameters.changes
+        copy._arrays(self.tolerances.copy() if same else copy.settings(), len(self.stage_answer))
         return copy
 
     def learn(self, other: Workspace) -> None:
         """Take over what another workspace of this model found near a state, for copies that begin there too."""
-        self.near, self.switched = other.near, other.switched
-        self._load_direct()
+        if other.near is not None:
+            self.learn_rank(other.near, other.tolerances)
+            self.switched = other.switched
 
     def on(self, model: Model) -> Workspace:
         """Return a workspace with these values for another model of the same coordinates and parameters."""
@@ -116,9 +109,9 @@ class Workspace(Evaluations):
         """At a rigid q the basis of the motions that there are; None elsewhere (see `Neighbourhood`)."""
         return None if self.near is None else self.near.motions
 
-    def settings(self) -> la.Settings:
-        """Return the tolerances for the kernels, from ``options`` and from what is known of A."""
-        near, settings = self.near, self.model.settings.copy()
+    def settings(self, near: Neighbourhood | None = None) -> la.Settings:
+        """Return the tolerances for the kernels, from ``options`` and from what is known of A, by default here."""
+        near, settings = near or self.near, self.model.settings.copy()
         settings.singular_cut = self.options.singular_cut
         settings.position_tolerance = self.options.position_tolerance
         settings.inconsistent = self.options.inconsistent
@@ -135,90 +128,53 @@ class Workspace(Evaluations):
 
     def renew_settings(self) -> None:
         """Have the kernels see options and knowledge as they are now."""
-        self.tolerances[:] = self.settings()
+        self._settle(self.settings())
         self.is_ready = self.is_plain = False
+
+    def _settle(self, tolerances: la.Settings) -> None:
+        self.tolerances[:], self.settled = tolerances, self.parameters.changes
 
     # --- kernels -------------------------------------------------------------------------------------
 
     @property
     def acceleration_kernel(self) -> Kernel:
         """The kernel that solves for accelerations."""
-        return null_space_acceleration if self.compiled.mass_is_singular else acceleration
+        return acceleration_kernel(self.compiled)
 
     def load_functions(self, *names: str) -> None:
         """Compile the named functions that the kernels call and put their addresses in the table."""
-        if names in self.loaded:
+        if self.loaded.issuperset(names):
             return
-        straight = ("direct", "checked", "measure")
-        self._wanted |= set(straight).intersection(names)
-        wanted = tuple(name for name in names if name not in straight)
-        if "position" in wanted:
-            wanted += self.compiled.projecting
-        if "rate" in wanted:
-            self._wanted |= {"direct", "nearest"}
-        self._load_direct()
-        if "invariants" in wanted:
-            wanted += ("metric",)
-        self._seldom |= SELDOM.intersection(wanted)
-        for name in wanted:
-            if name not in self._seldom:
-                setattr(self.table, name, self.compiled.function(name).address)
-        self._load_seldom()
-        if "dynamics" in wanted:
-            if self.model.lasting("massless", lambda: may_lose_inertia(self.mechanism)):
-                self.expect_singular_mass()
-            self.table.acceleration = self.acceleration_kernel.address
-        self.loaded |= {names}
+        self.loaded |= set(names)
+        self._fill()
+        if "dynamics" in names and self.model.lasting("massless", lambda: may_lose_inertia(self.mechanism)):
+            self.expect_singular_mass()
 
-    def _load_seldom(self) -> None:
-        """Have the kernels find what straight-line code leaves to them; compiled when it is called, if it is enough."""
-        find = (
-            (lambda name: self.compiled.function(name).address)
-            if self.basis is None
-            else self.compiled.address
-        )
-        for name in self._seldom:
-            setattr(self.table, name, find(name))
+    def _fill(self) -> None:
+        """Have the kernels find what was loaded, for the rows that are known, and room for what stages leave."""
+        if self.loaded:
+            entries = entries_of(self.compiled, self.loaded, self.basis)
+            entries.fill(self.table)
+            self._keep_stages(entries.stage)
+
+    def _keep_stages(self, length: int) -> None:
+        """Make room for what stages leave."""
+        self.stage_answer = np.zeros(max(1, length))
+        self.table.stage = self.stage_answer
 
     @property
     def basis(self) -> Basis | None:
         """The rows that straight-line code serves, None where it does not or nothing is known of A."""
         return None if self.near is None else self.compiled.basis(self.near.rank, self.near.independent)
 
-    def learn_rank(self, near: Neighbourhood) -> None:
-        """Go by what is known of A near a state from now on."""
-        self.near, self.switched = near, self.parameters.switched
+    def learn_rank(self, near: Neighbourhood, tolerances: la.Settings) -> None:
+        """Go by what is known of A near a state, and by the tolerances that follow, from now on."""
+        known, self.near, self.switched = self.near, near, self.parameters.switched
         self.table.holonomic_rank, self.table.generic_rank = near.holonomic_rank, near.rank
-        self.table.direct = self.table.checked = self.table.nearest = self.table.unmet = (
-            self.table.measure
-        ) = 0
-        self._load_direct()
-        self._load_seldom()
-        self.renew_settings()
-
-    def _load_direct(self) -> None:
-        """Put the addresses of straight-line code for the rows that are known in the table."""
-        basis = self.basis if self._wanted else None
-        self.table.direct_rank, self.table.n_dependent = -1, 0
-        if basis is not None:
-            self.table.direct_rank, self.table.n_dependent = len(basis.independent), len(basis.dependent)
-            for name in self._wanted & {"direct", "checked"}:
-                setattr(self.table, name, self.compiled.direct(name, basis).address)
-            if "direct" in self._wanted:
-                self._keep_stages(basis)
-            if "measure" in self._wanted and not basis.dependent and self.nc * self.nv > SMALL:
-                self.table.measure = self.compiled.direct("measure", basis).address
-
-    def _keep_stages(self, basis: Basis) -> None:
-        """Make room for what stages leave, and load what projects with it."""
-        factors, _ = self.compiled.direct("direct", basis).outputs["factors"]
-        self.table.n_factors = factors.stop - factors.start
-        self.stage_answers.append(np.zeros(int(sum(la.stage_sizes_of(self.table)))))
-        self.table.stage = self.stage_answers[-1]
-        if "nearest" in self._wanted and 0 < self.nc == self.nh:
-            self.table.residuals = self.compiled.function("residuals").address
-            self.table.nearest = self.compiled.nearest(basis).address
-            self.table.unmet = self.compiled.address("unmet")
+        self.is_ready = self.is_plain = False
+        if known is not near:
+            self._fill()
+            self._settle(tolerances)
 
     def expect_singular_mass(self) -> bool:
         """Have the kernels solve in the null space of A wherever M is nearly singular; False where they did."""
@@ -232,7 +188,7 @@ class Workspace(Evaluations):
     def project(self, x: Array, *, positions: bool = True) -> int:
         """Project v in x = [q | v | …] in place, q before it if ``positions``; return the rank, −1 where it fails."""
         self.load_functions("position", "velocity", "rate")
-        laid(self.work, la.workspace_sizes(self.table)).factored[0] = 0.0
+        self.work[self._factored] = 0.0
         return projection(self.table, x, la.CONSTRAINTS if positions else la.VELOCITIES)
 
     def accelerate(self, x: Array) -> tuple[int, Array]:
@@ -243,7 +199,7 @@ class Workspace(Evaluations):
         """
         self.load_functions("dynamics", "checked", "position", "velocity")
         rank = self.acceleration_kernel(self.table, x, la.ANSWER)
-        work = laid(self.work, la.workspace_sizes(self.table))
+        work = laid(self.work, self.sizes)
         return rank, np.concatenate([work.a, work.lam, work.reaction, work.facts])
 
     def stage(self, x: Array) -> tuple[list[int], Array] | None:
@@ -257,7 +213,7 @@ class Workspace(Evaluations):
         self.load_functions("direct")
         self.acceleration_kernel(self.table, x, la.SLOPE)
         answer = self.compiled.direct("checked", Basis(rows)).evaluate(x)
-        taken = laid(self.work, la.workspace_sizes(self.table)).a
+        taken = laid(self.work, self.sizes).a
         found = np.concatenate([answer["a"], answer["multipliers"]]).ravel()
         return (list(rows), found) if np.array_equal(found[: self.nv], taken) else None
 

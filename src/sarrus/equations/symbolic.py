@@ -81,8 +81,9 @@ class ParameterValues(dict[str, float]):
 
     def own(self) -> ParameterValues:
         """Return a copy, to assign to."""
-        other = ParameterValues(self._system, (), self._shaping, self._check)
-        other.follow(self)
+        other = ParameterValues.__new__(ParameterValues)
+        vars(other).update(vars(self))
+        dict.update(other, self)
         return other
 
     def follow(self, others: ParameterValues) -> None:

@@ -75,13 +75,14 @@ def _orthogonalize(G, V, lengths, m, n):
     """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992)."""
     for k in range(m):
         set_unit(V + k * m, k, m)
+        lengths[k] = _inner(G + k * n, G + k * n, n)  # squares, until the end
     for _ in range(SWEEPS):
         clean = True
         for i in range(m):
             a = G + i * n
             for j in range(i + 1, m):
                 b = G + j * n
-                first, second = _inner(a, a, n), _inner(b, b, n)
+                first, second = lengths[i], lengths[j]
                 if not np.isfinite(first + second):
                     return -1
                 across = _inner(a, b, n)
@@ -95,10 +96,11 @@ def _orthogonalize(G, V, lengths, m, n):
                     cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
                     _turn(a, b, n, cosine, cosine * tangent)
                     _turn(V + i * m, V + j * m, m, cosine, cosine * tangent)
+                    lengths[i], lengths[j] = _inner(a, a, n), _inner(b, b, n)
         if clean:
             break
     for i in range(m):
-        lengths[i] = np.sqrt(_inner(G + i * n, G + i * n, n))
+        lengths[i] = np.sqrt(lengths[i])
     for i in range(m):
         longest = i
         for j in range(i + 1, m):

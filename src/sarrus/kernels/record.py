@@ -13,6 +13,8 @@ from typing import Annotated, Any, ClassVar, Self, get_origin, get_type_hints
 
 import numpy as np
 
+from sarrus.codegen.addresses import address
+
 # Fields of records of integers that are addresses: of numbers, or of a record as ``Annotated[Any, Record]``. Where
 # there is nothing they are 0 in Python; a kernel asks `sarrus.kernels.flat.exists`. Addresses of functions are int.
 Floats = Annotated[Any, float]
@@ -34,7 +36,7 @@ class Record(np.ndarray):
         cls.number, cls.fields = of, own
         cls.places = {name: place for place, name in enumerate(own)}
         for name, place in cls.places.items():
-            setattr(cls, name, _entry(place))
+            setattr(cls, name, _entry(place) if pointee(own[name]) is None else _place_of_array(place))
 
     @classmethod
     def zeros(cls, more: int = 0) -> Self:
@@ -43,13 +45,25 @@ class Record(np.ndarray):
 
 
 def _entry(place: int) -> property:
-    """Return the entry at a place as an attribute; an array stands for its address."""
+    """Return the entry at a place as an attribute."""
 
     def read(record: Record) -> Any:
         return record.item(place)
 
     def write(record: Record, value: Any) -> None:
-        record[place] = value.ctypes.data if isinstance(value, np.ndarray) else value
+        record[place] = value
+
+    return property(read, write)
+
+
+def _place_of_array(place: int) -> property:
+    """Return the same of an entry that says where numbers are: an array stands for its address."""
+
+    def read(record: Record) -> Any:
+        return record.item(place)
+
+    def write(record: Record, value: Any) -> None:
+        record[place] = address(value) if isinstance(value, np.ndarray) else value
 
     return property(read, write)
 

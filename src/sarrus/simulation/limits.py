@@ -42,6 +42,11 @@ class _Crossing(NamedTuple):
     polynomial: tuple[float, ...]
 
 
+def has_limits(system: Workspace) -> bool:
+    """Tell whether a coordinate of the system has limits."""
+    return bool(_known_limits(system).names)
+
+
 def find_limit_crossings(
     system: Workspace, t: Array, q: Array, v: Array, a: Array
 ) -> tuple[LimitCrossing, ...]:
@@ -49,7 +54,7 @@ def find_limit_crossings(
 
     Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it.
     """
-    limits = system.model.lasting("limits", lambda: _limits_of(system))
+    limits = _known_limits(system)
     if not limits.names or len(t) == 0:
         return ()
     beyond = limits.signs * q[0, limits.places] > limits.signs * limits.bounds
@@ -61,6 +66,10 @@ def find_limit_crossings(
     return tuple(
         LimitCrossing(limits.names[k], time, x, float(limits.bounds[k])) for time, k, x in sorted(found)
     )
+
+
+def _known_limits(system: Workspace) -> _Limits:
+    return system.model.lasting("limits", lambda: _limits_of(system))
 
 
 def _limits_of(system: Workspace) -> _Limits:

@@ -54,13 +54,19 @@ class Motion:
     @property
     def called(self) -> list[tuple[StateFunction, str]]:
         """The functions that Python calls at samples, with what they give."""
+        if self.sampling is None:
+            return []
         both = ((self.control, "control"), (self.force, "force"))
-        return [(f, what) for f, what in both if f is not None and self.sampling and not isinstance(f, Law)]
+        return [(f, what) for f, what in both if f is not None and not isinstance(f, Law)]
 
-    def run(self, progress: bool | None) -> tuple[Trajectory, float, Exception | None]:
-        """Do it; return the trajectory, the time reached and what a law or a switch raised to end it."""
-        loop, switcher = self.begin()
-        self.system.learn(loop.system)
+    def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None]:
+        """Do it; return the trajectory, the time reached and what a law or a switch raised to end it.
+
+        It works on ``system`` itself unless it is to be done ``again``.
+        """
+        loop, switcher = self.begin(self.system.copy() if again else self.system)
+        if again:
+            self.system.learn(loop.system)
         loop.warm_up()
         if switcher is None:
             loop.stop_where_rigid()
@@ -79,10 +85,10 @@ class Motion:
 
     def _go(self, loop: Integration, switcher: Switcher | None, bar: Any) -> Exception | None:
         """Go to the end, from sample to sample; return what a law or a switch raised to end the run."""
-        due = True
+        due, called = True, self.called
         for end, resample, keep in self._stops():
             try:
-                for function, name in self.called if due else ():
+                for function, name in called if due else ():
                     loop.sample(function, name)
             except Exception as error:
                 loop.status = Status.CONTROL_FAILED
@@ -107,15 +113,14 @@ class Motion:
         options = replace(self.options, scheme=scheme, recording=Recording(at=tuple(times.tolist())))
         again = replace(self, options=options, control=control, events=(), **others)
         with progress_bar(options.duration, False) as bar:
-            loop, switcher = again.begin()
+            loop, switcher = again.begin(self.system.copy())
             with suppress(SarrusError):
                 _advance(loop, switcher, float(times[-1]), bar, keep=True)
         close = 1e-9 * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
-    def begin(self) -> tuple[Integration, Switcher | None]:
-        """Return a time loop at the start, and what switches in it."""
-        own = self.system.copy()
+    def begin(self, own: Workspace) -> tuple[Integration, Switcher | None]:
+        """Return a time loop at the start that works on a workspace of its ``own``, and what switches in it."""
         if isinstance(self.control, Law):
             self.control.join(own)
         switcher = Switcher.of(own, self.switching)
@@ -137,7 +142,7 @@ class Motion:
         """Return the times to which the kernel runs in one go, each with (a sample is due, it is to be recorded)."""
         t0, duration = self.options.t0, self.options.duration
         end = t0 + duration
-        if self.sampling is None or not self.called:
+        if self.sampling is None or not self.called:  # all in one go
             return [(end, False, True)]
         sample_time = self.sampling.sample_time
         count = int(np.floor(duration / sample_time * (1 + 1e-12)))

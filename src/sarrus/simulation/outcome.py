@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
-from sarrus.base.arrays import Array
+from sarrus.base.arrays import read_only
 from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
 from sarrus.control.law import Law
@@ -14,8 +16,8 @@ from sarrus.kernels import layout as la
 from sarrus.kernels import run_state as run
 from sarrus.simulation import jamming
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.limits import find_limit_crossings
-from sarrus.simulation.quantities import QUANTITIES, Quantities
+from sarrus.simulation.limits import find_limit_crossings, has_limits
+from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
 
@@ -26,21 +28,20 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     loop.collect()
     for time, what in loop.chart.changes if loop.chart is not None else ():
         loop.records.append(EventRecord(what, time))
-    loop.records.sort(key=lambda record: record.time)
+    if loop.records:
+        loop.records.sort(key=lambda record: record.time)
     if loop.solver is not None:
         failure = loop.solver.failure or failure
     status, message = _verdict(loop, failure)
-    made = Quantities.of(s, loop.recorder.all_rows())
-    return Trajectory(
+    stretches = tuple((time, rank) for time, rank, _ in loop.stretches)
+    rows = RunRows(loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None)
+    trajectory = Trajectory.of_rows(
+        rows,
         name=s.name,
-        t=made.t,
-        **{name: getattr(made, name) for name in QUANTITIES},
-        rank=made.rank.astype(np.int64),
-        condition=_condition(loop, made),
+        error=read_only(np.full(len(rows.records), np.nan)),
         status=status,
         message=message,
         passages=loop.passages.passages(s, loop.stretches),
-        limit_crossings=find_limit_crossings(s, made.t, made.q, made.v, made.a),
         events=tuple(loop.records),
         **s.model.lasting("labels", lambda: labels(s)),
         steps=int(loop.state.steps),
@@ -48,12 +49,16 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
+    if not has_limits(s):
+        return trajectory
+    state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
+    return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
 
 
 def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
     """Return the status and the message."""
     status = loop.status or Status(int(loop.state.unsound))
-    unstable = bool(np.isfinite(loop.state.unstable_since))
+    unstable = isfinite(loop.state.unstable_since)
     if unstable and status in (Status.OK, Status.EVENT, Status.NOT_FINITE):
         status = Status.UNSTABLE_STEP
     refusal = _refusal(loop, status)
@@ -102,16 +107,3 @@ def _refusal(loop: Integration, status: Status) -> SarrusError | None:
     except SarrusError as error:
         return error
     return None
-
-
-def _condition(loop: Integration, made: Quantities) -> Array:
-    """Return the condition of the constraints at each record: the largest pivot of the run over that at the rank."""
-    if loop.solver is not None:
-        return made.inverted_condition
-    t, count = made.t, len(made.t)
-    starts = [max(0, int(t.searchsorted(s[0], "right")) - 1) for s in loop.stretches] + [count]
-    ranks = np.zeros(count)
-    for (_, rank, _), start, end in zip(loop.stretches, starts, starts[1:]):
-        ranks[start:end] = rank
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(ranks > 0, made.largest_pivot.max(initial=0.0) / made.smallest_pivot, 1.0)

@@ -11,7 +11,6 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels import passage_layout as pl
 from sarrus.kernels.layout import Table
-from sarrus.kernels.record import laid
 from sarrus.linalg import dense
 from sarrus.simulation.records import Passage
 
@@ -33,15 +32,15 @@ class PassageLog:
     def __init__(self, sizes: pl.PassageArray) -> None:
         """Make the array, of the `passage_sizes` of a table, which gets its address where passages are wanted."""
         self.array = np.zeros(sum(sizes))
-        parts = laid(self.array, sizes)
-        self.header, self.log = parts.header, parts.log.reshape(ROOM, -1)
+        self.header = self.array[: sizes.header].view(pl.PassageHeader)
+        self.log = self.array[-sizes.log :].reshape(ROOM, -1)
         self.header.room, self.header.lowest = ROOM, np.inf
         self.rows: list[tuple[int, Array]] = []
         self.largest: dict[int, float] = {}
 
     def attach(self, table: Table) -> None:
         """Have the kernel write to the log; it waits where that is full until `collect` has emptied it."""
-        table.passage = self.array.ctypes.data
+        table.passage = self.array
 
     def forget(self) -> None:
         """Know nothing of the states before: velocity or constraints have changed."""
@@ -59,6 +58,8 @@ class PassageLog:
         self, system: Evaluations, stretches: Iterable[tuple[float, int, dict[str, float]]]
     ) -> tuple[Passage, ...]:
         """Return the passages in order of time; of a stay close by without a crossing, the closest approach."""
+        if not self.rows:
+            return ()
         known, found = list(stretches), []
         for (stretch, _), stay in groupby(self.rows, lambda item: (item[0], item[1][pl.STAY_OF])):
             rows = [row for _, row in stay]

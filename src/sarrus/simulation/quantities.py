@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Self
+from typing import Any, NamedTuple, Self
 
-from sarrus.base.arrays import Array
+import numpy as np
+
+from sarrus.base.arrays import Array, read_only
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.run_state import N_FACTS
 
@@ -14,8 +15,7 @@ from sarrus.kernels.run_state import N_FACTS
 QUANTITIES = ("q", "v", "a", "u", "multipliers", "energy", "residual")
 
 
-@dataclass(frozen=True, eq=False)
-class Quantities:
+class Quantities(NamedTuple):
     """Columns of records (…, width), as `sarrus.kernels.recording` writes them; read-only views.
 
     Attributes
@@ -44,7 +44,7 @@ class Quantities:
     inverted_condition: Array
 
     @classmethod
-    def of(cls, system: Evaluations, records: Array) -> Self:
+    def of(cls, system: Evaluations | RunRows, records: Array) -> Self:
         """Return the columns of records, which nobody writes to any more."""
         s = system
         records.flags.writeable = False
@@ -52,3 +52,38 @@ class Quantities:
         vectors = [records[..., start:stop] for start, stop in pairwise(edges)]
         facts = [records[..., edges[-1] + k] for k in range(N_FACTS)]
         return cls(records[..., 0], *vectors, *facts)
+
+
+class RunRows(NamedTuple):
+    """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
+
+    ``stretches`` are (time, rank of A from then on); ``formulated`` says that a formulation solved for accelerations.
+    """
+
+    records: Array
+    nq: int
+    nv: int
+    nu: int
+    nc: int
+    stretches: tuple[tuple[float, int], ...]
+    formulated: bool
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays by the names that they have in a trajectory."""
+        made = Quantities.of(self, self.records)
+        return {
+            "t": made.t,
+            **{name: getattr(made, name) for name in QUANTITIES},
+            "rank": read_only(made.rank.astype(np.int64)),
+            "condition": made.inverted_condition if self.formulated else read_only(self._condition(made)),
+        }
+
+    def _condition(self, made: Quantities) -> Array:
+        """Return the condition of the constraints at each record: the run's largest pivot over that at the rank."""
+        t, count = made.t, len(made.t)
+        starts = [max(0, int(t.searchsorted(time, "right")) - 1) for time, _ in self.stretches] + [count]
+        ranks = np.zeros(count)
+        for (_, rank), start, end in zip(self.stretches, starts, starts[1:]):
+            ranks[start:end] = rank
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(ranks > 0, made.largest_pivot.max(initial=0.0) / made.smallest_pivot, 1.0)

@@ -17,6 +17,7 @@ from sarrus.simulation.records import EventRecord, LimitCrossing, Passage, Switc
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
     from sarrus.mechanism.mechanism import Mechanism
+    from sarrus.simulation.quantities import RunRows
 
 
 def _samples(long_name: str, *along: str, **units: str) -> dict[str, Any]:
@@ -83,6 +84,23 @@ class RecordedMotion(Answer):
                 value.flags.writeable = False
             own[array] = value
 
+    @classmethod
+    def of_rows(cls, rows: RunRows, **data: Any) -> Self:
+        """Return a motion of what a run recorded, with all other fields: they are as they should be."""
+        motion = object.__new__(cls)
+        vars(motion).update(data, _rows=rows)
+        return motion
+
+    if not TYPE_CHECKING:  # fields are known by their names
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an array of a run, which is cut out of its records when one is first asked for."""
+            rows = vars(self).get("_rows")
+            if rows is None or name not in _CUT:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            vars(self).update(rows.arrays())
+            return vars(self)[name]
+
     def revised(self, **changes: Any) -> Self:
         """Return the same with other fields, which are as they should be: nothing is looked at again."""
         other = object.__new__(type(self))
@@ -120,5 +138,6 @@ class RecordedMotion(Answer):
 _ARRAYS = {f.name: f.metadata for f in fields(RecordedMotion) if f.metadata}
 # Dimensions of the arrays after time, and their attributes on disk; first of what a run records.
 DIMENSIONS: dict[str, tuple[str, ...]] = {name: array["along"] for name, array in _ARRAYS.items()}
+_CUT = frozenset(("t", *DIMENSIONS)) - {"error"}
 RECORDED = {name: along for name, along in DIMENSIONS.items() if name != "error"}
 ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {name: array["attributes"] for name, array in _ARRAYS.items()}

@@ -41,7 +41,8 @@ class Recorder:
 
     def begin_block(self) -> Array:
         """Return rows to write to; those without a time count as empty, as an interrupt leaves them."""
-        self._blocks.append(np.empty((max(self._rows, self._expected), self._width)))
+        rows = self._expected + _LEFT if self._expected else self._rows
+        self._blocks.append(np.empty((rows, self._width)))
         self._expected = 0
         self._blocks[-1][:, 0] = np.nan
         self.filled = 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from sarrus.kernels.tableau import METHODS
 AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
 # Tolerances of adaptive methods, and the absolute one as a part of the relative one.
 RTOL, ATOL_SHARE = 1e-8, 1e-2
+_LARGEST = sys.float_info.max
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 # Reductions over a run by the names that ``reduce=`` gives them, and the attributes of a `Rollout` that hold them.
 REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
@@ -53,7 +56,9 @@ class Stabilization:
     @classmethod
     def of(cls, given: str | Stabilization) -> Stabilization:
         """Return what was given, a kind or the whole."""
-        return given if isinstance(given, Stabilization) else cls(given)
+        if isinstance(given, Stabilization):
+            return given
+        return _USUAL if isinstance(given, str) and given == "projection" else cls(given)
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,7 @@ class RunOptions:
     @property
     def steps(self) -> int:
         """Number of fixed steps, or of intervals."""
-        return max(1, int(np.ceil(self.duration / self.step - 1e-9)))
+        return max(1, ceil(self.duration / self.step - 1e-9))
 
     @property
     def records(self) -> float:
@@ -252,7 +257,7 @@ def run_options(
     ``driven`` says that there is a control law or an applied force.
     """
     kept = Stabilization.of(stabilization)
-    if not np.isfinite(_number("t0", t0)):
+    if not isfinite(_number("t0", t0)):
         raise ArgumentError(f"t0 must be finite [s], got {t0}", element="t0")
     if duration is None:
         raise ArgumentError("duration must be a number, got None", element="duration")
@@ -291,7 +296,7 @@ def _number(name: str, value: Any) -> float:
 
 def check_positive(name: str, value: float | None, unit: str, *, bounded: bool = True) -> None:
     """Raise unless ``value`` is None or positive (and finite where ``bounded``)."""
-    if value is not None and not 0.0 < _number(name, value) <= (np.finfo(float).max if bounded else np.inf):
+    if value is not None and not 0.0 < _number(name, value) <= (_LARGEST if bounded else inf):
         wanted = "positive and finite" if bounded else "positive"
         raise ArgumentError(f"{name} must be {wanted}{unit}, got {value}", element=name)
 
@@ -312,3 +317,6 @@ def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
             "switching=False keeps them as system.parameters say",
             element="switching",
         )
+
+
+_USUAL = Stabilization()

@@ -150,8 +150,9 @@ def simulate(
     if force is not None and motion.sampling is None:
         motion = replace(motion, system=with_force(work, force))
     with interrupts.held():
-        trajectory, reached, failure = motion.run(progress)
-        if error_estimate and is_repeatable(motion) and trajectory.status in (Status.OK, Status.EVENT):
+        again = error_estimate and is_repeatable(motion)
+        trajectory, reached, failure = motion.run(progress, again=again)
+        if again and trajectory.status in (Status.OK, Status.EVENT):
             with suppress(KeyboardInterrupt), interrupts.allowed():
                 trajectory = estimate_error(motion, estimate_determinacy(motion, trajectory))
         elif trajectory.passages:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
@@ -16,7 +17,7 @@ from sarrus.control.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.coordinates.chart import Chart
 from sarrus.coordinates.choices import Coordinates
-from sarrus.dynamics.closed_state import require_on_constraints
+from sarrus.dynamics.closed_state import require_at
 from sarrus.dynamics.control_limits import control_bounds
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.rigidity import held, is_blocked
@@ -40,6 +41,19 @@ if TYPE_CHECKING:
 
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
+# Functions of a model that every run needs.
+_FUNCTIONS = ("dynamics", "direct", "checked", "measure", "position", "velocity", "rate", "energy")
+# The state of every run at first.
+_BEGINNING = run.Run.zeros()
+_BEGINNING.unrecorded, _BEGINNING.factor = -1.0, 10.0
+_BEGINNING.tried_error = _BEGINNING.unstable_since = np.inf
+_BEGINNING.most_steps = MOST_STEPS
+_OF_METHOD = [
+    la.Table.places[name]
+    for name in ("stage_weights", "end_weights", "nodes", "error_weights", "n_stages", "n_errors")
+]
+_PROJECTED = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}
+_NO_BOUNDS = np.zeros((2, 0))
 # Of the settings, what belongs to the constraints that hold.
 _SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]
 
@@ -49,22 +63,28 @@ def tableau_of(method: str) -> Tableau | RosenbrockTableau:
     return rosenbrock_tableau(method) if method in IMPLICIT_METHODS else tableau(method)
 
 
-@cache
-def _weights(method: str, adaptive: bool) -> list[Array]:
-    """Return the arrays of coefficients that the kernel reads: of stages, ends, nodes and error estimates."""
+class _Plan(NamedTuple):
+    """What the kernel is told of a method, and the arrays of coefficients that it reads, kept alive."""
+
+    arrays: tuple[Array, ...]  # of stages, ends, nodes and error estimates
+    entries: NDArray[np.int64]  # at `_OF_METHOD` of the table
+    power: float
+    between: float
+
+
+@lru_cache(maxsize=64)
+def _plan_of(method: str, adaptive: bool, place: float) -> _Plan:
+    """Return how to step with a method that lays a singular configuration at a ``place`` between stages."""
     scheme = tableau_of(method)
     if isinstance(scheme, RosenbrockTableau):
         # one slope, and the error estimate behind it
         weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
     else:
         weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
-    return [np.ascontiguousarray(array) for array in (*weights, errors if adaptive else np.zeros((0, 0)))]
-
-
-@lru_cache(maxsize=64)
-def _between(method: str, place: float) -> float:
-    """Return where a method lays a singular configuration in a step."""
-    return tableau_of(method).between(place)
+    given = (*weights, errors if adaptive else np.zeros((0, 0)))
+    arrays = tuple(np.ascontiguousarray(array) for array in given)
+    entries = [*(array.ctypes.data for array in arrays), len(arrays[1]), len(arrays[3])]
+    return _Plan(arrays, np.array(entries), -1.0 / (scheme.error_order + 1), scheme.between(place))
 
 
 class TimeLoop:
@@ -84,15 +104,12 @@ class TimeLoop:
         self.scheme, self.adaptive = options.scheme, options.scheme.adaptive
         self.events = list(events)
         self.switched_by: int | None = None
-        names = ["dynamics", "direct", "checked", "measure", "position", "velocity", "rate", "energy"]
+        self.functions: tuple[str, ...] = _FUNCTIONS
         self.kernel = projection
-        self.project = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS_AND_ENERGY}.get(
-            options.stabilization.kind, la.NOTHING
-        )
+        self.project = _PROJECTED.get(options.stabilization.kind, la.NOTHING)
         if self.project == la.CONSTRAINTS_AND_ENERGY:
-            names.append("invariants")
+            self.functions = (*_FUNCTIONS, "invariants")
             self.kernel = projection_with_energy
-        system.load_functions(*names)
         self.chart: Chart | None = None
         self.solver: FormulatedAcceleration | None = None
         self.control: StateFunction | None = None
@@ -105,21 +122,9 @@ class TimeLoop:
             from sarrus.simulation.formulated import FormulatedAcceleration
 
             self.solver = FormulatedAcceleration(system, formulation)
-        self.bounds = control_bounds(system)
-        self.modes, self.values = np.zeros((0, 2)), np.zeros(1)
-        functions = [*self.events, *switches]
-        if functions:
-            self.locator, self.modes = compile_events(system, functions)
-        self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
-        if watched:  # switches stop the kernel: gaps that close, multipliers that fall through zero
-            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
-        self.values = np.zeros(len(self.modes) + 1)
-        self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
-        self.state = run.Run.zeros()
-        self.state.unrecorded = -1.0
-        self.state.factor = 10.0
-        self.state.tried_error = np.inf
-        self.state.most_steps = MOST_STEPS
+        self.bounds = control_bounds(system) if system.nu else _NO_BOUNDS
+        self._set_events([*self.events, *switches], watched)
+        self.state = _BEGINNING.copy()
         self.records: list[EventRecord] = []
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
         self.recorder = Recorder(width, options.records, self.scheme.limits.max_bytes)
@@ -128,16 +133,26 @@ class TimeLoop:
         self.law: Any = None
         self.jump: str | None = None  # what chatters
 
+    def _set_events(self, functions: Sequence[Event], watched: Sequence[int]) -> None:
+        """Compile the functions whose zeros are looked for, and make room for what is noted of them."""
+        self.n_functions, self.watched = len(functions), np.array(watched, dtype=float)
+        self.modes = np.zeros((0, 2))
+        if functions:
+            self.locator, self.modes = compile_events(self.system, functions)
+        if watched:  # switches stop the kernel: gaps that close, multipliers that fall through zero
+            self.modes = np.vstack([self.modes, np.tile([-1.0, 1.0], (len(watched), 1))])
+        self.values = np.zeros(len(self.modes) + 1)
+        self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
+
     def start(
         self, q: ArrayLike, v: ArrayLike | None, control: StateFunction | None, sampling: Sampling | None
     ) -> None:
         """Check the initial state and begin there, with a log of the singular passages."""
         s, t0 = self.system, self.options.t0
-        q0 = s.normalized(q)
-        x = s.pack(q0, np.zeros(s.nv) if v is None else v, None, t0)
+        x = s.pack(s.normalized(q) if len(s.model.quaternions) else q, v, None, t0)
         if s.nu:
-            x[s.parts.u] = np.clip(0.0, self.bounds[0], self.bounds[1])
-        require_on_constraints(s, q0, x[s.parts.v], t0, "the initial ")
+            x[s.parts.u] = np.minimum(np.maximum(0.0, self.bounds[0]), self.bounds[1])
+        require_at(s, x, "the initial ")
         self.begin(x, control, sampling)
         self.passages.attach(self.table)
 
@@ -152,16 +167,21 @@ class TimeLoop:
         """Find the generic rank near x, project it and fill the table."""
         s, self.x = self.system, x
         generic_rank(s, self.q, self.time, self.v, renew=True)
+        s.load_functions(*self.functions)
         if s.nc:
             s.project(x)
         self.table = s.table.copy()
+        self.stage_answer = np.zeros_like(s.stage_answer)  # loops of several threads may share a workspace
+        self.table.stage = self.stage_answer
         self.table.projection = self.kernel.address
         if self.n_functions:
             self.table.events, self.table.n_events = self.locator.address, self.n_functions
-        self.table.watched, self.table.n_watched = self.watched.ctypes.data, len(self.watched)
-        self.table.bounds, self.table.run, self.table.modes = self.bounds, self.state, self.modes
-        self.table.values, self.table.log = self.values, self.log
-        self.table.log_room = len(self.log)
+        if len(self.modes):
+            self.table.watched, self.table.n_watched = self.watched, len(self.watched)
+            self.table.modes, self.table.values, self.table.log = self.modes, self.values, self.log
+        if s.nu:
+            self.table.bounds = self.bounds
+        self.table.run, self.table.log_room = self.state, len(self.log)
         self.passages = PassageLog(s.model.lasting("passages", lambda: passage_sizes(self.table)))
         stabilization = self.options.stabilization
         self.table.project, self.table.project_every = self.project, stabilization.every
@@ -217,7 +237,6 @@ class TimeLoop:
         duration, longest = self.options.duration, scheme.limits.max_step
         state.relative, state.absolute = scheme.rtol, scheme.atol
         state.longest, state.shortest = longest, 1e-14 * max(1.0, abs(self.time) + duration)
-        state.unstable_since = np.inf
         if scheme.adaptive:
             self.settings.near = np.inf  # long steps have stages far off the constraints
             state.step = min(1e-4, duration, longest)
@@ -233,7 +252,7 @@ class TimeLoop:
         else:
             state.every = recording.every or np.inf
         self.install(scheme.method)
-        needed = 0.0 if self.adaptive else np.ceil(duration / state.step) + 1.0
+        needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
         if self.chart is not None:
             self.chart.attach(self.table)
@@ -242,23 +261,22 @@ class TimeLoop:
     def install(self, method: str) -> None:
         """Have the kernel step with a method from now on."""
         table, state, self.method = self.table, self.state, method
-        scheme = tableau_of(method)
-        if isinstance(scheme, RosenbrockTableau):
+        if method in IMPLICIT_METHODS:
             if self.model is None:
                 from sarrus.simulation.local_model import LocalModel  # for start-up time
 
-                self.model = LocalModel(self.system, scheme, self.control)  # kept alive
+                self.model = LocalModel(self.system, rosenbrock_tableau(method), self.control)  # kept alive
             self.model.attach(table, self.x)
         else:
             table.implicit = 0
-        self.weights = _weights(method, self.adaptive)  # kept alive
-        table.stage_weights, table.end_weights, table.nodes, table.error_weights = self.weights
-        table.n_stages, table.n_errors = len(self.weights[1]), len(self.weights[3])
-        state.power, state.between = -1.0 / (scheme.error_order + 1), _between(method, self.scheme.place)
+        self.plan = _plan_of(method, self.adaptive, self.scheme.place)  # kept alive
+        table[_OF_METHOD] = self.plan.entries
+        state.power, state.between = self.plan.power, self.plan.between
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
             state.threshold = EASY if method == self.scheme.stiff else STIFF_8
-        self.storage = np.zeros(self.system.size + sum(la.stage_sizes(table)))
+        kind = f"storage of {method}, {len(self.modes)} events"
+        self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
 
     def stop_where_rigid(self) -> None:
@@ -354,15 +372,20 @@ class TimeLoop:
         self.stretches.append((self.time, int(self.table.generic_rank), dict(self.system.parameters)))
 
     def warm_up(self) -> None:
-        """Have the kernel compiled before the clock starts: a call that takes no step."""
+        """Have what runs of this kind call compiled before the clock starts: by a call that takes no step, once."""
+        plain = self.solver is None and not isinstance(self.law, Law)
+        warm: list[bool] = self.system.model.lasting(f"warm {self.method}", list)
+        if plain and warm:
+            return
         before = self.state.copy()
         self.state.unrecorded = 0.0
         self.run_kernel(self.time, self.recorder.nothing)
         self.state[:] = before
+        warm[:] = [True]
 
     def run_kernel(self, end: float, block: Array) -> tuple[int, int]:
         """Call the kernel, see `sarrus.kernels.run.advance`; returns how it ended and how many rows it wrote."""
-        self.state.end, self.table.records = end, block.ctypes.data
+        self.state.end, self.table.records = end, block
         code = advance(self.table, self.x, len(block))
         return code, int(self.state.filled)
 
