@@ -127,6 +127,11 @@ def perpendicular_to(axis: ArrayLike) -> Array:
     return clean(out / np.linalg.norm(out))
 
 
+def times(a: Any, b: Any) -> Array:
+    """Return A B, A x or x·y by sums in order: those of BLAS are rounded as the processor has it."""
+    return np.asarray((a * b).sum(axis=-1) if b.ndim == 1 else (a[:, :, None] * b).sum(axis=1))
+
+
 @dataclass(frozen=True, eq=False)
 class Pose:
     """Placement of a frame B in a frame A: a point at r in B is at position + rotation @ r in A."""
@@ -174,15 +179,15 @@ class Pose:
         return quaternion_of_rotation(self.rotation)
 
     def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.position + self.rotation @ other.position, self.rotation @ other.rotation)
+        return Pose(self.apply(other.position), times(self.rotation, other.rotation))
 
     def inverse(self) -> Pose:
         """Return the placement of A in B."""
-        return Pose(-self.rotation.T @ self.position, self.rotation.T)
+        return Pose(-times(self.rotation.T, self.position), self.rotation.T)
 
     def apply(self, point: ArrayLike) -> Array:
         """Return in A the coordinates of a point given in B."""
-        return self.position + self.rotation @ real_array(point)
+        return self.position + times(self.rotation, real_array(point))
 
 
 PoseLike = Pose | Sequence[float] | Array | None

@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.mechanism.elements import WORLD, Body
 from sarrus.mechanism.mechanism import Mechanism
-from sarrus.mechanism.pose import Pose, clean, perpendicular_to, quaternion_of_rotation
+from sarrus.mechanism.pose import Pose, clean, perpendicular_to, quaternion_of_rotation, times
 from sarrus.multibody.driven import Ground, driven_ground
 from sarrus.multibody.rotations import conjugate, product
 from sarrus.multibody.scalars import AnyPose, Numbers, as_casadi, compose, is_driven, place
@@ -33,8 +33,11 @@ class RigidPart:
     @classmethod
     def of(cls, body: Body, pose: AnyPose) -> RigidPart:
         """Return a body that sits at ``pose`` in the node."""
-        r: Numbers = ca.DM(pose.rotation) if is_driven(body.inertia) else pose.rotation
-        return cls(body.mass, place(pose, body.com), r @ body.inertia @ r.T)
+        if is_driven(body.inertia):
+            r = ca.DM(pose.rotation)
+            return cls(body.mass, place(pose, body.com), r @ body.inertia @ r.T)
+        turned = times(times(pose.rotation, body.inertia), pose.rotation.T)
+        return cls(body.mass, place(pose, body.com), turned)
 
     @property
     def driven(self) -> bool:
@@ -52,7 +55,9 @@ class RigidPart:
         if self.driven:
             c = ca.SX(as_casadi(self.com))
             return as_casadi(self.inertia) + self.mass * (ca.dot(c, c) * ca.DM.eye(3) - c @ c.T)
-        return self.inertia + self.mass * ((self.com @ self.com) * np.eye(3) - np.outer(self.com, self.com))
+        return self.inertia + self.mass * (
+            times(self.com, self.com) * np.eye(3) - np.outer(self.com, self.com)
+        )
 
 
 @dataclass
@@ -105,7 +110,7 @@ class Node:
         moved = np.zeros((3, 3))
         for one in (before, part):
             d = one.com - joint_com
-            moved += one.inertia + one.mass * ((d @ d) * np.eye(3) - np.outer(d, d))
+            moved += one.inertia + one.mass * (times(d, d) * np.eye(3) - np.outer(d, d))
         self.parts[0] = RigidPart(total, joint_com, moved)
 
 
@@ -151,7 +156,7 @@ def build_tree(mechanism: Mechanism, t: ca.SX) -> Tree:
                     kind=kind,
                     parent=parent,
                     placement=compose(placement, own),
-                    axis=clean(own.rotation.T @ axis),
+                    axis=clean(times(own.rotation.T, axis)),
                     anchor=place(own.inverse(), joint.anchor),
                     pitch=joint.pitch,
                     reference=0.0 if kind in ("spherical", "free") else joint.reference[k],
@@ -177,9 +182,9 @@ def _own_frame(kind: str, axis: Array, anchor: Numbers, placement: AnyPose) -> P
     if kind in ("spherical", "free"):
         return Pose()
     origin = anchor if isinstance(anchor, np.ndarray) else np.zeros(3)
-    parallel = clean(placement.rotation @ axis)
+    parallel = clean(times(placement.rotation, axis))
     if np.count_nonzero(parallel) == 1 and isinstance(placement, Pose):
-        origin = origin - (parallel @ placement.apply(origin)) * axis
+        origin = origin - times(parallel, placement.apply(origin)) * axis
     if np.count_nonzero(axis) == 1:
         return Pose(origin)
     first = perpendicular_to(axis)
