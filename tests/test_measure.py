@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms import close_loops, random_coordinates, random_state, random_tree
-from sarrus.dynamics import workspace
+from sarrus.dynamics import entries
 from sarrus.dynamics.system import System
 from sarrus.mechanism.mechanism import Mechanism
 from sarrus.simulation.simulate import simulate
@@ -74,7 +74,7 @@ def test_near_a_singular_configuration() -> None:
 def test_passages_are_those_of_dense_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {}
     for small in (0, 10**9):
-        monkeypatch.setattr(workspace, "SMALL", small)
+        monkeypatch.setattr(entries, "SMALL", small)
         system = parallelograms(4)
         names = list(system.coordinate_names)
         q, v = np.zeros(system.nq), np.zeros(system.nv)
