@@ -19,6 +19,5 @@ def beginning(array: NDArray[Any]) -> Any:
 
 def address(array: NDArray[Any]) -> int:
     """Return the address of the first number of a C-contiguous array."""
-    if not array.flags.writeable or not array.size:
-        return array.ctypes.data
-    return ctypes.addressof(_NOTHING.from_buffer(array.data))
+    first = beginning(array)
+    return first if isinstance(first, int) else ctypes.addressof(first)

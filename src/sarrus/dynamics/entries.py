@@ -27,10 +27,9 @@ _STRAIGHT = frozenset(("direct", "checked", "measure", "nearest"))
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Addresses and counts; ``stage`` is the length of what ``direct`` writes and the room behind it."""
+    """Addresses and counts."""
 
     values: NDArray[np.int64]
-    stage: int
 
     def fill(self, table: la.Table) -> None:
         """Write them into a table."""
@@ -79,5 +78,4 @@ def _found(compiled: CompiledEquations, names: frozenset[str], basis: Basis | No
                 found["unmet"] = compiled.address("unmet")
         if "measure" in wanted and not basis.dependent and e.nc * e.nv > SMALL:
             found["measure"] = compiled.direct("measure", basis).address
-    values = np.array([found.get(name, 0) for name in _NAMES], dtype=np.int64)
-    return Entries(values, e.nv + e.nq + la.N_GAUGE + found.get("n_factors", 0) + e.nc)
+    return Entries(np.array([found.get(name, 0) for name in _NAMES], dtype=np.int64))

@@ -153,9 +153,8 @@ class Workspace(Evaluations):
     def _fill(self) -> None:
         """Have the kernels find what was loaded, for the rows that are known, and room for what stages leave."""
         if self.loaded:
-            entries = entries_of(self.compiled, self.loaded, self.basis)
-            entries.fill(self.table)
-            self._keep_stages(entries.stage)
+            entries_of(self.compiled, self.loaded, self.basis).fill(self.table)
+            self._keep_stages(sum(la.stage_sizes_of(self.table)))
 
     def _keep_stages(self, length: int) -> None:
         """Make room for what stages leave."""
