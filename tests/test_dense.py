@@ -49,6 +49,22 @@ def test_small_singular_values_keep_their_digits() -> None:
     assert_allclose(dense.singular_values(rows), exact, rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [*SHAPES[:6], (60, 41)])
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_values_of_even_rows(shape: tuple[int, int], missing: int) -> None:
+    """Also where many coincide, as those of many equal loops do, and where rows are zero."""
+    m, n = shape
+    small = min(m, n)
+    rng = np.random.default_rng(missing)
+    left, right = (np.linalg.qr(rng.standard_normal((k, small)))[0] for k in (m, n))
+    alike = left * np.repeat([2.0, 0.5, 1e-9], small)[rng.integers(3 * small, size=small)] @ right.T
+    sparse = np.where(rng.random((m, n)) < 0.7, 0.0, rng.standard_normal((m, n)))
+    for matrix in (drawn(m, n, max(small - missing, 0)), alike, sparse, np.zeros((m, n))):
+        exact = np.linalg.svd(matrix, compute_uv=False)
+        assert_allclose(dense.even_singular_values(matrix), exact, atol=3e-14 * exact[0])
+        assert_allclose(dense.largest(matrix), exact[0], rtol=1e-6)
+
+
 def test_products_and_solutions() -> None:
     rng = np.random.default_rng(1)
     a, b, x = rng.standard_normal((7, 7)), rng.standard_normal((7, 3)), rng.standard_normal(7)

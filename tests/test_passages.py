@@ -270,6 +270,19 @@ def test_errors_fall_with_the_step_through_singular_configurations(example):
     assert max(errors[2:]) < 1e-10
 
 
+@pytest.mark.parametrize("apart", [0.02, 0.05, 0.2])
+def test_slow_steps_next_to_a_singular_configuration_keep_their_order(example, apart):
+    """From rest, where stages are next to no way beside the constraints, into a passage, where they would be."""
+    module = example("parallelogram")
+    system, start, errors = sr.System(module.build()), module.closed(apart, 0.0), []
+    for dt in (8e-3, 4e-3, 2e-3):
+        motion = sr.simulate(system, start, duration=0.4, dt=dt, error_estimate=False)
+        errors.append(np.abs(motion.q[:, :2] - module.angles(apart, 0.0, motion.t)).max())
+    assert motion.passages
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.2)
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(4.0, abs=0.2)
+
+
 def test_motions_that_errors_do_not_decide_are_determined_to_the_end(example):
     module = example("parallelogram")
     system = sr.System(module.build())

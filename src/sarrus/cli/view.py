@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,9 +58,10 @@ def view(
         print_written(path)
     if wanted:
         return
-    viewer = open_viewer(shown, host=host, port=port, open_browser=not no_browser, **start)
-    console().print(f"viewer   {viewer.url}  (Ctrl-C ends it)", markup=False, soft_wrap=True)
-    viewer.wait()
+    shows = open_viewer(shown, host=host, port=port, open_browser=not no_browser, **start)
+    with shows as viewer, suppress(KeyboardInterrupt):  # one that comes before the viewer waits ends it too
+        console().print(f"viewer   {viewer.url}  (Ctrl-C ends it)", markup=False, soft_wrap=True)
+        viewer.wait()
 
 
 def _shown(

@@ -221,14 +221,11 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     measured = [size.rows[:, None] * rows for rows in columns]
     factors = _row_scales(system, columns)
     evened = [factors * rows for rows in columns]
-    values = [
-        [dense.singular_values(rows) for rows in kind]
-        for kind in (jacobians, weighted, projected, measured, evened)
-    ]
+    kinds = jacobians, weighted, projected, measured, evened
     scale, weighted_scale, even_scale, measured_scale, even = (
-        max(float(those.max(initial=0.0)) for those in kind) for kind in values
+        max(dense.largest(rows) for rows in kind) for kind in kinds
     )
-    of_projected, of_measured, of_evened = (kind[:-1] for kind in values[2:])
+    of_evened = [dense.even_singular_values(rows) for rows in evened[:-1]]
     cut = data_of(system).rank_cut(CUT)
     whole = [rank_by(those, cut, even) for those in of_evened]
     holonomic = whole
@@ -237,8 +234,8 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     rank, smallest, live = max(whole), 0.0, system.compiled.live
     independent: list[int] = []
     if rank:
-        factored = of_measured if system.compiled.mass_is_singular else of_projected
-        least = [float(those[rank - 1]) for those in factored]
+        factored = measured if system.compiled.mass_is_singular else projected
+        least = [float(dense.even_singular_values(rows)[rank - 1]) for rows in factored[:-1]]
         smallest = max(least)
         if live is not None and rank < len(live):
             independent = independent_rows(projected[least.index(smallest)], rank, 0.9)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import casadi as ca
 
@@ -19,8 +20,8 @@ Column = list[ca.SX]
 def rows_of(matrix: ca.SX) -> list[Row]:
     """Return the nonzeros of every row by their columns, which ascend."""
     transposed = matrix.T
-    starts, columns, entries = transposed.colind(), transposed.row(), transposed.nz[:]
-    values = [entries[k] for k in range(transposed.nnz())]
+    starts, columns = transposed.colind(), transposed.row()
+    values = cast(list[ca.SX], transposed.nonzeros())
     return [
         {columns[k]: values[k] for k in range(first, last) if not values[k].is_zero()}
         for first, last in pairwise(starts)

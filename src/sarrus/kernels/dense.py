@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels.bidiagonal import LANCZOS, all_values, largest_value
 from sarrus.kernels.flat import internal
 from sarrus.kernels.record import Floats, Integers
-from sarrus.kernels.vectors import axpy, divide, dot_from, fill, set_unit, swap
+from sarrus.kernels.vectors import axpy, divide, fill, inner, set_unit, swap
 
-PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
+PRODUCT, SINGULAR, VALUES, LARGEST, COMPLETION, SOLUTION, CHOLESKY = range(7)
 
 # Rows count as orthogonal below this cosine. It takes six to ten sweeps over all pairs.
 ORTHOGONAL = 1e-15
+# Square of the rounding of one operation.
+ROUNDING = 1.2e-32
 SWEEPS = 60
 # Of several axes that would do about as well the first is taken, so that no rounding and no small change decides.
 COMPARABLE = 0.6
@@ -20,17 +23,28 @@ COMPARABLE = 0.6
 def dense(table: Integers, x: Floats, what: int) -> int:
     """Do what is asked for with matrices by rows in x, sizes in table; return 0, or −1 where it cannot be done.
 
-    PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), V (m × m), σ (m) with room for V and σ: G
-    becomes V G, its rows orthogonal, of the lengths σ, longest first. COMPLETION: m orthonormal rows and room for
-    n − m more that complete them. SOLUTION: A (m × m), B (m × n), which becomes A⁻¹ B. CHOLESKY: A (m × m) becomes L
-    with L Lᵀ = A.
+    PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), room for V (m × m), σ (m) and as many more:
+    G becomes V G, its rows orthogonal, of the lengths σ, longest first. VALUES: A (m × n, m ≤ n), which is lost, and
+    room for its singular values (m) in any order, then for m + n numbers. LARGEST: A (m × n, m ≤ n) and room for the
+    largest one, then for 2 `LANCZOS` + m + n − 1 numbers. COMPLETION: m orthonormal rows and room for n − m more that
+    complete them. SOLUTION: A (m × m), B (m × n), which becomes A⁻¹ B. CHOLESKY: A (m × m) becomes L with L Lᵀ = A.
     """
     m, n = table[0], table[1]
     if what == PRODUCT:
         k = table[2]
         return _multiply(x, x + m * k, x + (m * k + k * n), m, k, n)
     if what == SINGULAR:
-        return _orthogonalize(x, x + m * n, x + (m * n + m * m), m, n)
+        V = x + m * n
+        lengths = V + m * m
+        return _orthogonalize(x, V, lengths, lengths + m, m, n)
+    if what == VALUES:
+        d = x + m * n
+        return all_values(x, d, d + m, d + 2 * m, m, n)
+    if what == LARGEST:
+        d = x + m * n
+        e = d + LANCZOS
+        u = e + LANCZOS
+        return largest_value(x, u, u + m, d, e, m, n)
     if what == COMPLETION:
         return _complete(x, m, n)
     if what == SOLUTION:
@@ -49,19 +63,6 @@ def _multiply(A, B, out, m, k, n):
 
 
 @internal
-def _inner(a, b, n):
-    """Return the scalar product of two rows, by four sums of every fourth product."""
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    whole = n - n % 4
-    for c in range(0, whole, 4):
-        one += a[c] * b[c]
-        two += a[c + 1] * b[c + 1]
-        three += a[c + 2] * b[c + 2]
-        four += a[c + 3] * b[c + 3]
-    return (dot_from(one, a + whole, b + whole, n - whole) + two) + (three + four)
-
-
-@internal
 def _turn(a, b, n, cosine, sine):
     """Turn two rows in their plane."""
     for c in range(n):
@@ -71,23 +72,30 @@ def _turn(a, b, n, cosine, sine):
 
 
 @internal
-def _orthogonalize(G, V, lengths, m, n):
-    """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992)."""
+def _orthogonalize(G, V, lengths, noise, m, n):
+    """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992).
+
+    From the longest row on (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989). What rounding leaves in each row is counted:
+    one that is no longer than that has no direction that would settle, though as short a one of A itself has.
+    """
     for k in range(m):
         set_unit(V + k * m, k, m)
-        lengths[k] = _inner(G + k * n, G + k * n, n)  # squares, until the end
+        lengths[k] = inner(G + k * n, G + k * n, n)  # squares, until the end
+        noise[k] = 0.0
     for _ in range(SWEEPS):
         clean = True
         for i in range(m):
+            _exchange(G, V, lengths, noise, i, _longest(lengths, i, m), m, n)
             a = G + i * n
             for j in range(i + 1, m):
                 b = G + j * n
                 first, second = lengths[i], lengths[j]
                 if not np.isfinite(first + second):
                     return -1
-                across = _inner(a, b, n)
-                size = np.sqrt(first) * np.sqrt(second)
-                if abs(across) > ORTHOGONAL * size and size > 0.0:
+                if not (first > noise[i] and second > noise[j]):
+                    continue
+                across = inner(a, b, n)
+                if abs(across) > ORTHOGONAL * np.sqrt(first) * np.sqrt(second):
                     clean = False
                     ratio = (second - first) / (2.0 * across)
                     tangent = 1.0 / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
@@ -96,21 +104,37 @@ def _orthogonalize(G, V, lengths, m, n):
                     cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
                     _turn(a, b, n, cosine, cosine * tangent)
                     _turn(V + i * m, V + j * m, m, cosine, cosine * tangent)
-                    lengths[i], lengths[j] = _inner(a, a, n), _inner(b, b, n)
+                    lengths[i], lengths[j] = inner(a, a, n), inner(b, b, n)
+                    own, other = cosine * cosine, cosine * cosine * tangent * tangent
+                    p, q = noise[i] + ROUNDING * first, noise[j] + ROUNDING * second
+                    noise[i], noise[j] = own * p + other * q, own * q + other * p
         if clean:
             break
     for i in range(m):
         lengths[i] = np.sqrt(lengths[i])
     for i in range(m):
-        longest = i
-        for j in range(i + 1, m):
-            if lengths[j] > lengths[longest]:
-                longest = j
-        if longest != i:
-            lengths[i], lengths[longest] = lengths[longest], lengths[i]
-            swap(G + i * n, G + longest * n, n)
-            swap(V + i * m, V + longest * m, m)
+        _exchange(G, V, lengths, noise, i, _longest(lengths, i, m), m, n)
     return 0
+
+
+@internal
+def _longest(lengths, first, m):
+    """Return which of the rows from the ``first`` one on is the longest."""
+    longest = first
+    for j in range(first + 1, m):
+        if lengths[j] > lengths[longest]:
+            longest = j
+    return longest
+
+
+@internal
+def _exchange(G, V, lengths, noise, i, j, m, n):
+    """Exchange two rows with all that goes with them."""
+    if i != j:
+        lengths[i], lengths[j] = lengths[j], lengths[i]
+        noise[i], noise[j] = noise[j], noise[i]
+        swap(G + i * n, G + j * n, n)
+        swap(V + i * m, V + j * m, m)
 
 
 @internal
@@ -130,8 +154,8 @@ def _complete(rows, m, n):
         set_unit(row, axis, n)
         for _ in range(2):
             for j in range(k):
-                axpy(-_inner(rows + j * n, row, n), rows + j * n, row, n)
-        size = np.sqrt(_inner(row, row, n))
+                axpy(-inner(rows + j * n, row, n), rows + j * n, row, n)
+        size = np.sqrt(inner(row, row, n))
         if not size > 0.0:
             return -1
         divide(row, size, n)
@@ -169,7 +193,7 @@ def _cholesky(A, m):
     for k in range(m):
         row = A + k * m
         for i in range(k, m):
-            A[i * m + k] -= _inner(A + i * m, row, k)
+            A[i * m + k] -= inner(A + i * m, row, k)
         pivot = row[k]
         if not pivot > 0.0 or not np.isfinite(pivot):
             return -1

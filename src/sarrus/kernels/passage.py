@@ -253,12 +253,16 @@ def _look(table, passages, a, b, stages, work):
     clock = table.nq + table.nv + table.nu
     start, h = a.x[clock], b.x[clock] - a.x[clock]
     rate = max(a.facts.pivot + b.facts.pivot, 1e-300) / h
-    apart = min(APART / rate, 0.25 * h)
+    apart = min(max(APART / rate, _apart(table, a, b, h)), 0.25 * h)
     row = _row(table, passages)
     row.closest = np.inf
     _restore(table, stages.slopes, a)
     crossed, found = False, 0.0
-    if sign <= 0:
+    if sign < 0:
+        # σ dσ/dt is next to linear in time there; the minimum itself, where straight-line code ends, is not visited.
+        found = h * a.facts.rise / (a.facts.rise - b.facts.rise)
+        crossed, found = _interpolate(table, passages, a, b, found, apart, stages, work)
+    if sign <= 0 and not crossed:
         found = _search(table, passages, a, b, 0.1 * apart, stages, work)
         crossed, found = _interpolate(table, passages, a, b, found, apart, stages, work)
     ends = least
@@ -277,6 +281,14 @@ def _look(table, passages, a, b, stages, work):
     row.stay_of = header.stay
     header.logged += 1.0
     header.lowest = min(header.lowest, least)
+
+
+@internal
+def _apart(table, a, b, h):
+    """Return the distance of points at which σ is large enough for straight-line code."""
+    if table.measure == 0:
+        return 0.0
+    return 6.0 * SURE * table.settings.scale_of_measured_rows * h / (a.facts.sigma + b.facts.sigma)
 
 
 @internal

@@ -52,9 +52,9 @@ def advance(table: Table, x: Floats, room: int) -> int:
         if state.steps + state.rejected >= state.most_steps:
             return rs.STEP_LIMIT
         if adaptive:
-            code, step = adaptive_step(table, x[clock], size, speed)
+            code, step = adaptive_step(table, x, size, speed, stages, work)
         else:
-            code, step = fixed_step(table, x[clock], size, speed, room)
+            code, step = fixed_step(table, x, size, speed, room, stages, work)
         if code != GO:
             return code
         wanted = count_wanted(table, x[clock], step.h)

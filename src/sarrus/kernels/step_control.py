@@ -14,7 +14,7 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.power import power
 from sarrus.kernels.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.sampling import next_sample
-from sarrus.kernels.stepping import error_norm
+from sarrus.kernels.stepping import error_norm, strays
 from sarrus.kernels.stiffness import note_stiffness
 
 # The step can be taken, or counts; it is to be tried again. Other verdicts are those of `run_state`.
@@ -32,7 +32,7 @@ class Step(NamedTuple):
     h: float
     end: float  # time where it ends
     target: float  # of a fixed step, where it should end
-    near: bool  # a singular configuration: its stages are projected
+    near: bool  # a singular configuration, and its stages beside the constraints: they are projected
     last: bool  # before the end, or before a sample
     crossing: bool  # a singular configuration, in one go
     limited: bool  # by one, to less than the error asks for
@@ -54,37 +54,36 @@ def approach(table, work):
 
 
 @internal
-def adaptive_step(table, t, size, speed):
-    """Return whether there is a next step at time t, and it: as long as the error of the last one allows."""
-    state, project = table.run, table.project > 0
+def adaptive_step(table, x, size, speed, stages, work):
+    """Return whether there is a next step from x, and it: as long as the error of the last one allows."""
+    state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, limited, crossing = next_sample(state, state.end), False, False, False
-    near = project and (size < table.settings.near or state.split > 0.0)
     h = min(state.step, state.longest)
     if project and speed > 0.0 and h * speed > 0.5 * size:
         # The singular configuration is at most 2 h away: go across, with it between two stages, or half way to it.
         arrival = size / speed
         crossing = state.blocked == 0.0
         h = min(arrival / state.between, state.longest) if crossing else 0.5 * arrival
-        near = limited = True
+        limited = True
     if t + h >= halt - 1e-12 * max(abs(halt), h):
         h, last = halt - t, True
     code = STEP_TOO_SMALL if h < state.shortest and not last else GO
     end = halt if last else t + h
+    near = project and (limited or _is_near(table, x, h, size, stages, work))
     return code, Step(h, end, end, near, last, crossing, limited, True, False)
 
 
 @internal
-def fixed_step(table, t, size, speed, room):
-    """Return whether there is a next step at time t, and it: to the next time of the grid, or a part of that."""
-    state, project = table.run, table.project > 0
+def fixed_step(table, x, size, speed, room, stages, work):
+    """Return whether there is a next step from x, and it: to the next time of the grid, or a part of that."""
+    state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, whole, beside = next_sample(state, state.end), False, True, False
-    near = project and (size < table.settings.near or state.split > 0.0)
     target = state.start + (state.steps + 1.0) * state.step
     if target >= halt - 1e-9 * state.step:
         target, last = halt, True
     h = target - t
-    near = project and (near or size < 2.0 * speed * h)
-    if near and size < 2.0 * speed * h:
+    arrives = project and size < 2.0 * speed * h
+    if arrives:
         h, whole, beside = _part(size / speed, h, halt - t, state.between)
         last = last and whole
     code = RUNNING if beside and state.filled + 2.0 > room else GO
@@ -93,7 +92,16 @@ def fixed_step(table, t, size, speed, room):
         end = halt
     elif whole:
         end = target
+    near = project and (arrives or _is_near(table, x, h, size, stages, work))
     return code, Step(h, end, target, near, last, False, False, whole, beside)
+
+
+@internal
+def _is_near(table, x, h, size, stages, work):
+    """Tell whether the stages of a step are to be projected."""
+    if table.run.split > 0.0:
+        return True
+    return size < table.settings.near and strays(table, x, h, size, stages, work)
 
 
 @internal

@@ -7,10 +7,14 @@ import numpy as np
 from sarrus.kernels import law_layout as ll
 from sarrus.kernels import layout as la
 from sarrus.kernels.flat import exists, internal
-from sarrus.kernels.moves import normalize
+from sarrus.kernels.moves import largest_gap, normalize
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.run_state import SPLIT_PIVOT
 from sarrus.kernels.vectors import axpy, copy, is_finite
+
+# How far beside the constraints, over the square of the distance to a singular configuration, a stage may be: the part
+# of its acceleration that comes from there. RK4 takes the fourth power of its root off, 1e-10 of the acceleration.
+BESIDE = 1e-5
 
 
 @internal
@@ -108,6 +112,24 @@ def stages(table, extra, near, x, h, slopes, new, work):
             return False
         return slope(table, new, la.SLOPE, slopes, count, work) >= 0
     return True
+
+
+@internal
+def strays(table, x, h, size, stages, work):
+    """Tell whether a step from x ends up beside the constraints by what matters at a pivot of a relative ``size``.
+
+    Its stages are as far beside them as h (q̇, v̇) goes, at most; only where that counts are they worth a projection.
+    Those in independent coordinates are projected always.
+    """
+    if table.residuals == 0 or exists(table.chart):
+        return True
+    nq, nv, nh, trial = table.nq, table.nv, table.nh, stages.trial
+    copy(x, trial, la.input_size(table))
+    axpy(h, stages.slopes, trial, nq + nv)
+    trial[nq + nv + table.nu] += h
+    call_native(table.residuals, trial, work.native)
+    gap, slip = largest_gap(table, work.native, nh), largest_gap(table, work.native + nh, table.nc)
+    return not max(gap, h * slip) <= BESIDE * size * size
 
 
 @internal

@@ -16,8 +16,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.kernels import c_function
+from sarrus.kernels.dense import CHOLESKY, COMPLETION, LANCZOS, LARGEST, PRODUCT, SINGULAR, SOLUTION, VALUES
 
-PRODUCT, SINGULAR, COMPLETION, SOLUTION, CHOLESKY = range(5)
 # Singular values below this part of the largest one are rounding.
 NOISE = 1e-14
 # Columns whose pivots differ by less than a hundredth count as equal: the first one is taken.
@@ -94,32 +94,59 @@ def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: f
 
 
 def singular_values(matrix: Array) -> Array:
-    """Return the singular values, the largest first."""
+    """Return the singular values, the largest first, small ones with as many digits as the rows have."""
     _, _, lengths, scale = _rotated(matrix)
     return np.asarray(lengths * scale)
 
 
+def even_singular_values(matrix: Array) -> Array:
+    """Return the singular values of a matrix with rows of about one size, to rounding of the largest one.
+
+    For a tenth of the work that digits of smaller ones take where rows differ in size.
+    """
+    m, n = sorted(matrix.shape)
+    if m == 0:
+        return np.zeros(0)
+    x, scale = _scaled(matrix, 2 * m + n)
+    if _call(x, VALUES, m, n) < 0:
+        return singular_values(matrix)
+    return np.asarray(np.sort(x[m * n : m * n + m])[::-1] * scale)
+
+
 def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
     """Return V A, its rows orthogonal, V, their lengths and the scale of V A and these; Aᵀ instead of A where m > n."""
-    m, n = matrix.shape
-    small, large = min(m, n), max(m, n)
-    x = np.empty(small * large + small * small + small)
-    x[: small * large] = (matrix if m <= n else matrix.T).ravel()
-    scale = 1.0
-    if small:
-        size = float(np.abs(x[: small * large]).max())
-        if not np.isfinite(size):
-            raise np.linalg.LinAlgError("the matrix is not finite")
-        scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
-        x[: small * large] /= scale
-        _call(x, SINGULAR, small, large)
-    begins, ends = small * large, small * large + small * small
-    return x[:begins].reshape(small, large), x[begins:ends].reshape(small, small), x[ends:], scale
+    m, n = sorted(matrix.shape)
+    x, scale = _scaled(matrix, m * m + 2 * m)
+    if m:
+        _call(x, SINGULAR, m, n)
+    begins, ends = m * n, m * n + m * m
+    return x[:begins].reshape(m, n), x[begins:ends].reshape(m, m), x[ends : ends + m], scale
+
+
+def _scaled(matrix: Array, room: int) -> tuple[Array, float]:
+    """Return the entries over a scale, by rows of A or of Aᵀ, which has fewer, with room behind them; and the scale."""
+    x = np.empty(matrix.size + room)
+    entries = x[: matrix.size]
+    entries[:] = (matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T).ravel()
+    if not matrix.size:
+        return x, 1.0
+    size = float(np.abs(entries).max())
+    if not np.isfinite(size):
+        raise np.linalg.LinAlgError("the matrix is not finite")
+    scale = math.ldexp(1.0, min(math.frexp(size)[1], 1000))  # no square is too large or too small
+    entries /= scale
+    return x, scale
 
 
 def largest(matrix: Array) -> float:
     """Return the largest singular value, zero of an empty matrix."""
-    return float(singular_values(matrix)[0]) if matrix.size else 0.0
+    if not matrix.size:
+        return 0.0
+    m, n = sorted(matrix.shape)
+    x, scale = _scaled(matrix, 2 * LANCZOS + m + n)
+    if _call(x, LARGEST, m, n) < 0:
+        return float(singular_values(matrix)[0])
+    return float(x[m * n] * scale)
 
 
 def condition(matrix: Array) -> float:
@@ -165,7 +192,7 @@ def is_definite(matrix: Array, least: float) -> bool:
         cholesky(matrix)
     except np.linalg.LinAlgError:
         return False
-    return len(matrix) == 0 or bool(singular_values(matrix)[-1] > least)
+    return len(matrix) == 0 or bool(even_singular_values(matrix)[-1] > least)
 
 
 def leading_columns(matrix: Array, count: int) -> list[int]:

@@ -100,7 +100,7 @@ def _parts(found: dense.Decomposition) -> Ranked:
 
 def rank_of(matrix: Array, relative: float = CUT, scale: float = 0.0) -> int:
     """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
-    return rank_by(dense.singular_values(matrix), relative, scale)
+    return rank_by(dense.even_singular_values(matrix), relative, scale)
 
 
 def rank_by(values: Array, relative: float = CUT, scale: float = 0.0) -> int:
