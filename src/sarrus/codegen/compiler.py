@@ -13,7 +13,7 @@ import casadi as ca
 from sarrus.base.errors import ArgumentError, CompilationError
 from sarrus.codegen import cache
 from sarrus.codegen.emit import emit
-from sarrus.codegen.machine import LoadedCode, build_object, host
+from sarrus.codegen.machine import Host, LoadedCode, build_object, host, single_target
 from sarrus.codegen.native import Layout, NativeFunction
 from sarrus.codegen.program import Program, read_program
 
@@ -143,7 +143,7 @@ def _key(function: ca.Function, chunk: int | None, lanes: int) -> str:
         ca.CasadiMeta.version(),
         repr((chunk, lanes, CHUNK, CHUNK_THRESHOLD, OPTIMIZATION, cache.FORMAT)),
         _generator_digest(),
-        host().identity,
+        _target(lanes).identity,
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -177,8 +177,12 @@ def _build(
     if chunk is None:
         chunk = CHUNK if size > CHUNK_THRESHOLD else 0
     text, chunks = emit(program, chunk, lanes)
-    entry = cache.Entry(build_object(text, OPTIMIZATION), size, chunks)
+    entry = cache.Entry(build_object(text, OPTIMIZATION, target=_target(lanes)), size, chunks)
     return entry, LoadedCode(entry.code)
+
+
+def _target(lanes: int) -> Host:
+    return single_target() if lanes == 1 else host()
 
 
 def _program(name: str, inputs: ca.SX, outputs: ca.SX) -> Program:

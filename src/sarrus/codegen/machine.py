@@ -113,6 +113,15 @@ def baseline() -> Host:
     return Host(triple, BASELINES.get(triple.partition("-")[0], "generic"), "")
 
 
+def single_target() -> Host:
+    """Return the processor that code for one state is made for: the baseline where the host has AVX-512, else the host.
+
+    Scalars gain nothing from AVX-512 and their instructions are longer: a step of many loops takes a quarter more time.
+    """
+    wide = not os.environ.get("SARRUS_CPU") and "+avx512f" in host().features.split(",")
+    return baseline() if wide and host().runs(baseline()) else host()
+
+
 def _c_library() -> ctypes.CDLL:
     if sys.platform == "win32":
         return ctypes.CDLL("ucrtbase")

@@ -25,8 +25,8 @@ from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import add, axpy, copy, fill, is_finite
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter: an answer
-# keeps thirteen of them; a stage keeps eleven, and a projection repeats until the rows are met. A stage that is
-# refined needs some only.
+# keeps thirteen of them; a stage and the end of a step keep eleven, and a projection repeats until the rows are met. A
+# stage that is refined needs some only.
 CLEAR, CLEAR_ENOUGH, CLEAR_AT_ALL = 1e-3, 1e-5, 1e-11
 # Corrections of a stage, at most; the share that one leaves if the next may help; and what is rounding in any case.
 REFINEMENTS, SHARE, ROUNDING = 5, 0.1, 1e-15
@@ -50,7 +50,7 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             good = solve_stage(table, x, work)
         else:
             call_native(table.checked, x, work.a)
-            good = _serves(table, work.gauge, CLEAR)
+            good = _serves(table, work.gauge, CLEAR_ENOUGH if want == la.PIVOTS else CLEAR)
         if good and is_finite(work.a, nv):
             contradiction = facts.contradiction
             fill(facts, 0.0, la.N_FACTS)
