@@ -13,7 +13,8 @@ class Options:
         cut by the generic rank, found at closed configurations nearby with a cut of 1e-6, or more where the
         digits of the model ask for it (`sarrus.dynamics.data_tolerance`).
     near_singular : smallest pivot, relative to its largest value in a run, below which `simulate` projects
-        the Runge–Kutta stages too, where steps are fixed; adaptive methods always do.
+        the Runge–Kutta stages that stray from the constraints, where steps are fixed; adaptive methods project
+        such stages everywhere. Infinite: all stages.
     inconsistent : a solve is INCONSISTENT where dependent rows contradict each other by more than this: where row
         j of A is Σ c_k (row k), |γ_j − Σ c_k γ_k| over the sum of the magnitudes of these terms.
     position_tolerance : closure residual at which a projection stops, in radians and multiples of the characteristic

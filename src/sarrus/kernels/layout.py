@@ -29,7 +29,9 @@ class Settings(Record):
     beta: float
     event_tolerance: float  # [s]
     accepted_residual: float  # a projected step may leave this residual where Newton stagnates
-    near: float  # relative pivot below which the stages of a step are projected too
+    near: (
+        float  # relative pivot below which stages that stray are projected; all of them where it is infinite
+    )
     inconsistent: float  # relative contradiction of rows above which a solve is inconsistent
     scale_of_rows: float  # largest singular value of A nearby, and of A M^(−1/2)
     scale_of_weighted_rows: float

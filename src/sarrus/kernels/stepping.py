@@ -119,9 +119,8 @@ def strays(table, x, h, size, stages, work):
     """Tell whether a step from x ends up beside the constraints by what matters at a pivot of a relative ``size``.
 
     Its stages are as far beside them as h (q̇, v̇) goes, at most; only where that counts are they worth a projection.
-    Those in independent coordinates are projected always.
     """
-    if table.residuals == 0 or exists(table.chart):
+    if table.residuals == 0 or table.settings.near == np.inf:
         return True
     nq, nv, nh, trial = table.nq, table.nv, table.nh, stages.trial
     copy(x, trial, la.input_size(table))

@@ -15,6 +15,7 @@ from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import layout as la
 from sarrus.kernels.run_state import SPLIT_PIVOT
+from sarrus.kernels.stepping import BESIDE
 from sarrus.kernels.tableau import tableau
 from sarrus.linalg.dense import product
 from sarrus.linalg.projected import acceleration_change, correction
@@ -79,7 +80,7 @@ class Flow:
                 stage = self.projected(stage)
             d, slope = self._terms(stage, first=not slopes)
             if not slopes:
-                near = self._is_near(h)
+                near = self._is_near(x, slope, h)
             slopes.append(slope)
             changes.append(self._change(d, stage))
         self.split = self.split or (not near and self._separated)
@@ -203,8 +204,8 @@ class Flow:
         normalize(x[self.columns.q], self.work.model.quaternions)
         return Point(x, along)
 
-    def _is_near(self, h: float) -> bool:
-        """Tell whether `simulate` projects the stages of a step: by the pivots at its start."""
+    def _is_near(self, x: Array, slope: Array, h: float) -> bool:
+        """Tell whether `simulate` projects the stages of a step from x: by the pivots there, and how far they stray."""
         system = self.work
         if not system.nc or not self.rank:
             return False
@@ -212,4 +213,18 @@ class Flow:
         size = self._smallest / self._largest
         speed = 0.0 if self._last is None else (self._last[0] - size) / self._last[1]
         self._last = size, h
-        return self.split or size < system.options.near_singular or size < 2.0 * speed * h
+        if self.split or size < 2.0 * speed * h:
+            return True
+        return size < system.options.near_singular and self._strays(x, slope, h, size)
+
+    def _strays(self, x: Array, slope: Array, h: float, size: float) -> bool:
+        """Tell what `sarrus.kernels.stepping.strays` tells."""
+        system, nh = self.work, self.work.nh
+        if system.basis is None or system.nc > nh:
+            return True
+        ahead = x.copy()
+        ahead[: self.columns.v.stop] += h * slope
+        ahead[system.parts.t] += h
+        left, rows = np.abs(system.compiled.function("residuals")(ahead)), system.characteristic.rows
+        gap, slip = (rows[:nh] * left[:nh]).max(), (rows * left[nh:]).max()
+        return not max(gap, h * slip) <= BESIDE * size * size

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
+# A relative pivot below which all are.
+EVERYWHERE = 2.0
 # Functions of a model that every run needs.
 _FUNCTIONS = ("dynamics", "direct", "checked", "measure", "position", "velocity", "rate", "energy")
 # The state of every run at first.
@@ -196,7 +198,7 @@ class TimeLoop:
         if self.solver is not None:
             self.table.acceleration = self.solver.address
         if self.chart is not None or self.solver is not None:
-            self.settings.near = np.inf  # every stage is brought back to the constraints
+            self.settings.near = np.inf  # every stage is brought back to the constraints, however near it is
 
     def _keep_energy(self) -> None:
         """Have the projection on the energy, where there is one, keep that of the present state."""
@@ -238,7 +240,9 @@ class TimeLoop:
         state.relative, state.absolute = scheme.rtol, scheme.atol
         state.longest, state.shortest = longest, 1e-14 * max(1.0, abs(self.time) + duration)
         if scheme.adaptive:
-            self.settings.near = np.inf  # long steps have stages far off the constraints
+            self.settings.near = max(
+                self.settings.near, EVERYWHERE
+            )  # long steps have stages far off the constraints
             state.step = min(1e-4, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
