@@ -33,9 +33,9 @@ from sarrus.optimize.friction_blocks import Blocks
 
 # Relative residual that is aimed at, and that is accepted where rounding ends the iterations.
 TARGET, ACCEPTED = 1e-14, 1e-10
-# Cone programs, at most, and where an accepted answer will do; Newton steps after each; halvings of one, and the
-# decrease that is asked of it; whole steps without one.
-ROUNDS, ENOUGH, STEPS, HALVINGS, DECREASE, CROSSINGS = 100, 4, 60, 8, 1e-4, 6
+# Cone programs, at most, and where an accepted answer will do; Newton steps after each; halvings of one, in turn,
+# and the decrease that is asked of it; whole steps without one.
+ROUNDS, ENOUGH, STEPS, HALVINGS, DECREASE, CROSSINGS = 100, 4, 60, (8, 4), 1e-4, 6
 # Singular values below this part of the largest one are zero in a Newton step, and where it is asked what is unique.
 FLAT, DEPENDENT = 1e-12, 1e-9
 # Forces and velocities below this part of the largest ones are zero where it is asked what a contact does.
@@ -186,7 +186,7 @@ class _Scaled:
             programs += 1
             if not np.isfinite(r).all() or (status is Status.UNBOUNDED and self.proof() is not None):
                 break
-            ended, left, more = self.newton(r)
+            ended, left, more = self.newton(r, HALVINGS[programs % 2])
             steps += more
             if left < least:
                 best, least = ended, left
@@ -202,7 +202,7 @@ class _Scaled:
         one = np.eye(len(r))
         return r - nearest, one - slope @ (one - by_velocity @ self.W)
 
-    def newton(self, r: Array) -> tuple[Array, float, int]:
+    def newton(self, r: Array, halvings: int = HALVINGS[0]) -> tuple[Array, float, int]:
         """Return the best that Newton's method comes by, the residual there, and the number of steps.
 
         Steps are halved until F falls. Where that ends at a kink of F some whole steps lead across.
@@ -211,7 +211,7 @@ class _Scaled:
         best, least, crossings, step = r, self.residual(F, r), CROSSINGS, 0
         while step < STEPS and least > TARGET:
             way = np.linalg.lstsq(slope, -F, rcond=FLAT)[0]
-            for halving in range(HALVINGS):
+            for halving in range(halvings):
                 part = 0.5**halving
                 ahead = r + part * way
                 F_ahead, slope_ahead = self.natural_map(ahead)
