@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +29,8 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.linalg.ranked import ranked
-from sarrus.optimize.cone_program import ConeProgram
+from sarrus.optimize.cone_program import solve_cone_program
+from sarrus.optimize.cone_rows import ConeRows, stack
 from sarrus.optimize.friction_blocks import Blocks
 
 # Relative residual that is aimed at, and that is accepted where rounding ends the iterations.
@@ -40,6 +42,8 @@ ROUNDS, ENOUGH, STEPS, HALVINGS, DECREASE, CROSSINGS = 100, 4, 60, (8, 4), 1e-4,
 FLAT, DEPENDENT = 1e-12, 1e-9
 # Forces and velocities below this part of the largest ones are zero where it is asked what a contact does.
 NOTHING = 1e-9
+# Forces are determined that free directions of length one move by less than this.
+UNMOVED = 1e-7
 # A proof that there is no answer holds to this.
 PROVED = 1e-10
 
@@ -123,11 +127,7 @@ def solve_contact_problem(
     given = np.zeros(len(b)) if start is None else real_array(start)
     if given.shape != b.shape or not np.isfinite(given).all():
         raise ArgumentError(f"start must be finite and of the shape {b.shape}", element="start")
-    r, residual, programs, steps = problem.solve(given)
-    if residual <= ACCEPTED:
-        found = problem.solution(r, residual, programs, steps)
-    else:
-        found = problem.failure(r, residual, programs, steps)
+    found = problem.solution(*problem.solve(given))
     if throw and not found.status.ok:
         raise found.status.error("contact problem", result=found)
     return found
@@ -178,13 +178,11 @@ class _Scaled:
         if m == 0:
             return given, 0.0, 0, 0
         best, least, steps = self.newton(given / (self.factors * self.size))
-        programs, shift = 0, np.zeros(m)
-        program = None
+        programs, shifted = 0, self.b
         while least > TARGET and programs < ROUNDS:
-            program = program or _ShiftedProgram(self.W, self.blocks)
-            r, status = program.solve(self.b + shift)
+            r, status = self.cone_program(shifted)
             programs += 1
-            if not np.isfinite(r).all() or (status is Status.UNBOUNDED and self.proof() is not None):
+            if not np.isfinite(r).all() or (status is Status.UNBOUNDED and self.proof is not None):
                 break
             ended, left, more = self.newton(r, HALVINGS[programs % 2])
             steps += more
@@ -192,8 +190,24 @@ class _Scaled:
                 best, least = ended, left
             if least <= ACCEPTED and programs >= ENOUGH:
                 break
-            shift = self.blocks.shift(self.W @ r + self.b)[0] - (self.W @ r + self.b)
+            u = self.W @ r + self.b
+            shifted = self.b + (self.blocks.shift(u)[0] - u)
         return best, least, programs, steps
+
+    def cone_program(self, shifted: Array) -> tuple[Array, Status]:
+        """Return the allowed forces of the least ½ rᵀW r + (b + s)ᵀr, or the last iterate; and how it ended."""
+        along, rows = self.programmed
+        if along.size == 0:
+            return np.zeros(len(shifted)), Status.OK
+        W, b = along.T @ self.W @ along, along.T @ shifted
+        found = solve_cone_program(W, b, rows.G, rows.h, cones=rows.cones, throw=False)
+        return along @ found.x, found.status
+
+    @cached_property
+    def programmed(self) -> tuple[Array, ConeRows]:
+        """The forces that there may be, by columns, and the rows of cone programs for them."""
+        along = np.eye(len(self.b))[:, ~self.blocks.idle]
+        return along, _allowed(along, np.zeros(len(self.b)), self.blocks)
 
     def natural_map(self, r: Array) -> tuple[Array, Array]:
         """Return r − P_K(r − u − μ ‖u_t‖ n), zero where r solves, and its derivative."""
@@ -236,9 +250,14 @@ class _Scaled:
     # --- what it says --------------------------------------------------------------------------------
 
     def solution(self, r: Array, residual: float, programs: int, steps: int) -> ContactSolution:
-        """Return the answer for forces of a small residual."""
-        modes = self.modes(r)
-        r, determined = self.least(r, modes)
+        """Return the answer for the best forces there are, or the proof that there is none."""
+        modes, determined, status = self.modes(r), np.zeros(len(r), dtype=bool), Status.OK
+        if residual <= ACCEPTED:
+            r, residual, determined = self.least(r, residual, modes)
+        elif self.proof is None:
+            status = Status.NOT_CONVERGED
+        else:
+            r, status = self.proof, Status.INFEASIBLE
         forces = r * self.factors * self.size
         change = self.given.T @ forces
         return ContactSolution(
@@ -247,10 +266,10 @@ class _Scaled:
             change=read_only(change),
             modes=modes,
             determined=read_only(determined),
-            residual=max(residual, self.residual(self.natural_map(r)[0], r)) if len(r) else residual,
+            residual=residual,
             programs=programs,
             steps=steps,
-            status=Status.OK,
+            status=status,
         )
 
     def modes(self, r: Array) -> tuple[Mode, ...]:
@@ -264,40 +283,43 @@ class _Scaled:
             for opened, slid in zip(opens, slides)
         )
 
-    def least(self, r: Array, modes: tuple[Mode, ...]) -> tuple[Array, np.ndarray]:
-        """Return the least forces of these velocities and modes, and which entries are the same in all of them."""
-        blocks, m = self.blocks, len(r)
+    def least(self, r: Array, residual: float, modes: tuple[Mode, ...]) -> tuple[Array, float, np.ndarray]:
+        """Return the least forces of these velocities and modes, their residual, and which are alike in all of them."""
         ways = self.free_forces(r, modes)
         null = ranked(self.H.T @ ways, relative=DEPENDENT).null if ways.size else np.zeros((0, 0))
         if null.shape[1] == 0:
-            return r, np.ones(m, dtype=bool)
-        along = ways @ null
-        along, _ = np.linalg.qr(along)
-        program = _LeastProgram(along, blocks)
-        least = r + along @ program.solve(r)
-        F, _ = self.natural_map(least)
-        kept = (
-            least if self.residual(F, least) <= max(ACCEPTED, self.residual(self.natural_map(r)[0], r)) else r
+            return r, residual, np.ones(len(r), dtype=bool)
+        along = np.linalg.qr(ways @ null)[0]
+        rows = _allowed(along, r, self.blocks)
+        found = solve_cone_program(
+            np.eye(along.shape[1]), along.T @ r, rows.G, rows.h, cones=rows.cones, throw=False
         )
-        return kept, np.asarray(np.abs(along).max(axis=1) < 1e-7)
+        determined = np.asarray(np.abs(along).max(axis=1) < UNMOVED)
+        if found.status.ok:
+            least = r + along @ found.x
+            left = max(residual, self.residual(self.natural_map(least)[0], least))
+            if left <= ACCEPTED:
+                return least, left, determined
+        return r, residual, determined
 
     def free_forces(self, r: Array, modes: tuple[Mode, ...]) -> Array:
         """Return directions in which forces may change without another velocity or mode, by columns."""
         blocks, u = self.blocks, self.W @ r + self.b
         d = blocks.directions(u, blocks.lengths(u))
-        columns = []
+        columns: list[Array] = []
         for k, mode in enumerate(modes):
             mine = np.flatnonzero((blocks.owner == k) & ~blocks.idle)
             if mode is Mode.STICKING:
-                columns += [np.eye(len(r))[i] for i in mine]
+                columns.extend(np.eye(len(r))[mine])
             elif mode is Mode.SLIDING and blocks.cone[k]:
                 column = np.where(blocks.owner == k, -blocks.friction[k] * d, 0.0)
                 column[mine[0]] = 1.0
                 columns.append(column)
         return np.array(columns).reshape(len(columns), len(r)).T
 
+    @cached_property
     def proof(self) -> Array | None:
-        """Return forces that prove that no motion keeps all contacts from closing further, None where one does.
+        """Forces that prove that no motion keeps all contacts from closing further, None where one does.
 
         They are z ≥ 0 on heads with Hᵀz = 0 and bᵀz < 0 (Farkas): a motion with u ≥ 0 would give bᵀz = uᵀz ≥ 0.
         """
@@ -314,95 +336,20 @@ class _Scaled:
         forces[normal] = found
         return forces
 
-    def failure(self, r: Array, residual: float, programs: int, steps: int) -> ContactSolution:
-        """Return what is known where no answer was found: a proof that there is none, if there is one."""
-        proof = self.proof()
-        forces, status = (r, Status.NOT_CONVERGED) if proof is None else (proof, Status.INFEASIBLE)
-        forces = forces * self.factors * self.size
-        change = self.given.T @ forces
-        return ContactSolution(
-            forces=read_only(forces),
-            velocities=read_only(self.given @ change + self.b_given),
-            change=read_only(change),
-            modes=self.modes(r) if np.isfinite(r).all() else (),
-            determined=read_only(np.zeros(len(r), dtype=bool)),
-            residual=residual,
-            programs=programs,
-            steps=steps,
-            status=status,
-        )
 
-
-class _Rows:
-    """The rows h − G x of the cones of forces ``base`` + ``along`` x."""
-
-    def __init__(self, along: Array, blocks: Blocks) -> None:
-        """Put half-lines first, then cones of contacts, then balls."""
-        owner, mu = blocks.owner, blocks.friction
-        halves = [
-            i for i in np.flatnonzero(blocks.head) if (owner == owner[i]).sum() == 1 or mu[owner[i]] == 0.0
-        ]
-        taken: list[Array] = [along[i] for i in halves]
-        self.places: list[tuple[int, float]] = [(int(i), 1.0) for i in halves]
-        self.cones: list[int] = []
-        self.heights: list[float] = [0.0] * len(halves)
-        for k in range(blocks.count):
-            rows = np.flatnonzero(owner == k)
-            if blocks.cone[k] and (len(rows) == 1 or mu[k] == 0.0):
-                continue
-            if not blocks.cone[k]:
-                if blocks.limit[k] == 0.0:
-                    continue
-                self.heights.append(float(blocks.limit[k]))
-                self.places.append((-1, 0.0))
-                taken.append(np.zeros(along.shape[1]))
-            for i in rows:
-                weight = float(mu[k]) if blocks.head[i] else 1.0
-                self.heights.append(0.0)
-                self.places.append((int(i), weight))
-                taken.append(weight * along[i])
-            self.cones.append(len(rows) + (0 if blocks.cone[k] else 1))
-        self.G, self.linear = -np.array(taken).reshape(-1, along.shape[1]), len(halves)
-
-    def h(self, base: Array) -> Array:
-        """Return h for a base."""
-        return np.array(self.heights) + np.array(
-            [weight * base[i] if i >= 0 else 0.0 for i, weight in self.places]
-        )
-
-
-class _ShiftedProgram:
-    """min ½ rᵀW r + (b + s)ᵀr over the forces that are allowed, for one shift s after the other."""
-
-    def __init__(self, W: Array, blocks: Blocks) -> None:
-        self.busy = np.flatnonzero(~blocks.idle)
-        self.rows = _Rows(np.eye(len(W))[:, self.busy], blocks)
-        self.W, self.m = W[np.ix_(self.busy, self.busy)], len(W)
-        self.program = (
-            ConeProgram(len(self.busy), linear=self.rows.linear, cones=self.rows.cones)
-            if len(self.busy)
-            else None
-        )
-
-    def solve(self, shifted: Array) -> tuple[Array, Status]:
-        """Return the forces, or the last iterate, and what became of the program."""
-        out = np.zeros(self.m)
-        if self.program is None:
-            return out, Status.OK
-        found = self.program.solve(self.W, shifted[self.busy], self.rows.G, self.rows.h(out), throw=False)
-        out[self.busy] = found.x
-        return out, found.status
-
-
-class _LeastProgram:
-    """min ½ |r + N z|² with r + N z allowed."""
-
-    def __init__(self, along: Array, blocks: Blocks) -> None:
-        self.along, self.rows = along, _Rows(along, blocks)
-        self.program = ConeProgram(along.shape[1], linear=self.rows.linear, cones=self.rows.cones)
-
-    def solve(self, r: Array) -> Array:
-        """Return z, zero where none is found."""
-        n = self.along.shape[1]
-        answer = self.program.solve(np.eye(n), self.along.T @ r, self.rows.G, self.rows.h(r), throw=False)
-        return answer.x if answer.status.ok else np.zeros(n)
+def _allowed(along: Array, base: Array, blocks: Blocks) -> ConeRows:
+    """Return the rows of the x for which the forces base + along x are allowed."""
+    parts = []
+    for k in range(blocks.count):
+        mine = np.flatnonzero(blocks.owner == k)
+        rows, offset, mu = along[mine], base[mine], blocks.friction[k]
+        if not blocks.cone[k]:
+            if blocks.limit[k] > 0.0:
+                ball = np.vstack([np.zeros(along.shape[1]), -rows])
+                parts.append(ConeRows(ball, np.append(blocks.limit[k], offset), 0, (len(ball),)))
+        elif len(mine) == 1 or mu == 0.0:
+            parts.append(ConeRows(-rows[:1], offset[:1], 1))
+        else:
+            weights = np.where(blocks.head[mine], mu, 1.0)
+            parts.append(ConeRows(-weights[:, None] * rows, weights * offset, 0, (len(mine),)))
+    return stack(parts)

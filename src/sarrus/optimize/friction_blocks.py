@@ -47,10 +47,10 @@ class Blocks:
         """Number of blocks."""
         return len(self.friction)
 
-    @cached_property
+    @property
     def cone(self) -> np.ndarray:
         """Which blocks are cones (count,)."""
-        return np.isin(np.arange(self.count), self.owner[self.head])
+        return np.isinf(self.limit)
 
     @cached_property
     def together(self) -> np.ndarray:
