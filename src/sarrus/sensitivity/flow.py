@@ -220,7 +220,7 @@ class Flow:
     def _strays(self, x: Array, slope: Array, h: float, size: float) -> bool:
         """Tell what `sarrus.kernels.stepping.strays` tells."""
         system, nh = self.work, self.work.nh
-        if system.basis is None or system.nc > nh:
+        if system.basis is None or system.nc > nh or system.options.near_singular == np.inf:
             return True
         ahead = x.copy()
         ahead[: self.columns.v.stop] += h * slope

@@ -240,9 +240,8 @@ class TimeLoop:
         state.relative, state.absolute = scheme.rtol, scheme.atol
         state.longest, state.shortest = longest, 1e-14 * max(1.0, abs(self.time) + duration)
         if scheme.adaptive:
-            self.settings.near = max(
-                self.settings.near, EVERYWHERE
-            )  # long steps have stages far off the constraints
+            # long steps have stages far off the constraints
+            self.settings.near = max(self.settings.near, EVERYWHERE)
             state.step = min(1e-4, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
