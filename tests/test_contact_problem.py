@@ -135,16 +135,29 @@ def test_scales_do_not_matter() -> None:
         assert_allclose(factor**2 * scaled.forces, plain.forces, atol=1e-9 * np.abs(plain.forces).max())
 
 
-def test_derivatives_of_projection_and_shift() -> None:
+def test_projections_are_the_nearest_allowed_forces() -> None:
     rng = np.random.default_rng(0)
     blocks = Blocks.of([(3, 0.7), (1, 0.0), (4, 1.3), (2, 0.2), (3, 0.0)], [(1, 0.5), (2, 0.3)])
     for _ in range(50):
-        x, way = rng.standard_normal((2, len(blocks.owner)))
-        for function in (blocks.project, blocks.shift):
-            ahead, behind = (function(x + step * way)[0] for step in (1e-6, -1e-6))
-            assert_allclose((ahead - behind) / 2e-6, function(x)[1] @ way, atol=1e-7)
-        nearest = blocks.project(x)[0]
-        assert_allclose(blocks.project(nearest)[0], nearest, atol=1e-14)
+        x, y = rng.standard_normal((2, len(blocks.owner)))
+        nearest, other = blocks.project(x), blocks.project(y)
+        assert_allclose(blocks.project(nearest), nearest, atol=1e-14)
+        for k in range(blocks.count):
+            mine = blocks.owner == k
+            assert (x - nearest)[mine] @ (other - nearest)[mine] < 1e-14
+
+
+def test_newton_is_quadratic() -> None:
+    """From forces that are off by 1e-4 it takes three steps or four: its derivatives are exact."""
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((9, 12))
+    problem = rows, rng.standard_normal(9) - np.tile([3.0, 0.0, 0.0], 3), [(3, 0.1), (3, 0.4), (3, 2.0)]
+    found = solve_contact_problem(*problem)
+    assert {Mode.SLIDING, Mode.STICKING} <= set(found.modes)
+    start = found.forces * (1.0 + 1e-4 * rng.standard_normal(9))
+    again = solve_contact_problem(*problem, start=start)
+    assert again.steps <= 4
+    assert_allclose(again.forces, found.forces, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

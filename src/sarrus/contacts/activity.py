@@ -107,11 +107,19 @@ def _hold(system: Evaluations, names: Iterable[str]) -> None:
 def _measured(
     system: Evaluations, what: str, q: ArrayLike, v: ArrayLike | None, t: float
 ) -> dict[str, float]:
-    if not system.equations.contacts:
+    touches = system.equations.touches
+    names = (*contact_names(system), *(touch.name for touch in touches))
+    if not names:
         return {}
-    native = system.compiled.named("gaps", lambda: dict(zip(("gap", "rate"), gap_expressions(system))))
+
+    def expressions() -> dict[str, ca.SX]:
+        gap, rate = gap_expressions(system)
+        rates = (touch.rates[0] for touch in touches)
+        return {"gap": ca.vertcat(gap, *(touch.gap for touch in touches)), "rate": ca.vertcat(rate, *rates)}
+
+    native = system.compiled.named("gaps", expressions)
     flat = native(system.pack(q, v, None, t))
-    return dict(zip(contact_names(system), flat[native.outputs[what][0]].tolist()))
+    return dict(zip(names, flat[native.outputs[what][0]].tolist()))
 
 
 def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:

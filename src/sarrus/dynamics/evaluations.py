@@ -174,6 +174,16 @@ class Evaluations(Described):
                 element=names[0].removesuffix(".activation"),
             )
 
+    def without_touches(self, what: str) -> None:
+        """Raise `ArgumentError` where contacts have Coulomb friction, which ``what`` does not know."""
+        touches = self.equations.touches
+        if touches:
+            raise ArgumentError(
+                f"{self.name}: {what} know no contacts with friction='coulomb' yet "
+                f"({', '.join(repr(touch.name) for touch in touches)}); sarrus.simulate does",
+                element=touches[0].name,
+            )
+
     def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.
 

@@ -39,6 +39,23 @@ class ContactRows:
 
 
 @dataclass(frozen=True, eq=False)
+class Touch:
+    """A contact with Coulomb friction: its gap [m] and the velocities of its rows, whatever is closed.
+
+    ``rates`` are those along the normal, which opens the gap, and along the tangents [m/s], then the torsion; ``bias``
+    the part of their derivatives without accelerations. It takes no part in the constraints.
+    """
+
+    name: str
+    row_names: tuple[str, ...]
+    gap: ca.SX
+    rates: ca.SX
+    bias: ca.SX
+    friction_coefficient: float
+    restitution: float
+
+
+@dataclass(frozen=True, eq=False)
 class Equations:
     """Expressions over the symbols q, v, u, t and the parameters p (columns of CasADi SX).
 
@@ -53,7 +70,7 @@ class Equations:
 
     The rows of a constraint that comes and goes are multiplied by its parameter "active.NAME", so that they are zero
     rows while it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.contacts.activity`.
-    ``contacts`` are those of them that only push.
+    ``contacts`` are those of them that only push; ``touches`` are contacts with Coulomb friction.
 
     ``tree`` is the kinematic tree of the mechanism that they come from, None where there is none; ``rotors`` whether M
     and h have more than it: the armature of tendons.
@@ -88,6 +105,7 @@ class Equations:
     parameter_values: dict[str, float] = field(default_factory=dict)
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
+    touches: tuple[Touch, ...] = ()
     tree: Any = None  # a `sarrus.multibody.tree.Tree`, which is built above this package
     rotors: bool = False
     nq: int = field(init=False)  #: number of coordinates

@@ -45,7 +45,7 @@ class BatchTable(Record, of=int):
     keep_energy: int  # whether the energy of each run is kept
     block: Floats  # room to record in
     room: int  # and its number of rows
-    # of runs that step side by side: straight-line functions (see `sarrus.simulation.many.lane_functions`)
+    # of runs that step side by side: straight-line functions (see `sarrus.dynamics.lane_functions`)
     slope: int
     closed: int
     control: int  # 0: none

@@ -15,6 +15,7 @@ from sarrus.kernels.batch_layout import BatchTable
 from sarrus.kernels.law_layout import LawTable
 from sarrus.kernels.record import Floats, Record, laid
 from sarrus.kernels.run_state import Run
+from sarrus.kernels.touching_layout import Touching
 
 
 class Settings(Record):
@@ -169,6 +170,7 @@ class Table(Record, of=int):
     batch: Annotated[Any, BatchTable]
     passage: Floats  # where singular passages are noted, see `sarrus.kernels.passage_layout`
     times: Floats  # at which a run is recorded besides
+    touching: Annotated[Any, Touching]  # contacts with friction, of a run with time stepping
     n_quaternions: int
 
 

@@ -32,11 +32,13 @@ from sarrus.kernels import (
     batch_layout,
     cone_layout,
     contact_layout,
+    contact_problem_layout,
     lane_layout,
     law_layout,
     layout,
     models_layout,
     passage_layout,
+    touching_layout,
 )
 from sarrus.kernels.flat import POINTERS, Internal, exists, flat
 from sarrus.kernels.native_call import call_kernel, call_native
@@ -44,8 +46,10 @@ from sarrus.kernels.record import Record, laid, pointee, record_fields
 
 # Functions of the layouts that the kernels call as Python does: those without annotations.
 _LAYOUTS = (
-    *(batch_layout, cone_layout, contact_layout, lane_layout, law_layout, layout, models_layout),
+    *(batch_layout, cone_layout, contact_layout, contact_problem_layout, lane_layout, law_layout, layout),
+    models_layout,
     passage_layout,
+    touching_layout,
 )
 for _module in _LAYOUTS:
     for _shared in vars(_module).values():

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels import layout as la
-from sarrus.kernels.flat import internal
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.flat import exists, internal
 from sarrus.kernels.native_call import call_native
 from sarrus.kernels.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
 from sarrus.kernels.stepping import finish, slope, take_step
-from sarrus.kernels.vectors import copy
+from sarrus.kernels.touching_rows import find_slot
+from sarrus.kernels.vectors import copy, fill
 
 
 @internal
@@ -21,7 +23,8 @@ def record(table, x, rank, work):
     """Write the next record: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     n = nq + nv
-    row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS)
+    more = tl.row_count(table.touching) + 2 if exists(table.touching) else 0
+    row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS + more)
     table.run.filled += 1.0
     row[0] = x[n + nu]
     at = 1
@@ -44,6 +47,20 @@ def record(table, x, rank, work):
         for j in range(nh):
             residual = max(residual, abs(work.native[j]))
     row[at + RESIDUAL] = residual
+    if exists(table.touching):
+        _record_touching(table, x, row + (at + N_FACTS))
+
+
+@internal
+def _record_touching(table, x, row):
+    """Write the forces of the last step, the energy that contacts have taken, and the residual."""
+    touching, found = table.touching, find_slot(table, x)
+    rows = tl.row_count(touching)
+    fill(row, 0.0, rows + 2)
+    if found >= 0:
+        slot = tl.slot(touching, table.nv, found)
+        copy(slot.forces, row, rows)
+        row[rows], row[rows + 1] = slot.facts.loss, slot.facts.residual
 
 
 @internal

@@ -70,7 +70,7 @@ def take_step(table, extra, near, x, h, slopes, new, work):
     work.factored[0] = 0.0
     local = la.local_array(table)
     local.header.length = h
-    if call_kernel(table.implicit, table, x, 0) < 0:
+    if call_kernel(table.implicit, table, x, 1 if near else 0) < 0:
         return False
     copy(local.state, new, la.input_size(table))
     return True

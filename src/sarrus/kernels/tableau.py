@@ -42,9 +42,11 @@ def widest_gap(nodes: Array, place: float) -> float:
 
 
 METHODS = ("rk4", "dopri5", "dop853")
+# Of time stepping, whose steps `sarrus.kernels.time_stepping` takes.
+TIME_STEPPING = "moreau-jean"
 
 
-@lru_cache(maxsize=len(METHODS))
+@lru_cache(maxsize=len(METHODS) + 1)
 def tableau(name: str) -> Tableau:
     """Return a method by name: rk4 (fixed step), dopri5 or dop853 (adaptive)."""
     if name == "rk4":
@@ -53,6 +55,8 @@ def tableau(name: str) -> Tableau:
         a[3, 2] = 1.0
         b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
         return Tableau(name, 4, a, b, np.array([0.0, 0.5, 0.5, 1.0]), np.zeros((0, 5)), 0)
+    if name == TIME_STEPPING:
+        return Tableau(name, 1, np.zeros((1, 1)), np.ones(1), np.zeros(1), np.zeros((0, 2)), 0)
     if name == "dopri5":
         a, b, errors = _rows(co.DOPRI5_A, 6), _rows([co.DOPRI5_B], 6)[0], _rows([co.DOPRI5_ERROR], 7)
         return Tableau(name, 5, a, b, np.array(co.DOPRI5_C), errors, 4)

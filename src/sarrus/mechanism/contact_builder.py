@@ -47,6 +47,8 @@ class ContactBuilder(Description):
         friction_coefficient: float | None = None,
         restitution: float = 0.0,
         active: bool = False,
+        radius: float | None = None,
+        torsion: float = 0.0,
     ) -> Contact:
         """Let a point of a body touch a plane of another body; the plane only pushes.
 
@@ -57,22 +59,27 @@ class ContactBuilder(Description):
             - site : a frame by its name in the file (``mechanism.frames``), or a body: its origin is the point;
             - geom : a sphere by its name in the file (``mechanism.geoms``): the point is its centre, with the plane
               raised by its radius, so that the gap is right in all poses. Friction then acts at the centre, not at
-              the surface: where it sticks the sphere does not roll.
+              the surface: where it sticks the sphere does not roll. With "coulomb" it acts at the surface.
         ground : the body that carries the plane normal · r = ``offset`` [m], both in its axes; ``normal`` points to
             the side on which the point may be.
         tangent : direction of the first tangential row, perpendicular to ``normal``; by default the projection of
             the ground's x axis (of y where that is the normal). The second is normal × tangent.
-        friction : "stick" holds the point where it touched down, with any force; "frictionless" lets it slide.
-        friction_coefficient : recorded for laws with friction cones, ≥ 0; it limits nothing here. By default that of
-            the geom, if there is one.
+        friction : "coulomb" holds the point with forces ‖λ_t‖ ≤ μ λ_n and lets it slide against them otherwise,
+            exactly: `sarrus.simulate` steps in time then (method "moreau-jean"), and the contact is none of the
+            constraints. "stick" holds the point where it touched down, with any force; "frictionless" lets it slide.
+        friction_coefficient : μ ≥ 0 of "coulomb", which needs one; else recorded for laws with friction cones, and it
+            limits nothing. By default that of the geom, if there is one.
+        radius : of a ball about the point, which touches with its surface [m] and can roll; for "coulomb" only.
+        torsion : length by which torsional friction counts [m], the couple about the normal over the force that would
+            have the same limit: ‖(λ_t, couple / torsion)‖ ≤ μ λ_n; for "coulomb" only, 0: there is none.
         restitution : Newton's coefficient of the normal velocity at an impact, from 0 to 1.
         active : whether the contact is closed at the start. Its tangential rows then hold the point where it is in
             the reference pose; `sarrus.contacts.activity.switch_on` anchors it elsewhere.
 
-        Rows: "n", the gap [m] with the normal force [N] as multiplier, ≥ 0 where the ground pushes; with "stick"
-        also "t1" and "t2". While the contact is open its rows are zero. `sarrus.contacts.activity` switches it and
-        measures the gap, `sarrus.contacts.impacts.impact` gives the velocities after a touchdown. Redundant contacts
-        are ordinary.
+        Rows: "n", the gap [m] with the normal force [N] as multiplier, ≥ 0 where the ground pushes; with friction
+        also "t1" and "t2", and "torsion". While the contact is open its rows are zero. `sarrus.contacts.activity`
+        switches it and measures the gap, `sarrus.contacts.impacts.impact` gives the velocities after a touchdown.
+        Redundant contacts are ordinary.
 
         Raises `ModelError` for a geom that does not touch with one point, and says what to do instead.
         """
@@ -83,8 +90,14 @@ class ContactBuilder(Description):
         else:
             own = Pose(vector((0.0, 0.0, 0.0) if point is None else point, 3, "point", label))
             place = self._place(body, own, site, label)
-        plane = self._plane(ground, normal, offset, tangent, label).raised(place.radius)
+        plane = self._plane(ground, normal, offset, tangent, label)
         surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
+        if friction == "coulomb":
+            surface |= _ball(place.radius if radius is None else radius, torsion, label)
+        elif radius or torsion:
+            raise fault(label, "radius and torsion are for friction='coulomb'")
+        else:
+            plane = plane.raised(place.radius)
         contact = Contact(name, place.body, place.pose.position, **vars(plane), **surface)
         self.contacts[name] = contact
         return contact
@@ -189,17 +202,27 @@ def _surface(
     if place.body == ground:
         raise fault(label, f"needs two different bodies, got {ground!r} twice")
     check_name("friction", friction, CONTACT_ROWS, label)
-    if friction_coefficient is None and friction == "stick":
+    if friction_coefficient is None and friction != "frictionless":
         friction_coefficient = place.friction
     if friction_coefficient is not None:
         friction_coefficient = checks.nonnegative(friction_coefficient, "friction_coefficient", label)
         if friction == "frictionless" and friction_coefficient > 0.0:
-            raise fault(label, "a frictionless contact has no friction_coefficient; give friction='stick'")
+            raise fault(label, "a frictionless contact has no friction_coefficient; give friction='coulomb'")
+    elif friction == "coulomb":
+        raise fault(label, "friction='coulomb' needs a friction_coefficient")
     return {
         "friction": friction,
         "friction_coefficient": friction_coefficient,
         "restitution": checks.fraction(restitution, "restitution", label),
         "active": bool(checks.activity(active, label)),
+    }
+
+
+def _ball(radius: float, torsion: float, label: Label) -> dict[str, float]:
+    """Return the checked lengths of a contact with Coulomb friction."""
+    return {
+        "radius": checks.nonnegative(radius, "radius", label),
+        "torsion": checks.nonnegative(torsion, "torsion", label),
     }
 
 

@@ -186,8 +186,9 @@ class Description:
         return tuple(name for joint in self.joints() for name in joint.velocity_names)
 
     def constraints(self) -> tuple[Closure | Coupling | Contact, ...]:
-        """Closures, couplings and contacts in the order of their rows."""
-        return (*self.closures.values(), *self.couplings.values(), *self.contacts.values())
+        """Closures, couplings and contacts that stick or are frictionless, in the order of their rows."""
+        contacts = (contact for contact in self.contacts.values() if not contact.slides)
+        return (*self.closures.values(), *self.couplings.values(), *contacts)
 
     def snapshot(self) -> Self:
         """Return a copy that later additions to this mechanism do not change; the elements are shared."""

@@ -32,7 +32,11 @@ CLOSURE_ROWS: dict[str, tuple[str, ...]] = {
 }
 CLOSURE_KINDS: tuple[str, ...] = tuple(CLOSURE_ROWS)
 # What a contact does along its plane, and the rows that it has.
-CONTACT_ROWS: dict[str, tuple[str, ...]] = {"stick": ("n", "t1", "t2"), "frictionless": ("n",)}
+CONTACT_ROWS: dict[str, tuple[str, ...]] = {
+    "stick": ("n", "t1", "t2"),
+    "frictionless": ("n",),
+    "coulomb": ("n", "t1", "t2"),
+}
 _SAME_PLANE = 1e-9
 
 
@@ -137,8 +141,10 @@ class Contact:
 
     ``point`` [m] is in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``
     (away from the ground), ``tangent1`` and ``tangent2`` = normal × tangent1 are in axes of the ground.
-    ``friction`` is "stick" or "frictionless", ``friction_coefficient`` a number that is recorded only, and
-    ``active`` tells whether the contact is closed at the start.
+    ``friction`` is "coulomb", with the ``friction_coefficient`` as its limit, or "stick" or "frictionless", where that
+    is recorded only, and ``active`` tells whether the contact is closed at the start. The point is the centre of a
+    ball of the ``radius`` [m], which touches at its surface; ``torsion`` is the length [m] by which the torsional
+    friction is multiplied in the cone, zero where there is none.
     """
 
     name: str
@@ -153,11 +159,19 @@ class Contact:
     restitution: float = 0.0
     friction_coefficient: float | None = None
     active: bool = False
+    radius: float = 0.0
+    torsion: float = 0.0
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the constraint rows, as ``contact.row``: n, and where it sticks t1 and t2."""
-        return tuple(f"{self.name}.{row}" for row in CONTACT_ROWS[self.friction])
+        """Names of its rows, as ``contact.row``: n, where there is friction t1 and t2, and torsion."""
+        rows = CONTACT_ROWS[self.friction] + (("torsion",) if self.torsion else ())
+        return tuple(f"{self.name}.{row}" for row in rows)
+
+    @property
+    def slides(self) -> bool:
+        """Whether its friction has a limit: then its rows are none of the constraints'."""
+        return self.friction == "coulomb"
 
     def same_plane(self, other: Contact) -> bool:
         """Tell whether the other contact has the same plane, to 1e-9 m and rad."""

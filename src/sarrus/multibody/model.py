@@ -21,6 +21,7 @@ from sarrus.multibody.link import links
 from sarrus.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.multibody.scalars import varies
 from sarrus.multibody.switches import Switches
+from sarrus.multibody.touches import touches
 from sarrus.multibody.tree import Tree, build_tree
 
 
@@ -44,6 +45,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
     values = dict(zip(coordinates, ca.vertsplit(q)))
     passive, potential = _passive(mechanism, frames, jets, lengths, q, v, t)
     rotors, rates = _rotors(mechanism, lengths, v), actuators.activation_rate(mechanism, values, u)
+    rate = ca.vertcat(coordinate_rate(tree, q, v), ca.SX(len(coordinates) - tree.nq, 1))
     return Equations(
         name=mechanism.name,
         q=q,
@@ -56,7 +58,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         passive_force=passive,
         actuation=actuators.actuation_matrix(mechanism, lengths),
         input_force=actuators.input_force(mechanism, lengths, values, v, u),
-        rate=ca.vertcat(coordinate_rate(tree, q, v), ca.SX(len(coordinates) - tree.nq, 1)),
+        rate=rate,
         position_residual=residual.value,
         velocity_residual=residual.rate,
         jacobian=ca.jacobian(residual.rate, v),
@@ -74,6 +76,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         parameter_values={**parameters.values, **switches.values},
         quaternions=tuple(n.iq + n.nq - 4 for n in tree.nodes if n.kind in ("spherical", "free")),
         contacts=_contact_rows(mechanism),
+        touches=touches(mechanism, frames, q, v, t, rate),
         tree=tree,
         rotors=bool(rotors),
     )
@@ -126,7 +129,7 @@ def _anchors(
 
 def _contact_rows(mechanism: Mechanism) -> tuple[ContactRows, ...]:
     """Return where the contacts are among the rows: they come last."""
-    contacts = mechanism.contacts.values()
+    contacts = [contact for contact in mechanism.contacts.values() if not contact.slides]
     start = sum(len(c.row_names) for c in mechanism.constraints()) - sum(len(c.row_names) for c in contacts)
     out = []
     for contact in contacts:

@@ -28,22 +28,28 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.kernels import contact_problem_layout as cp
+from sarrus.kernels.c_function import contact_problem
+from sarrus.kernels.contact_problem import HUGE
 from sarrus.linalg.ranked import ranked
 from sarrus.optimize.cone_program import solve_cone_program
 from sarrus.optimize.cone_rows import ConeRows, stack
 from sarrus.optimize.friction_blocks import Blocks
 
-# Relative residual that is aimed at, and that is accepted where rounding ends the iterations.
-TARGET, ACCEPTED = 1e-14, 1e-10
-# Cone programs, at most, and where an accepted answer will do; Newton steps after each; halvings of one, in turn,
-# and the decrease that is asked of it; whole steps without one.
-ROUNDS, ENOUGH, STEPS, HALVINGS, DECREASE, CROSSINGS = 100, 4, 60, (8, 4), 1e-4, 6
-# Singular values below this part of the largest one are zero in a Newton step, and where it is asked what is unique.
-FLAT, DEPENDENT = 1e-12, 1e-9
+# Relative residual that is aimed at, that any answer of least forces may have, and where rounding ends the iterations.
+TARGET, SMALL, ACCEPTED = 1e-14, 1e-12, 1e-10
+# Beginnings by sweeps before cone programs are tried; so many of these, at most; from which on an answer will do that
+# is good even if forces are of size one, and any that is accepted; after how many that make it no better; from which on
+# shifts are the mean of the last two.
+BEGINNINGS, ROUNDS, ENOUGH, MANY, PATIENCE, TURNS = 4, 100, 4, 60, 15, 10
+# Singular values below this part of the largest one are zero where it is asked what is unique.
+DEPENDENT = 1e-9
 # Forces and velocities below this part of the largest ones are zero where it is asked what a contact does.
 NOTHING = 1e-9
 # Forces are determined that free directions of length one move by less than this.
 UNMOVED = 1e-7
+# What is added to the diagonal of W in cone programs, so that redundant rows share their forces.
+GIVING = 1e-10
 # A proof that there is no answer holds to this.
 PROVED = 1e-10
 
@@ -157,15 +163,15 @@ def _checked(
 
 
 class _Scaled:
-    """The problem with every block of rows of size one and b of size one, which keeps cones as they are."""
+    """The problem with every block of rows and b of about size one, which keeps cones as they are."""
 
     def __init__(self, H: Array, b: Array, blocks: Blocks) -> None:
         self.given, self.b_given = H, b
         sizes = np.sqrt(np.bincount(blocks.owner, (H * H).sum(axis=1), blocks.count))
-        sizes = np.where(sizes > 0.0, sizes, 1.0)
+        sizes = np.exp2(np.rint(np.log2(np.where(sizes > 0.0, sizes, 1.0))))  # no digit is lost
         self.factors = 1.0 / sizes[blocks.owner]
         self.H = H * self.factors[:, None]
-        self.size = float(np.abs(b * self.factors).max(initial=0.0)) or 1.0
+        self.size = float(np.exp2(np.rint(np.log2(np.abs(b * self.factors).max(initial=0.0) or 1.0))))
         self.b = b * self.factors / self.size
         self.W = self.H @ self.H.T
         self.blocks = replace(blocks, limit=blocks.limit * sizes / self.size)
@@ -177,31 +183,35 @@ class _Scaled:
         m = len(self.b)
         if m == 0:
             return given, 0.0, 0, 0
-        best, least, steps = self.newton(given / (self.factors * self.size))
-        programs, shifted = 0, self.b
+        best, least, steps = self.newton(given / (self.factors * self.size), BEGINNINGS)
+        programs, found, shifted = 0, 0, self.b
         while least > TARGET and programs < ROUNDS:
-            r, status = self.cone_program(shifted)
+            r = self.cone_program(shifted)
             programs += 1
-            if not np.isfinite(r).all() or (status is Status.UNBOUNDED and self.proof is not None):
+            if not np.isfinite(r).all() or (programs == ENOUGH and self.proof is not None):
                 break
-            ended, left, more = self.newton(r, HALVINGS[programs % 2])
+            ended, left, more = self.newton(r, -(programs % 2) * (programs % 7))
             steps += more
             if left < least:
-                best, least = ended, left
-            if least <= ACCEPTED and programs >= ENOUGH:
+                best, least, found = ended, left, programs
+            if least <= ACCEPTED and programs > found + PATIENCE:
+                break
+            size = 1.0 if programs >= MANY else max(1.0, np.abs(best).max(initial=0.0))
+            if least * size <= SMALL and programs >= ENOUGH:
                 break
             u = self.W @ r + self.b
-            shifted = self.b + (self.blocks.shift(u)[0] - u)
+            ahead = self.b + (self.blocks.shift(u) - u)
+            shifted = ahead if programs < TURNS else 0.5 * (shifted + ahead)
         return best, least, programs, steps
 
-    def cone_program(self, shifted: Array) -> tuple[Array, Status]:
-        """Return the allowed forces of the least ½ rᵀW r + (b + s)ᵀr, or the last iterate; and how it ended."""
+    def cone_program(self, shifted: Array) -> Array:
+        """Return the allowed forces of the least ½ rᵀW r + (b + s)ᵀr, or the last iterate."""
         along, rows = self.programmed
         if along.size == 0:
-            return np.zeros(len(shifted)), Status.OK
-        W, b = along.T @ self.W @ along, along.T @ shifted
+            return np.zeros(len(shifted))
+        W, b = along.T @ self.W @ along + GIVING * np.eye(along.shape[1]), along.T @ shifted
         found = solve_cone_program(W, b, rows.G, rows.h, cones=rows.cones, throw=False)
-        return along @ found.x, found.status
+        return along @ found.x
 
     @cached_property
     def programmed(self) -> tuple[Array, ConeRows]:
@@ -209,50 +219,32 @@ class _Scaled:
         along = np.eye(len(self.b))[:, ~self.blocks.idle]
         return along, _allowed(along, np.zeros(len(self.b)), self.blocks)
 
-    def natural_map(self, r: Array) -> tuple[Array, Array]:
-        """Return r − P_K(r − u − μ ‖u_t‖ n), zero where r solves, and its derivative."""
-        shifted, by_velocity = self.blocks.shift(self.W @ r + self.b)
-        nearest, slope = self.blocks.project(r - shifted)
-        one = np.eye(len(r))
-        return r - nearest, one - slope @ (one - by_velocity @ self.W)
+    def newton(self, r: Array, beginnings: int) -> tuple[Array, float, int]:
+        """Return the best that Newton's method comes by, its residual, and the number of steps."""
+        m, blocks = len(r), self.blocks
+        table, best = cp.ContactProblem.zeros(), np.array(r)
+        work = np.zeros(sum(cp.contact_sizes(m, blocks.count)))
+        sizes = np.bincount(blocks.owner, minlength=blocks.count)
+        numbers = np.where(blocks.cone, blocks.friction, blocks.limit)
+        table.rows, table.blocks, table.contacts = m, blocks.count, int(blocks.cone.sum())
+        table.sizes, table.numbers, table.operator, table.velocities = sizes, numbers, self.W, self.b
+        table.forces, table.work = best, work
+        contact_problem.entry(table.ctypes.data, best.ctypes.data, beginnings)
+        facts = work.view(cp.ContactFacts)
+        return best, facts.residual, int(facts.steps)
 
-    def newton(self, r: Array, halvings: int = HALVINGS[0]) -> tuple[Array, float, int]:
-        """Return the best that Newton's method comes by, the residual there, and the number of steps.
-
-        Steps are halved until F falls. Where that ends at a kink of F some whole steps lead across.
-        """
-        F, slope = self.natural_map(r)
-        best, least, crossings, step = r, self.residual(F, r), CROSSINGS, 0
-        while step < STEPS and least > TARGET:
-            way = np.linalg.lstsq(slope, -F, rcond=FLAT)[0]
-            for halving in range(halvings):
-                part = 0.5**halving
-                ahead = r + part * way
-                F_ahead, slope_ahead = self.natural_map(ahead)
-                if F_ahead @ F_ahead < (1.0 - DECREASE * part) * (F @ F):
-                    break
-            else:
-                if crossings == 0:
-                    break
-                crossings -= 1
-                ahead = r + way
-                F_ahead, slope_ahead = self.natural_map(ahead)
-            r, F, slope, step = ahead, F_ahead, slope_ahead, step + 1
-            left = self.residual(F, r)
-            if left < least:
-                best, least = r, left
-        return best, least, step
-
-    def residual(self, F: Array, r: Array) -> float:
-        """Return the relative residual."""
-        return float(np.abs(F).max(initial=0.0) / max(1.0, np.abs(r).max(initial=0.0)))
+    def residual(self, r: Array) -> float:
+        """Return the largest entry of r − P_K(r − u − μ ‖u_t‖ n), relative."""
+        gap = r - self.blocks.project(r - self.blocks.shift(self.W @ r + self.b))
+        return float(np.abs(gap).max(initial=0.0) / max(1.0, np.abs(r).max(initial=0.0)))
 
     # --- what it says --------------------------------------------------------------------------------
 
     def solution(self, r: Array, residual: float, programs: int, steps: int) -> ContactSolution:
         """Return the answer for the best forces there are, or the proof that there is none."""
         modes, determined, status = self.modes(r), np.zeros(len(r), dtype=bool), Status.OK
-        if residual <= ACCEPTED:
+        huge = np.abs(r).max(initial=0.0) >= HUGE
+        if residual <= ACCEPTED and not (huge and self.proof is not None):
             r, residual, determined = self.least(r, residual, modes)
         elif self.proof is None:
             status = Status.NOT_CONVERGED
@@ -297,8 +289,8 @@ class _Scaled:
         determined = np.asarray(np.abs(along).max(axis=1) < UNMOVED)
         if found.status.ok:
             least = r + along @ found.x
-            left = max(residual, self.residual(self.natural_map(least)[0], least))
-            if left <= ACCEPTED:
+            least, left, _ = self.newton(least, 0)
+            if left <= max(10.0 * residual, SMALL):
                 return least, left, determined
         return r, residual, determined
 

@@ -1,4 +1,4 @@
-"""Friction forces by blocks: projection on their cones and balls, the shift of De Saxcé, and derivatives of both.
+"""Friction forces by blocks: projection on their cones and balls, and the shift of De Saxcé.
 
 A contact is a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
 alone: ‖tails‖ ≤ limit. Rows of one contact follow each other, the head first.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -52,11 +51,6 @@ class Blocks:
         """Which blocks are cones (count,)."""
         return np.isinf(self.limit)
 
-    @cached_property
-    def together(self) -> np.ndarray:
-        """Which rows are of one block (m, m)."""
-        return np.equal.outer(self.owner, self.owner)
-
     @property
     def idle(self) -> np.ndarray:
         """Which rows can have no force: tails without friction (m,)."""
@@ -80,16 +74,13 @@ class Blocks:
         divisor = np.where(lengths > 0.0, lengths, 1.0)[self.owner]
         return np.asarray(np.where(self.head, 0.0, x / divisor))
 
-    def shift(self, u: Array) -> tuple[Array, Array]:
-        """Return u + μ ‖u_t‖ n (De Saxcé and Feng 1998) and its derivative by u (m, m)."""
-        lengths = self.lengths(u)
+    def shift(self, u: Array) -> Array:
+        """Return u + μ ‖u_t‖ n (De Saxcé and Feng 1998)."""
         own = self.friction[self.owner]
-        shifted = u + np.where(self.head, own * lengths[self.owner], 0.0)
-        slope = np.outer(np.where(self.head, own, 0.0), self.directions(u, lengths)) * self.together
-        return shifted, slope + np.eye(len(u))
+        return np.asarray(u + np.where(self.head, own * self.lengths(u)[self.owner], 0.0))
 
-    def project(self, x: Array) -> tuple[Array, Array]:
-        """Return the nearest forces that are allowed, and the derivative (m, m); at kinks that of one side."""
+    def project(self, x: Array) -> Array:
+        """Return the nearest forces that are allowed."""
         owner, head, cone, mu, lengths = self.owner, self.head, self.cone, self.friction, self.lengths(x)
         heads, d = self.heads(x), self.directions(x, lengths)
         inside = np.where(cone, (lengths <= mu * heads) & (heads >= 0.0), lengths <= self.limit)
@@ -97,13 +88,4 @@ class Blocks:
         height = (heads + mu * lengths) / (1.0 + mu * mu)
         radius = np.where(cone, mu * height, self.limit)
         rim = np.where(head, height[owner], np.where(edge, radius, 0.0)[owner] * d)
-        nearest = np.where(inside[owner], x, np.where(edge[owner], rim, 0.0))
-        bent = edge & (lengths > 0.0)
-        turn = np.where(bent, radius, 0.0) / np.where(bent, lengths, 1.0)
-        gain = np.where(edge & cone, 1.0 / (1.0 + mu * mu), 0.0)
-        w = np.where(head, 1.0, mu[owner] * d)
-        slope = (
-            gain[owner][:, None] * np.outer(w, w) - turn[owner][:, None] * np.outer(d, d)
-        ) * self.together
-        slope[np.diag_indices_from(slope)] += inside[owner] + np.where(head, 0.0, turn[owner])
-        return nearest, slope
+        return np.asarray(np.where(inside[owner], x, np.where(edge[owner], rim, 0.0)))

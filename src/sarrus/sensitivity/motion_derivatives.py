@@ -88,6 +88,7 @@ def motion_derivatives(
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
     system.without_activations("derivatives of a motion")
+    system.without_touches("derivatives of a motion")
     names, places = chosen_parameters(system, parameters)
     run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
     _refuse(system, run)

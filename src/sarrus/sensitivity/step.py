@@ -92,6 +92,7 @@ def step_derivatives(
     if not (isinstance(dt, (int, float, np.number)) and 0.0 < float(dt) < np.inf):
         raise ArgumentError(f"{system.name}: dt must be a positive number [s], got {dt!r}", element="dt")
     system.without_activations("derivatives of a step")
+    system.without_touches("derivatives of a step")
     names, places = chosen_parameters(system, parameters)
     x = on_constraints(system, q, v, u, t)
     if tau is not None:

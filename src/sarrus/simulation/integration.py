@@ -67,8 +67,10 @@ class Integration(TimeLoop):
             elif code == run.OTHER_METHOD:
                 if not self._take_turns():
                     self.state.hints = self.state.doubts = 0.0
-            elif (code in _LOST_BY_INERTIA and self._turn_to_null_space()) or (
-                code in _LOST_BY_JAM and jam(self)
+            elif (
+                (code in _LOST_BY_JAM and self.touches is not None and self.touches.solve())
+                or (code in _LOST_BY_INERTIA and self._turn_to_null_space())
+                or (code in _LOST_BY_JAM and jam(self))
             ):
                 continue
             elif self.chart is not None and (

@@ -18,7 +18,7 @@ _PLACES = np.linspace(0.0, 1.0, _BETWEEN + 2)[:, None]
 _BLOCK = 8192
 
 
-class _Limits(NamedTuple):
+class JointLimits(NamedTuple):
     """All limits of joints: coordinate and velocity of each, the bound, and the sign with which it is an upper one."""
 
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class _Crossing(NamedTuple):
 
 def has_limits(system: Workspace) -> bool:
     """Tell whether a coordinate of the system has limits."""
-    return bool(_known_limits(system).names)
+    return bool(joint_limits(system).names)
 
 
 def find_limit_crossings(
@@ -54,7 +54,7 @@ def find_limit_crossings(
 
     Between records they follow the polynomial of degree five through q, v and a, as `Trajectory.at` has it.
     """
-    limits = _known_limits(system)
+    limits = joint_limits(system)
     if not limits.names or len(t) == 0:
         return ()
     beyond = limits.signs * q[0, limits.places] > limits.signs * limits.bounds
@@ -68,11 +68,12 @@ def find_limit_crossings(
     )
 
 
-def _known_limits(system: Workspace) -> _Limits:
+def joint_limits(system: Workspace) -> JointLimits:
+    """Return the limits of the joints of a system."""
     return system.model.lasting("limits", lambda: _limits_of(system))
 
 
-def _limits_of(system: Workspace) -> _Limits:
+def _limits_of(system: Workspace) -> JointLimits:
     """Return the limits of a model, the lower one of each coordinate first."""
     place = {name: i for i, name in enumerate(system.coordinate_names)}
     rate = {name: i for i, name in enumerate(system.velocity_names)}
@@ -83,7 +84,7 @@ def _limits_of(system: Workspace) -> _Limits:
         for name, limit in zip(joint.velocity_names, joint.limits)
         if limit is not None and name in place
     ]
-    return _Limits(
+    return JointLimits(
         tuple(name for name, _ in limited for _ in range(2)),
         np.repeat(np.array([place[name] for name, _ in limited], dtype=np.int64), 2),
         np.repeat(np.array([rate[name] for name, _ in limited], dtype=np.int64), 2),
@@ -101,7 +102,7 @@ def _reach(step: Array, speed: Array, acceleration: Array) -> Array:
     return step * speed + 0.02 * step * step * acceleration
 
 
-def _in_reach(limits: _Limits, t: Array, q: Array, v: Array, a: Array) -> Array:
+def _in_reach(limits: JointLimits, t: Array, q: Array, v: Array, a: Array) -> Array:
     """Tell which limits coordinates can leave within some records, by their extremes."""
     step = np.maximum.reduce(np.diff(t))
     speed, acceleration = (2.0 * np.maximum.reduce(np.abs(rates)) for rates in (v, a))
@@ -112,7 +113,7 @@ def _in_reach(limits: _Limits, t: Array, q: Array, v: Array, a: Array) -> Array:
     return ~(inside | beyond)  # so are those that are no numbers
 
 
-def _crossed(limits: _Limits, limit: int, t: Array, q: Array, v: Array, a: Array) -> list[_Crossing]:
+def _crossed(limits: JointLimits, limit: int, t: Array, q: Array, v: Array, a: Array) -> list[_Crossing]:
     """Return where a coordinate crosses a limit outwards between records."""
     sign = limits.signs[limit]
     bound, steps = sign * limits.bounds[limit], np.diff(t)
@@ -135,7 +136,7 @@ def _crossed(limits: _Limits, limit: int, t: Array, q: Array, v: Array, a: Array
     ]  # fmt: skip
 
 
-def _located(limits: _Limits, crossing: _Crossing) -> tuple[float, int, float]:
+def _located(limits: JointLimits, crossing: _Crossing) -> tuple[float, int, float]:
     """Return the time of a crossing, the number of the limit and the coordinate then, by bisection."""
     k, before, after, start, step, polynomial = crossing
     sign = float(limits.signs[k])

@@ -21,6 +21,9 @@ from sarrus.simulation.quantities import RunRows
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.trajectory import Trajectory
 
+# Part of what energies change in a run that contacts may create by errors of its steps.
+CREATED = 1e-2
+
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
     """Return what was recorded, with limit crossings found; a ``failure`` is what was raised to end the run."""
@@ -34,7 +37,10 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         failure = loop.solver.failure or failure
     status, message = _verdict(loop, failure)
     stretches = tuple((time, rank) for time, rank, _ in loop.stretches)
-    rows = RunRows(loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None)
+    names = loop.touches.names if loop.touches is not None else ()
+    rows = RunRows(
+        loop.recorder.all_rows(), s.nq, s.nv, s.nu, s.nc, stretches, loop.solver is not None, len(names)
+    )
     trajectory = Trajectory.of_rows(
         rows,
         name=s.name,
@@ -44,15 +50,34 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         passages=loop.passages.passages(s, loop.stretches),
         events=tuple(loop.records),
         **s.model.lasting("labels", lambda: labels(s)),
+        contact_row_names=names,
+        contact_residual=loop.touches.residual if loop.touches is not None else 0.0,
         steps=int(loop.state.steps),
         rejected=int(loop.state.rejected),
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
+    if loop.touches is not None and status in (Status.OK, Status.EVENT):
+        trajectory = _with_energy_looked_at(trajectory)
     if not has_limits(s):
         return trajectory
     state = trajectory.t, trajectory.q, trajectory.v, trajectory.a
+    if loop.touches is not None:  # stops are kept to rounding, but for those that the run began beyond
+        state = trajectory.t[:1], trajectory.q[:1], trajectory.v[:1], trajectory.a[:1]
     return trajectory.revised(limit_crossings=find_limit_crossings(s, *state))
+
+
+def _with_energy_looked_at(trajectory: Trajectory) -> Trajectory:
+    """Return the trajectory, INACCURATE where contacts have created energy: none of their laws does."""
+    loss, energy = trajectory.contact_loss, trajectory.energy
+    created = -np.minimum(np.diff(loss), 0.0).sum()
+    if not created > CREATED * (np.ptp(energy) + np.ptp(loss)):
+        return trajectory
+    message = (
+        f"contacts have created {created:.2g} J, where they took {loss[-1]:.2g} J on the whole: take a smaller dt; "
+        "Newton's law of restitution can do that by itself for contacts with friction or several at a time"
+    )
+    return trajectory.revised(status=Status.INACCURATE, message=message)
 
 
 def _verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:

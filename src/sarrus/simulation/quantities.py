@@ -58,6 +58,8 @@ class RunRows(NamedTuple):
     """The records of one run, of which the arrays of a trajectory are cut out when they are asked for.
 
     ``stretches`` are (time, rank of A from then on); ``formulated`` says that a formulation solved for accelerations.
+    Behind the columns of `Quantities` are forces of ``touches`` rows, the energy that they took and their residual,
+    where there are any.
     """
 
     records: Array
@@ -67,6 +69,17 @@ class RunRows(NamedTuple):
     nc: int
     stretches: tuple[tuple[float, int], ...]
     formulated: bool
+    touches: int = 0
+
+    def contact_arrays(self) -> dict[str, Any]:
+        """Return what became of contacts, by the names in a trajectory."""
+        if not self.touches:
+            return {
+                "contact_forces": self.records[:, :0],
+                "contact_loss": read_only(np.zeros(len(self.records))),
+            }
+        forces, loss = self.records[:, -self.touches - 2 : -2], self.records[:, -2]
+        return {"contact_forces": read_only(forces), "contact_loss": read_only(loss)}
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays by the names that they have in a trajectory."""

@@ -44,6 +44,14 @@ class RecordedMotion(Answer):
         default=None,  # type: ignore[arg-type]
         metadata=_samples("estimated relative error of the coordinates", units="1"),
     )
+    contact_forces: Array = field(  # of no rows unless these have names
+        default=None,  # type: ignore[arg-type]
+        metadata=_samples("forces of contacts, stops and dry friction", "contact_row"),
+    )
+    contact_loss: Array = field(  # zero then
+        default=None,  # type: ignore[arg-type]
+        metadata=_samples("energy that contacts, stops and dry friction took", units="J"),
+    )
     status: Status = Status.OK
     message: str = ""
     passages: tuple[Passage, ...] = ()
@@ -54,6 +62,7 @@ class RecordedMotion(Answer):
     velocity_names: tuple[str, ...] = ()
     actuator_names: tuple[str, ...] = ()
     constraint_names: tuple[str, ...] = ()
+    contact_row_names: tuple[str, ...] = ()
     coordinate_units: tuple[str, ...] = ()
     velocity_units: tuple[str, ...] = ()
     constraint_units: tuple[str, ...] = ()
@@ -61,6 +70,7 @@ class RecordedMotion(Answer):
     rejected: int = 0
     wall_seconds: float = 0.0
     determined_until: float = np.inf
+    contact_residual: float = 0.0
     parameters: Mapping[str, float] = field(default_factory=dict)
     readings: Array | None = None
     system: System | None = field(default=None, compare=False)
@@ -70,6 +80,8 @@ class RecordedMotion(Answer):
         own, count = vars(self), np.size(self.t)
         if self.error is None:
             own["error"] = np.full(count, np.nan)
+        if not self.contact_row_names:
+            own["contact_forces"], own["contact_loss"] = np.zeros((count, 0)), np.zeros(count)
         for array, dimension in {"t": (), **DIMENSIONS}.items():
             shape = (count, *(len(own[f"{d}_names"]) for d in dimension))
             value = np.asarray(own[array], dtype=np.int64 if array == "rank" else np.float64)
@@ -88,7 +100,7 @@ class RecordedMotion(Answer):
     def of_rows(cls, rows: RunRows, **data: Any) -> Self:
         """Return a motion of what a run recorded, with all other fields: they are as they should be."""
         motion = object.__new__(cls)
-        vars(motion).update(data, _rows=rows)
+        vars(motion).update(rows.contact_arrays(), **data, _rows=rows)
         return motion
 
     if not TYPE_CHECKING:  # fields are known by their names
@@ -139,5 +151,6 @@ _ARRAYS = {f.name: f.metadata for f in fields(RecordedMotion) if f.metadata}
 # Dimensions of the arrays after time, and their attributes on disk; first of what a run records.
 DIMENSIONS: dict[str, tuple[str, ...]] = {name: array["along"] for name, array in _ARRAYS.items()}
 _CUT = frozenset(("t", *DIMENSIONS)) - {"error"}
-RECORDED = {name: along for name, along in DIMENSIONS.items() if name != "error"}
+_OF_SINGLE_RUNS = ("error", "contact_forces", "contact_loss")
+RECORDED = {name: along for name, along in DIMENSIONS.items() if name not in _OF_SINGLE_RUNS}
 ARRAY_ATTRIBUTES: dict[str, dict[str, str]] = {name: array["attributes"] for name, array in _ARRAYS.items()}

@@ -16,7 +16,7 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.evaluations import Evaluations
 from sarrus.kernels.c_function import prefetch
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
-from sarrus.kernels.tableau import METHODS
+from sarrus.kernels.tableau import METHODS, TIME_STEPPING
 
 # The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
 AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
@@ -182,9 +182,12 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     """
     method, dt, rtol, atol = stepping.method, stepping.dt, stepping.rtol, stepping.atol
     if method is not None:
-        check_known("method", method, (AUTO, *METHODS, *IMPLICIT_METHODS), element="method")
-    if method == "rk4" and (rtol is not None or atol is not None):
-        raise ArgumentError("rk4 has a fixed step: give dt, or choose another method for rtol and atol")
+        check_known("method", method, (AUTO, *METHODS, *IMPLICIT_METHODS, TIME_STEPPING), element="method")
+    of_fixed_step = method in ("rk4", TIME_STEPPING)
+    if of_fixed_step and (rtol is not None or atol is not None):
+        raise ArgumentError(
+            f"{method} has a fixed step: give dt, or choose another method for rtol and atol", element="rtol"
+        )
     estimated = rtol is None or _number("rtol", rtol) != np.inf
     if estimated:
         check_positive("rtol", rtol, "")
@@ -193,7 +196,7 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     relative = RTOL if rtol is None else float(rtol)
     free = method in (None, AUTO)
     short = method is None and dt is not None and rtol is None and atol is None
-    fixed = not estimated or method == "rk4" or short
+    fixed = not estimated or of_fixed_step or short
     return Scheme(
         method=("rk4" if fixed else NOT_STIFF) if free else str(method),
         stiff=STIFF if free and not fixed and not explicit_only else None,
@@ -203,6 +206,20 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
         dt=float(own_step(system) if dt is None else dt) if fixed else dt,
         limits=stepping,
     )
+
+
+def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
+    """Return how to step with contacts with Coulomb friction, which only time stepping knows, or as it is given."""
+    touches = system.equations.touches
+    if not touches or switching is False or stepping.method == TIME_STEPPING:
+        return stepping
+    if stepping.method not in (None, AUTO):
+        raise ArgumentError(
+            f"{system.name}: contact {touches[0].name!r} has friction='coulomb', which method={TIME_STEPPING!r} knows "
+            f"and {stepping.method!r} does not; leave it out, or switching=False keeps such contacts open",
+            element="method",
+        )
+    return replace(stepping, method=TIME_STEPPING)
 
 
 @dataclass(frozen=True)
@@ -310,7 +327,12 @@ def check_count(name: str, count: Any, of: str = " of steps") -> None:
 
 
 def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
-    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are."""
+    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are.
+
+    Contacts with friction stay open then.
+    """
+    if switching:
+        system.without_touches(f"{what.removeprefix('a ').removeprefix('an ')}s")
     if switching and system.equations.contacts:
         raise ArgumentError(
             f"{system.name} has contacts, which sarrus.simulate opens and closes but {what} does not: "

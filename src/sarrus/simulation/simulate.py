@@ -22,6 +22,7 @@ from sarrus.coordinates.relation import Relation, extend
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.system import System
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS
+from sarrus.kernels.tableau import TIME_STEPPING
 from sarrus.simulation.accuracy import estimate_error, is_repeatable
 from sarrus.simulation.determinacy import estimate_determinacy
 from sarrus.simulation.inputs import Event, check_events, with_force
@@ -32,6 +33,7 @@ from sarrus.simulation.run_options import (
     Stepping,
     check_positive,
     run_options,
+    stepping_of,
 )
 from sarrus.simulation.switching import Switching
 from sarrus.simulation.trajectory import Trajectory
@@ -82,8 +84,10 @@ def simulate(
         Every stage of theirs lies on the constraints; redundant rows and massless links are as ever, nonholonomic
         rows too. They pass singular configurations as the explicit methods do, but cannot start in one: that is an
         `ArgumentError` (and ends the run with STEP_TOO_SMALL should a step end in one). They want ``stabilization``
-        "projection" or "energy" and ``coordinates`` None. A `sarrus.Stepping` in the place of the name has all
-        of this, and limits of steps and memory.
+        "projection" or "energy" and ``coordinates`` None. "moreau-jean": fixed steps that contacts with Coulomb
+        friction, joint limits and dry friction of joints act in (`sarrus.kernels.time_stepping`); the default where
+        there are such contacts. A `sarrus.Stepping` in the place of the name has all of this, and limits of steps and
+        memory.
     rtol, atol : tolerances of the adaptive methods, 1e-8 and a hundredth of rtol by default; atol in radians and
         characteristic lengths of the mechanism (`sarrus.dynamics.characteristic`), per second for velocities.
         ``rtol=np.inf``: no control of errors, fixed steps of ``dt`` with any method; one that an implicit method cannot
@@ -104,8 +108,9 @@ def simulate(
     stabilization : "projection" (default), "energy", "baumgarte" or "none"; a `sarrus.Stabilization` says more.
     events : functions whose zeros are located to 1e-10 s; terminal ones stop the run.
     switching : True lets contacts open and close by themselves, a `Switching` adds a schedule of closures that come
-        and go, False leaves everything as ``system.parameters`` say. ``trajectory.switches`` lists what switched;
-        there the state is recorded twice, before and after. The system has its own parameters again at the end.
+        and go, False leaves everything as ``system.parameters`` say, and contacts with Coulomb friction open.
+        ``trajectory.switches`` lists what switched; there the state is recorded twice, before and after. The system has
+        its own parameters again at the end.
     every : record every so many steps; a `sarrus.Recording` says more, such as times at which to record.
     error_estimate : do the motion a second time, coarser, for ``trajectory.error``, and a third time where the two
         differ; costs a quarter of the run with fixed steps, half of it with adaptive ones. Motions that Python takes
@@ -139,7 +144,7 @@ def simulate(
         control = control.of_run(system)
     free_form = coordinates is not None or formulation is not None or system.equations.activations > 0
     options = run_options(
-        system, Stepping.of(method, dt, rtol, atol), stabilization, Recording.of(every),
+        system, stepping_of(system, Stepping.of(method, dt, rtol, atol), switching), stabilization, Recording.of(every),
         t0=t0, duration=duration, driven=control is not None or force is not None, explicit_only=free_form,
     )  # fmt: skip
     motion = Motion(
@@ -198,6 +203,8 @@ def _check(motion: Motion) -> None:
             "coordinates= lie on the constraints by themselves: leave stabilization='projection' after every step",
             element="coordinates",
         )
+    if method == TIME_STEPPING:
+        _check_time_stepping(motion)
     implicit = method in IMPLICIT_METHODS
     if implicit or local:
         system.without_activations("implicit methods and coordinates=")
@@ -210,6 +217,29 @@ def _check(motion: Motion) -> None:
     if motion.control is not None and system.nu == 0:
         raise ArgumentError(
             f"{system.name} has no actuators to control; add_actuator, or use force=", element="control"
+        )
+
+
+def _check_time_stepping(motion: Motion) -> None:
+    """Raise `ArgumentError` for what does not go together with time stepping."""
+    system = motion.system
+    system.without_activations(f"runs with method={TIME_STEPPING!r}")
+    others = {
+        "coordinates": motion.coordinates is not None,
+        "formulation": motion.formulation is not None,
+        "stabilization": motion.options.stabilization != Stabilization(),
+    }
+    for name in (name for name, given in others.items() if given):
+        raise ArgumentError(
+            f"method={TIME_STEPPING!r} closes loops and contacts by itself, every step: leave {name} as it is",
+            element=name,
+        )
+    if system.equations.contacts and motion.switching is not False:
+        contact = system.equations.contacts[0]
+        raise ArgumentError(
+            f"{system.name}: method={TIME_STEPPING!r} takes contacts with friction='coulomb' alone; {contact.name!r} "
+            "sticks or slides without friction: give it a coefficient, zero for none, or switching=False",
+            element=contact.name,
         )
 
 

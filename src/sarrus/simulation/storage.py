@@ -37,8 +37,9 @@ _ROWS = 4096  # of a table that are made at a time
 
 SENSOR_ATTRIBUTES = {"long_name": "readings of the sensors"}
 MECHANISM_ATTRIBUTES = {"long_name": "description of the mechanism, JSON"}
-LABELS = ("coordinate", "velocity", "actuator", "constraint")
+LABELS = ("coordinate", "velocity", "actuator", "constraint", "contact_row")
 UNITS = ("coordinate", "velocity", "constraint")
+_LATER = ("determined_until", "contact_residual")
 # What else a trajectory has: numbers and texts, and tuples of records.
 SCALARS = {
     f.name: kind for f in fields(RecordedMotion) for kind in (str, int, float) if f.type == kind.__name__
@@ -67,11 +68,17 @@ def mechanism_text(trajectory: RecordedMotion) -> str | None:
     return None if mechanism is None else to_json(mechanism)
 
 
+def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
+    """Return the arrays of a trajectory with their dimensions after time; those of contacts where it has any."""
+    has = bool(trajectory.contact_row_names)
+    return {key: along for key, along in DIMENSIONS.items() if has or not key.startswith("contact_")}
+
+
 def contents(trajectory: RecordedMotion) -> Dataset:
     """Return all arrays and labels of a trajectory, by the names that files and datasets give them."""
     found = {
         key: Variable(("time", *dimensions), getattr(trajectory, key), ARRAY_ATTRIBUTES[key])
-        for key, dimensions in DIMENSIONS.items()
+        for key, dimensions in _dimensions(trajectory).items()
     }
     known = dict(vars(trajectory))
     if readings := _readings(trajectory):
@@ -89,7 +96,7 @@ def axis_labels(known: Mapping[str, Any]) -> dict[str, Variable]:
     for dimension in (*LABELS, "sensor"):
         for label, kind in ((dimension, "names"), (f"{dimension}_unit", "units")):
             own = known.get(f"{dimension}_{kind}")
-            if own or (own is not None and kind == "names"):
+            if own or (own is not None and kind == "names" and dimension != "contact_row"):
                 found[label] = Variable((dimension,), np.array(own, dtype=str))
     return found
 
@@ -132,14 +139,15 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
         **{key: variables[key].values for key in DIMENSIONS if key in variables},
     }
     for dimension in LABELS:
-        found[f"{dimension}_names"] = tuple(variables[dimension].values.tolist())
+        if dimension in variables:  # files of before have no contact rows
+            found[f"{dimension}_names"] = tuple(variables[dimension].values.tolist())
     for dimension in UNITS:
         if f"{dimension}_unit" in variables:
             found[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
     if "sensors" in variables:
         found["readings"] = variables["sensors"].values
-    # Older files know nothing of determined_until.
-    known = {key: kind for key, kind in SCALARS.items() if key in facts or key != "determined_until"}
+    # Older files know nothing of these.
+    known = {key: kind for key, kind in SCALARS.items() if key in facts or key not in _LATER}
     found |= {key: kind(facts[key]) for key, kind in known.items()}
     for key, record in RECORDS.items():
         items = [
@@ -161,7 +169,7 @@ def save_csv(trajectory: RecordedMotion, path: str | Path) -> Path:
         "v": trajectory.velocity_units,
         "multipliers": trajectory.constraint_units,
     }
-    for key, dimensions in DIMENSIONS.items():
+    for key, dimensions in _dimensions(trajectory).items():
         value = getattr(trajectory, key)
         if not dimensions:
             unit = ARRAY_ATTRIBUTES[key]["units"]

@@ -28,12 +28,13 @@ from sarrus.kernels import run_state as run
 from sarrus.kernels.c_function import advance, projection, projection_with_energy
 from sarrus.kernels.rosenbrock_tableau import IMPLICIT_METHODS, RosenbrockTableau, rosenbrock_tableau
 from sarrus.kernels.run_state import EASY, STIFF_8
-from sarrus.kernels.tableau import Tableau, tableau
+from sarrus.kernels.tableau import TIME_STEPPING, Tableau, tableau
 from sarrus.simulation.inputs import Event, compile_control, compile_events, sampled
 from sarrus.simulation.passages import PassageLog, passage_sizes
 from sarrus.simulation.recorder import Recorder
 from sarrus.simulation.records import EventRecord
 from sarrus.simulation.run_options import RunOptions
+from sarrus.simulation.touching import Touches, touch_names
 
 if TYPE_CHECKING:
     from sarrus.simulation.formulated import FormulatedAcceleration, Method
@@ -129,6 +130,9 @@ class TimeLoop:
         self.state = _BEGINNING.copy()
         self.records: list[EventRecord] = []
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
+        self.touches: Touches | None = None
+        if options.scheme.method == TIME_STEPPING:
+            width += len(touch_names(system)) + 2
         self.recorder = Recorder(width, options.records, self.scheme.limits.max_bytes)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
@@ -264,7 +268,10 @@ class TimeLoop:
     def install(self, method: str) -> None:
         """Have the kernel step with a method from now on."""
         table, state, self.method = self.table, self.state, method
-        if method in IMPLICIT_METHODS:
+        if method == TIME_STEPPING:
+            self.touches = Touches(self.system, self.q, self.time)  # kept alive
+            self.touches.attach(table)
+        elif method in IMPLICIT_METHODS:
             if self.model is None:
                 from sarrus.simulation.local_model import LocalModel  # for start-up time
 

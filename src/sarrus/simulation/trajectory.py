@@ -42,13 +42,18 @@ class Trajectory(RecordedMotion):
     residual : largest entry of the position closure φ in absolute value (T,) [m, rad].
     error : estimated error of the coordinates up to each sample (T,), relative: to one radian for angles, to the
         largest coordinate of the run for lengths. NaN where it was not estimated, see `sarrus.simulate`.
+    contact_forces : of runs with the method "moreau-jean" (T, rows): forces of contacts with friction along their
+        normals and tangents, of stops at joint limits, and dry friction of joints, means over the step that ends at
+        each time [N, N m]; ``contact_row_names`` label them.
+    contact_loss : energy that these have taken up to then (T,) [J]. contact_residual : by how much they break the laws
+        of Signorini and Coulomb at the most, relative; see `sarrus.optimize.solve_contact_problem`.
     status, message : how the run ended. After a failure the motion up to then is kept.
     passages, limit_crossings, events, switches : what happened on the way, in order of time.
     determined_until : last time [s] up to which a motion with singular passages agrees with one that takes somewhat
         other steps and begins beside it by rounding, to 1e-6 relative to 1 + |q|, or the run's rtol if that is more.
         What comes later is not determined to that: rounding grows. Infinity where the two agree to the end and where
         nothing was passed, NaN where the motion was not repeated (see `sarrus.simulate`).
-    coordinate_names, velocity_names, actuator_names, constraint_names : labels of the second axes.
+    coordinate_names, velocity_names, actuator_names, constraint_names, contact_row_names : labels of the second axes.
     coordinate_units, velocity_units, constraint_units : units of q, v and the multipliers; () where they
         are not known.
     steps, rejected : accepted and rejected steps of the integrator. wall_seconds : time the run took,

@@ -69,7 +69,7 @@ def forces_of(mechanism: Mechanism, poses: Poses, multipliers: Array, sure: np.n
             continue
         if isinstance(element, Contact):
             point = poses.apply(index[element.body], element.point)
-            ways = _of_contact(element, poses.rotations[index[element.ground]])
+            ways: list[Array | None] = [*_of_contact(element, poses.rotations[index[element.ground]])]
         else:
             point = poses.apply(index[element.body2], element.pose2.position)
             start = poses.apply(index[element.body1], element.pose1.position)
@@ -102,7 +102,30 @@ def forces_of_run(drawing: Drawing, run: Trajectory, k: int, q: Array | None = N
         jacobian = own.constraint_jacobian(run.q[k], run.v[k], float(run.t[k]))
         sure = at_rank(jacobian, min(int(run.rank[k]), rank_of(jacobian))).determined
     poses = drawing.poses(run.q[k] if q is None else q, float(run.t[k]))
-    return forces_of(drawing.mechanism, poses, run.multipliers[k], sure)
+    forces = forces_of(drawing.mechanism, poses, run.multipliers[k], sure)
+    return _with_friction(
+        drawing.mechanism, poses, dict(zip(run.contact_row_names, run.contact_forces[k])), forces
+    )
+
+
+def _with_friction(mechanism: Mechanism, poses: Poses, found: dict[str, float], forces: Forces) -> Forces:
+    """Return the forces with those of contacts with Coulomb friction, by the names of their rows."""
+    index, names, points, added = mechanism.body_numbers, [], [], []
+    for contact in mechanism.contacts.values():
+        if not (contact.slides and contact.row_names[0] in found):
+            continue
+        ways = _of_contact(contact, poses.rotations[index[contact.ground]])
+        names.append(contact.name)
+        points.append(poses.apply(index[contact.body], contact.point) - contact.radius * ways[0])
+        added.append(sum((found[row] * way for row, way in zip(contact.row_names, ways)), np.zeros(3)))
+    if not names:
+        return forces
+    return Forces(
+        (*forces.names, *names),
+        np.concatenate([forces.points, points]),
+        np.concatenate([forces.determined, added]),
+        np.concatenate([forces.undetermined, np.zeros((len(names), 3))]),
+    )
 
 
 def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
@@ -115,7 +138,7 @@ def metres_per_newton(drawing: Drawing, run: Trajectory) -> float:
     return LONGEST * drawing.size / typical if typical > 0.0 else 0.0
 
 
-def _of_contact(contact: Contact, rotation: Array) -> list[Array | None]:
+def _of_contact(contact: Contact, rotation: Array) -> list[Array]:
     ways = (contact.normal, contact.tangent1, contact.tangent2)[: len(contact.row_names)]
     return [rotation @ way for way in ways]
 

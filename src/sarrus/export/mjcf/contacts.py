@@ -1,4 +1,4 @@
-"""Contacts of a mechanism as geoms of MuJoCo: a small sphere at every point, and the planes that they touch.
+"""Contacts of a mechanism as geoms of MuJoCo: a sphere at every point or of every ball, and the planes that they touch.
 
 Pairs say which sphere touches which plane; nothing else in the model collides.
 """
@@ -52,8 +52,9 @@ def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) 
             _add_plane(document, contact, planes[first])
         _add_sphere(document, contact, radius)
         sliding = _coefficient(contact)
-        pair = {"geom1": contact.name, "geom2": planes[first], "condim": "3" if sliding > 0.0 else "1"}
-        friction = numbers([sliding, sliding, _TORSION, _ROLLING, _ROLLING])
+        condim = "1" if sliding == 0.0 else "4" if contact.torsion else "3"
+        pair = {"geom1": contact.name, "geom2": planes[first], "condim": condim}
+        friction = numbers([sliding, sliding, _torsion(contact), _ROLLING, _ROLLING])
         SubElement(document.section("contact"), "pair", pair | {"friction": friction})
 
 
@@ -67,13 +68,19 @@ def _add_plane(document: Document, contact: Contact, name: str) -> None:
 
 
 def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
-    """Write a sphere that touches the plane with the contact's point in the reference pose."""
-    mechanism = document.mechanism
-    normal = mechanism.reference_pose(contact.ground).rotation @ contact.normal
-    centre = contact.point + radius * (mechanism.reference_pose(contact.body).rotation.T @ normal)
-    given = {"name": contact.name, "type": "sphere", "size": repr(radius), "pos": numbers(centre)}
-    friction = {"friction": numbers([_coefficient(contact), _TORSION, _ROLLING])}
+    """Write the ball of a contact, or a sphere that touches the plane with its point in the reference pose."""
+    mechanism, centre = document.mechanism, contact.point
+    if contact.radius == 0.0:
+        normal = mechanism.reference_pose(contact.ground).rotation @ contact.normal
+        centre = contact.point + radius * (mechanism.reference_pose(contact.body).rotation.T @ normal)
+    size = repr(contact.radius or radius)
+    given = {"name": contact.name, "type": "sphere", "size": size, "pos": numbers(centre)}
+    friction = {"friction": numbers([_coefficient(contact), _torsion(contact), _ROLLING])}
     SubElement(document.bodies[contact.body], "geom", given | friction | TOUCHES_NOTHING)
+
+
+def _torsion(contact: Contact) -> float:
+    return _coefficient(contact) * contact.torsion if contact.torsion else _TORSION
 
 
 def _coefficient(contact: Contact) -> float:

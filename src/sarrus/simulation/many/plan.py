@@ -18,13 +18,13 @@ from sarrus.dynamics.closed_state import OPEN, require_on_constraints
 from sarrus.dynamics.compiled import CompiledEquations
 from sarrus.dynamics.descent import data_of
 from sarrus.dynamics.forward_dynamics import forward_dynamics
+from sarrus.dynamics.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.dynamics.ranks import generic_rank
 from sarrus.dynamics.state_functions import StateFunction
 from sarrus.dynamics.workspace import Workspace
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels.layout import Table
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.many.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.simulation.many.workers import Batch, Worker, prepare_starts
 from sarrus.simulation.run_options import Recording, RunOptions
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.control.law import Law
+from sarrus.dynamics.lane_functions import Lanes
 from sarrus.kernels import batch_layout as bl
 from sarrus.kernels import layout as la
 from sarrus.kernels.c_function import Kernel, advance, batch, lanes, prepare
 from sarrus.kernels.lane_layout import lane_sizes
 from sarrus.simulation.integration import Integration
-from sarrus.simulation.many.lane_functions import Lanes
 
 FOLDS = {"min": "least", "max": "greatest", "mean": "total", "rms": "squares"}
 

@@ -27,20 +27,29 @@ def suits_lanes(system: Evaluations, rank: int) -> bool:
     return system.nc == system.equations.nh and _basis(system.compiled, rank) is not None
 
 
+def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
+    """Return the function that gives (q̇, a, gauge), with the gauge of `direct_solution`, in all lanes."""
+    compiled = system.compiled
+    basis = _basis(compiled, rank)
+    assert basis is not None
+
+    def slope() -> dict[str, ca.SX]:
+        answer = direct_solution(compiled.equations, compiled.weighted, compiled.least_norm(basis))
+        return {name: answer[name] for name in ("rate", "a", "gauge")}
+
+    return compiled.named(f"slope in {LANES} lanes", slope, lanes=LANES)
+
+
 def lane_functions(system: Evaluations, rank: int, control: StateFunction | None) -> Lanes:
     """Return what the lanes call, by its name in their table: functions of the states x of all of them.
 
-    slope : (q̇, a, gauge), with the gauge of `direct_solution`.
+    slope : (q̇, a, gauge), see `lane_slope`.
     closed : (φ, q, v) after a step of `direct_projection`, with unit quaternions before and after.
     control : u, where there is a control law.
     """
     compiled, e = system.compiled, system.compiled.equations
     basis = _basis(compiled, rank)
     assert basis is not None
-
-    def slope() -> dict[str, ca.SX]:
-        answer = direct_solution(e, compiled.weighted, compiled.least_norm(basis))
-        return {name: answer[name] for name in ("rate", "a", "gauge")}
 
     def closed() -> dict[str, ca.SX]:
         answer = direct_projection(e, compiled.weighted, compiled.least_norm(basis), compiled.moved)
@@ -49,8 +58,8 @@ def lane_functions(system: Evaluations, rank: int, control: StateFunction | None
         return dict(zip(names, ca.substitute([answer[name] for name in names], [e.q], [unit])))
 
     found = {
-        name: compiled.named(f"{called} in {LANES} lanes", outputs, lanes=LANES)
-        for name, called, outputs in (("slope", "slope", slope), ("closed", "closing step", closed))
+        "slope": lane_slope(system, rank),
+        "closed": compiled.named(f"closing step in {LANES} lanes", closed, lanes=LANES),
     }
     if control is not None:
         u = trace_function(system, control, system.nu, "control")

@@ -1,0 +1,151 @@
+"""What Python and `sarrus.kernels.time_stepping` share: the contacts of a run, and what is remembered of the last step.
+
+Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
+friction. The first two are unilateral and have gaps.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from sarrus.kernels import contact_problem_layout as cp
+from sarrus.kernels.batch_layout import LANES
+from sarrus.kernels.record import Floats, Integers, Record, laid
+
+# Numbers of a gauge; `sarrus.kernels.layout`, which has them too, needs this module.
+N_GAUGE = 3
+
+
+class TouchSettings(Record):
+    """Tolerances and sizes of a run with contacts."""
+
+    closed: float  # gap below which a contact is closed [m, rad]
+    rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
+    force: float  # about the size of the forces [N]
+
+
+class Touching(Record, of=int):
+    """The contacts, stops and dry frictions of a run."""
+
+    gaps: int  # native: gaps of the contacts
+    motion: int  # native: at x the velocities of their rows, the bias of their derivatives, and their rows
+    inner: int  # the kernel for accelerations without contacts
+    slope: int  # native: (q̇, a, gauge) of several states at once, or 0
+    solver: int  # the kernel of the contact problem
+    contacts: int
+    contact_rows: int
+    stops: int
+    dry: int
+    sizes: Integers  # rows of each contact
+    coordinates: Integers  # of each stop
+    speeds: Integers  # velocity of each stop, then of each dry friction
+    signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
+    bounds: Floats
+    friction: Floats  # of each contact
+    limits: Floats  # of each dry friction
+    restitution: Floats  # of each contact, then of each stop
+    settings: Annotated[Any, TouchSettings]
+    slots: Floats  # four, see `Slot`: what a step begins with, its end, that of a part of a step, and room
+    problem: Annotated[Any, cp.ContactProblem]
+    problem_sizes: Integers  # rows of each block that takes part
+    work: Floats
+    failed: int  # 1 where a contact problem was not solved
+
+
+class SlotFacts(Record):
+    """What is known of the end of a step."""
+
+    time: float  # when that was
+    length: float  # of the step; 0: there is nothing
+    loss: float  # energy that contacts, stops and friction took up to then [J]
+    residual: float  # largest one of the contact problems up to then
+
+
+class Slot(NamedTuple):
+    """What is remembered of a step where it ends."""
+
+    facts: Annotated[Any, SlotFacts]
+    forces: Any  # of all rows [N, N m], impulses over the length of the step
+    lasting: Any  # the same but of what came to be closed in this step, zero there
+    applied: Any  # the generalized force of what lasts
+
+
+def row_count(touching):
+    """Return the number of rows."""
+    return touching.contact_rows + touching.stops + touching.dry
+
+
+def slot_sizes(touching, nv):
+    """Return the lengths of the parts of a slot."""
+    rows = row_count(touching)
+    return Slot(facts=4, forces=rows, lasting=rows, applied=nv)
+
+
+def slot_size(touching, nv):
+    """Return the length of a slot."""
+    length = 0
+    for size in slot_sizes(touching, nv):
+        length += size
+    return length
+
+
+def slot(touching, nv, k):
+    """Return the k-th slot."""
+    return laid(touching.slots + k * slot_size(touching, nv), slot_sizes(touching, nv))
+
+
+class TouchWork(NamedTuple):
+    """Room for a step."""
+
+    middle: Any  # an x
+    free: Any  # acceleration without contacts, in the middle
+    smooth: Any  # and with the forces of what was closed before
+    ahead: Any  # velocity at the end
+    first: Any  # that of the first pass
+    way: Any
+    scratch: Any
+    native: Any  # what ``motion`` writes: velocities, bias, rows
+    gap: Any  # of each unilateral row, where the step begins
+    after: Any  # and where it ends
+    known: Any  # of each row, whether its response is known
+    active: Any  # of each unilateral row, whether it takes part (1), and rebounds (2)
+    forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
+    delay: Any  # time until it closes
+    response: Any  # acceleration by a unit force on each row
+    states: Any  # of several states at once, and what is found for them
+    slopes: Any
+    velocity: Any  # of each row without contacts
+    begin: Any  # impulse of each row in the first pass
+    # of the rows that take part
+    which: Any
+    owner: Any  # the unilateral one that each belongs to, −1: dry friction
+    assembled: Any  # how many they were when W was found
+    lasts: Any  # whether the row was closed before, without an impact
+    operator: Any
+    given: Any
+    numbers: Any
+    impulses: Any
+    matrix: Any
+    solver: Any
+
+
+def touch_sizes(touching, nq, nv, size):
+    """Return the lengths of its parts; ``size`` is that of an x."""
+    rows, unilateral = row_count(touching), touching.contacts + touching.stops
+    blocks = unilateral + touching.dry
+    solver = 0
+    for part in cp.contact_sizes(rows, blocks):
+        solver += part
+    return TouchWork(
+        middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
+        native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral + 1, known=rows,
+        active=unilateral, forecast=unilateral, delay=unilateral,
+        response=rows * nv, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
+        velocity=rows, begin=rows, which=rows, owner=rows, assembled=1, lasts=rows,
+        operator=rows * rows, given=rows, numbers=blocks, impulses=rows, matrix=rows * rows, solver=solver,
+    )  # fmt: skip
+
+
+def touch_work(touching, nq, nv, size):
+    """Return its parts."""
+    return laid(touching.work, touch_sizes(touching, nq, nv, size))

@@ -1,0 +1,122 @@
+"""The contact problem of a step: responses to forces on rows, and the impulses that obey the laws of contact."""
+
+from __future__ import annotations
+
+from sarrus.kernels import contact_problem_layout as cp
+from sarrus.kernels import layout as la
+from sarrus.kernels.acceleration import CLEAR_ENOUGH, are_regular
+from sarrus.kernels.batch_layout import LANES
+from sarrus.kernels.flat import internal
+from sarrus.kernels.native_call import call_kernel, call_native
+from sarrus.kernels.touching_rows import add_row, along, normal_row
+from sarrus.kernels.vectors import copy, fill, is_finite
+
+# How often sweeps may lead the contact problem to another beginning.
+BEGINNINGS = 5
+# Responses of so many rows are found one after the other.
+ALONE = 2
+
+
+@internal
+def _respond(table, row, work):
+    """Find the acceleration by a unit force on a row, unless it is known."""
+    if work.known[row] != 0.0:
+        return
+    nv, force = table.nv, table.touching.settings.force
+    tau, out = work.middle + (la.input_size(table) - nv), work.response + row * nv
+    copy(tau, work.scratch, nv)
+    add_row(table, work, row, force, tau)
+    call_kernel(table.touching.inner, table, work.middle, la.SLOPE)
+    copy(work.scratch, tau, nv)
+    a = la.workspace(table).a
+    for i in range(nv):
+        out[i] = (a[i] - work.free[i]) / force
+    work.known[row] = 1.0
+
+
+@internal
+def _respond_together(table, m, work):
+    """Find the accelerations by unit forces on all rows that take part, several at once; what fails is left unknown."""
+    nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.touching.slope
+    states, slopes, force, at = work.states, work.slopes, table.touching.settings.force, 0
+    while at < m:
+        for i in range(size):
+            for k in range(LANES):
+                states[LANES * i + k] = work.middle[i]
+        first, count = at, 0
+        while at < m and count < LANES:
+            row = int(work.which[at])
+            if work.known[row] == 0.0:
+                fill(work.scratch, 0.0, nv)
+                add_row(table, work, row, force, work.scratch)
+                for i in range(nv):
+                    states[LANES * (size - nv + i) + count] += work.scratch[i]
+                count += 1
+            at += 1
+        if count == 0:
+            continue
+        call_native(slope, states, slopes)
+        gauge, lane = slopes + LANES * (nq + nv), 0
+        for i in range(first, at):
+            row = int(work.which[i])
+            if work.known[row] != 0.0:
+                continue
+            regular = are_regular(table.settings, gauge[LANES + lane], gauge[2 * LANES + lane])
+            if gauge[lane] > CLEAR_ENOUGH and regular:
+                out = work.response + row * nv
+                for j in range(nv):
+                    out[j] = (slopes[LANES * (nq + j) + lane] - work.free[j]) / force
+                if is_finite(out, nv):
+                    work.known[row] = 1.0
+            lane += 1
+
+
+@internal
+def find_impulses(table, h, begun, again, work):
+    """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer."""
+    touching, nv, problem = table.touching, table.nv, table.touching.problem
+    unilateral = touching.contacts + touching.stops
+    m, blocks, same = 0, 0, True
+    for k in range(unilateral):
+        if work.active[k] == 0.0:
+            continue
+        row = normal_row(touching, k)
+        n = touching.sizes[k] if k < touching.contacts else 1
+        touching.problem_sizes[blocks] = n
+        work.numbers[blocks] = touching.friction[k] if k < touching.contacts else 0.0
+        blocks += 1
+        for j in range(n):
+            same = same and work.which[m] == row + j
+            work.which[m], work.owner[m] = row + j, k
+            m += 1
+    problem.contacts = blocks
+    for d in range(touching.dry):
+        touching.problem_sizes[blocks] = 1
+        work.numbers[blocks] = h * touching.limits[d]
+        blocks += 1
+        work.which[m], work.owner[m] = touching.contact_rows + touching.stops + d, -1
+        m += 1
+    problem.rows, problem.blocks = m, blocks
+    if m == 0:
+        return 0
+    if touching.slope != 0 and m > ALONE:
+        _respond_together(table, m, work)
+    for i in range(m):
+        row = int(work.which[i])
+        _respond(table, row, work)
+        work.given[i] = work.velocity[row]
+        work.impulses[i] = work.begin[row] if again else h * begun.lasting[row]
+    if not (same and work.assembled[0] == m):
+        work.assembled[0] = m
+        for i in range(m):
+            row = int(work.which[i])
+            for j in range(i + 1):
+                value = along(table, work, row, work.response + int(work.which[j]) * nv)
+                work.operator[i * m + j] = value
+                work.operator[j * m + i] = value
+    if not is_finite(work.operator, m * m) or not is_finite(work.given, m):
+        return -1
+    if call_kernel(touching.solver, problem, work.solver, BEGINNINGS) != cp.SOLVED:
+        touching.failed = 1
+        return -1
+    return m

@@ -1,0 +1,80 @@
+"""Rows of contacts, stops and joints with dry friction in kernels: what they are along, their gaps and speeds."""
+
+from __future__ import annotations
+
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.flat import internal
+from sarrus.kernels.native_call import call_native
+from sarrus.kernels.vectors import axpy, inner
+
+# Relative difference of times that are the same.
+SAME_TIME = 1e-6
+
+
+@internal
+def find_slot(table, x):
+    """Return which slot knows the step that ended at x, −1 where none does."""
+    time = x[table.nq + table.nv + table.nu]
+    for k in range(3):
+        facts = tl.slot(table.touching, table.nv, k).facts
+        if facts.length > 0.0 and abs(time - facts.time) <= SAME_TIME * facts.length:
+            return k
+    return -1
+
+
+@internal
+def row_of(table, work, row):
+    """Return where a row begins: that of a contact as it is, a row of one entry for the others."""
+    return work.native + 2 * table.touching.contact_rows + row * table.nv
+
+
+@internal
+def along(table, work, row, v):
+    """Return the velocity of a row for the generalized velocity v, without what moves by itself."""
+    touching, nv = table.touching, table.nv
+    if row < touching.contact_rows:
+        return inner(row_of(table, work, row), v, nv)
+    own = row - touching.contact_rows
+    value = v[touching.speeds[own]]
+    return touching.signs[own] * value if own < touching.stops else value
+
+
+@internal
+def add_row(table, work, row, factor, out):
+    """Add a multiple of a row."""
+    touching = table.touching
+    if row < touching.contact_rows:
+        axpy(factor, row_of(table, work, row), out, table.nv)
+        return
+    own = row - touching.contact_rows
+    out[touching.speeds[own]] += touching.signs[own] * factor if own < touching.stops else factor
+
+
+@internal
+def normal_row(touching, k):
+    """Return the normal row of the k-th unilateral one."""
+    if k >= touching.contacts:
+        return touching.contact_rows + k - touching.contacts
+    row = 0
+    for j in range(k):
+        row += touching.sizes[j]
+    return row
+
+
+@internal
+def load_gaps(touching, x, out):
+    """Write the gaps at x."""
+    if touching.contacts > 0:
+        call_native(touching.gaps, x, out)
+    for s in range(touching.stops):
+        out[touching.contacts + s] = touching.signs[s] * (x[touching.coordinates[s]] - touching.bounds[s])
+
+
+@internal
+def speed_before(table, work, row, v, h):
+    """Return the velocity of a row where the step begins."""
+    touching, speed = table.touching, along(table, work, row, v)
+    if row < touching.contact_rows:
+        speed += work.native[row] - along(table, work, row, work.middle + table.nq)
+        speed -= 0.5 * h * work.native[touching.contact_rows + row]
+    return speed

@@ -1,0 +1,186 @@
+"""`Touches`: what a time-stepping run needs of the contacts, stops and dry friction of a system, for its kernels."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.status import Status
+from sarrus.dynamics.described import Described
+from sarrus.dynamics.lane_functions import lane_slope, suits_lanes
+from sarrus.dynamics.workspace import Workspace
+from sarrus.kernels import contact_problem_layout as cp
+from sarrus.kernels import layout as la
+from sarrus.kernels import touching_layout as tl
+from sarrus.kernels.c_function import contact_problem, time_step, touched_acceleration
+from sarrus.kernels.record import laid
+from sarrus.kernels.touching_problem import ALONE
+from sarrus.linalg.ranked import ranked
+from sarrus.simulation.limits import joint_limits
+
+# Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
+CLOSED, DEEP = 1e-9, 1e-5
+# Speeds after an impact from which on contacts rebound [m/s, rad/s].
+REST_SPEED = 1e-3
+# Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
+_LIFT = 10.0
+
+
+def has_touches(system: Described) -> bool:
+    """Tell whether there are contacts with Coulomb friction, which only time stepping knows."""
+    return bool(system.equations.touches)
+
+
+def touch_names(system: Workspace) -> tuple[str, ...]:
+    """Return the names of the forces of a run: rows of contacts, stops and joints with dry friction."""
+    return system.model.lasting("touch names", lambda: _names(system))
+
+
+def _names(system: Workspace) -> tuple[str, ...]:
+    limits = joint_limits(system)
+    rows = [row for touch in system.equations.touches for row in touch.row_names]
+    sides = {-1.0: "lower", 1.0: "upper"}
+    stops = [f"{name}.{sides[sign]} stop" for name, sign in zip(limits.names, limits.signs)]
+    return (*rows, *stops, *(f"{name}.friction" for name, _, _ in _dry(system)))
+
+
+def _dry(system: Described) -> list[tuple[str, int, float]]:
+    """Return name, velocity and limit [N, N m] of every joint velocity with dry friction."""
+    places = {name: k for k, name in enumerate(system.velocity_names)}
+    joints = system.mechanism.joints() if system.mechanism is not None else ()
+    return [
+        (name, places[name], limit)
+        for joint in joints
+        for name, limit in zip(joint.velocity_names, joint.friction)
+        if limit > 0.0
+    ]
+
+
+class Touches:
+    """The arrays of one run; `attach` has the kernels step with them.
+
+    Stops that are beyond their limit when the run begins take no part.
+    """
+
+    def __init__(self, system: Workspace, q: Array, t: float) -> None:
+        self.system = system
+        contacts, limits, dry = system.equations.touches, joint_limits(system), _dry(system)
+        self.names = touch_names(system)
+        self.touching = touching = tl.Touching.zeros()
+        size = system.characteristic
+        self._settings = settings = tl.TouchSettings.zeros()
+        settings.closed, settings.rest_speed = CLOSED * size.length, REST_SPEED
+        settings.force = _LIFT * size.mass
+        widths = [len(touch.row_names) for touch in contacts]
+        touching.contacts, touching.contact_rows = len(contacts), sum(widths)
+        touching.stops, touching.dry = len(limits.names), len(dry)
+        rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
+        blocks = unilateral + len(dry)
+        signs = -limits.signs
+        beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
+        self._integers = [
+            np.array(widths, dtype=np.int64),
+            limits.places.copy(),
+            np.array([*limits.rates, *(place for _, place, _ in dry)], dtype=np.int64),
+            np.zeros(blocks, dtype=np.int64),
+        ]
+        touching.sizes, touching.coordinates, touching.speeds, touching.problem_sizes = self._integers
+        self._floats = [
+            signs,
+            np.where(beyond, -np.inf * signs, limits.bounds),
+            np.array([touch.friction_coefficient for touch in contacts], dtype=float),
+            np.array([limit for _, _, limit in dry], dtype=float),
+            np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
+        ]
+        (touching.signs, touching.bounds, touching.friction, touching.limits, touching.restitution) = (
+            self._floats
+        )
+        self.slots = np.zeros(4 * tl.slot_size(touching, system.nv))
+        self.problem = cp.ContactProblem.zeros()
+        touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
+        sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
+        self.room = np.zeros(sum(sizes))
+        touching.work = self.room
+        self.work = work = laid(self.room, sizes)
+        self.problem.sizes, self.problem.numbers = self._integers[3], work.numbers
+        self.problem.operator, self.problem.velocities = work.operator, work.given
+        self.problem.forces, self.problem.work = work.impulses, work.solver
+        rank = int(system.table.generic_rank)
+        if rows > ALONE and suits_lanes(system, rank):
+            self._slope = lane_slope(system, rank)
+            touching.slope = self._slope.address
+        assert rows == len(self.names)
+        if contacts:
+            self._load(system)
+            self._refuse_depth(q, t, DEEP * size.length)
+
+    def _load(self, system: Workspace) -> None:
+        touches = system.equations.touches
+        self._gaps = system.compiled.named(
+            "touch gaps", lambda: {"gap": ca.vertcat(*(touch.gap for touch in touches))}
+        )
+
+        def motion() -> dict[str, ca.SX]:
+            rates = ca.vertcat(*(touch.rates for touch in touches))
+            bias = ca.vertcat(*(touch.bias for touch in touches))
+            return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
+
+        self._motion = system.compiled.named("touch motion", motion)
+        self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
+
+    def _refuse_depth(self, q: Array, t: float, deep: float) -> None:
+        gaps = self._gaps(self.system.pack(q, None, None, t))
+        worst = int(np.argmin(gaps))
+        if not gaps[worst] >= -deep:
+            name = self.system.equations.touches[worst].name
+            raise ArgumentError(
+                f"{self.system.name}: contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the body, "
+                f"gaps may be {-deep:.1g} m at the least",
+                element=name,
+            )
+
+    def attach(self, table: la.Table) -> None:
+        """Have the kernels take steps with contacts from now on."""
+        self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
+        self.local = np.zeros(sum(la.local_sizes(table)))
+        table.local, table.touching = self.local, self.touching
+        table.implicit, table.acceleration = time_step.address, touched_acceleration.address
+
+    @property
+    def residual(self) -> float:
+        """Largest residual of the contact problems so far."""
+        sizes = tl.slot_sizes(self.touching, self.system.nv)
+        slots = self.slots.reshape(4, -1)
+        return max(float(laid(slot, sizes).facts.residual) for slot in slots)
+
+    def solve(self) -> bool:
+        """Solve the contact problem that the kernel has given up, for it to go on from; False where nothing failed.
+
+        Raises `SolveError` where it has no answer.
+        """
+        from sarrus.optimize.contact_problem import solve_contact_problem
+
+        if not self.touching.failed:
+            return False
+        self.touching.failed = 0
+        problem, work = self.problem, self.work
+        m, contacts = problem.rows, problem.contacts
+        sizes, numbers = self._integers[3][: problem.blocks], work.numbers[: problem.blocks]
+        parts = ranked(work.operator[: m * m].reshape(m, m), relative=1e-13)
+        rows = parts.left * np.sqrt(parts.kept)
+        blocks = list(zip(sizes.tolist(), numbers.tolist()))
+        found = solve_contact_problem(rows, work.given[:m], blocks[:contacts], blocks[contacts:], throw=False)
+        if not found.status.ok:
+            which = [self.names[int(row)].rpartition(".")[0] for row in work.which[:m]]
+            pushing = dict.fromkeys(name for name, r in zip(which, found.forces) if r > 0.0)
+            reason = (
+                "no motion keeps these contacts from closing further"
+                if found.status is Status.INFEASIBLE
+                else "no forces of these contacts were found that obey the laws of friction"
+            )
+            raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=found)
+        slot = laid(self.slots, tl.slot_sizes(self.touching, self.system.nv))
+        slot.lasting[work.which[:m].astype(int)] = found.forces / self.local.view(la.LocalHeader).length
+        return True

@@ -1,0 +1,466 @@
+"""Time stepping with contacts, stops and dry friction, against scenes with known truth."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import sarrus as sr
+from sarrus.contacts import activity
+
+G = 9.81
+
+
+def body(name: str = "block", mass: float = 2.0, inertia: float = 0.1, slope: float = 0.0) -> sr.Mechanism:
+    """Return a free body; gravity is turned by the slope of a plane that it falls on."""
+    mechanism = sr.Mechanism(name, gravity=(G * np.sin(slope), 0.0, -G * np.cos(slope)))
+    mechanism.add_body(name, mass, inertia=(inertia,) * 3)
+    mechanism.add_joint("free", "free", "world", name)
+    return mechanism
+
+
+def point(friction: float, slope: float = 0.0, **contact: float) -> sr.System:
+    """Return a body that touches at its centre of mass."""
+    mechanism = body(slope=slope)
+    mechanism.add_contact("c", "block", friction="coulomb", friction_coefficient=friction, **contact)
+    return sr.System(mechanism)
+
+
+def run(system: sr.System, q: object, v: object, duration: float, dt: float, **more: object) -> sr.Trajectory:
+    """Return the motion, without an estimate of its error."""
+    return sr.simulate(system, q, v, duration=duration, dt=dt, error_estimate=False, **more)
+
+
+def moving(system: sr.System, **speeds: float) -> np.ndarray:
+    """Return velocities by name."""
+    v = np.zeros(system.nv)
+    for name, speed in speeds.items():
+        v[system.velocity_names.index(f"free.{name}")] = speed
+    return v
+
+
+def order(errors: list[float]) -> float:
+    """Return the order by the last two errors, of steps that are halved."""
+    return float(np.log2(errors[-2] / errors[-1]))
+
+
+# --- one body -----------------------------------------------------------------------------------------
+
+
+def test_a_block_sticks_below_the_angle_of_friction() -> None:
+    for excess, sticks in ((0.999999, True), (1.000001, False)):
+        system = point(0.5, slope=np.arctan(0.5 * excess))
+        motion = run(system, system.neutral(), None, 1.0, 1e-2)
+        assert bool(np.abs(motion.v[-1]).max() < 1e-12) is sticks
+    weight = 2.0 * G * np.cos(np.arctan(0.3))
+    system = point(0.5, slope=np.arctan(0.3))
+    motion = run(system, system.neutral(), None, 0.1, 1e-2)
+    assert motion.contact_row_names == ("c.n", "c.t1", "c.t2")
+    assert_allclose(motion.contact_forces, [[weight, -0.3 * weight, 0.0]] * len(motion.t), rtol=1e-12)
+    assert_allclose(motion.a, 0.0, atol=1e-12)
+
+
+def test_a_block_stops_where_friction_has_taken_its_energy() -> None:
+    slope, friction, errors = np.arctan(0.3), 0.5, []
+    truth = 1.0 / (2.0 * G * np.cos(slope) * (friction - 0.3))
+    system = point(friction, slope=slope)
+    for dt in (4e-3, 2e-3, 1e-3):
+        motion = run(system, system.neutral(), moving(system, vx=1.0), 1.0, dt)
+        errors.append(abs(motion.q[-1, 0] - truth))
+        assert np.abs(motion.q[:, 2]).max() < 1e-12  # it does not separate, as a relaxation would have it
+        assert np.abs(motion.v[-1]).max() < 1e-14
+        lost = motion.energy[0] - motion.energy[-1]
+        assert motion.contact_loss[-1] == pytest.approx(lost, abs=1e-2 * dt)
+        assert motion.contact_residual < 1e-10
+    assert errors[-1] < 1e-6
+
+
+def test_a_ball_slips_until_it_rolls() -> None:
+    """It rolls with 5/7 of its speed, whatever the friction; until then μ g slows it down."""
+    radius, mass, friction = 0.1, 1.0, 0.3
+    mechanism = body(mass=mass, inertia=0.4 * mass * radius**2)
+    mechanism.add_contact(
+        "c", "block", radius=radius, friction="coulomb", friction_coefficient=friction, normal=(0, 0, 1)
+    )
+    system, errors = sr.System(mechanism), []
+    q = system.neutral()
+    q[2] = radius
+    slips = 2.0 / (7.0 * friction * G)
+    truth = slips - 0.5 * friction * G * slips**2 + 5.0 / 7.0 * (0.5 - slips)
+    for dt in (1e-2, 5e-3, 2.5e-3):
+        motion = run(system, q, moving(system, vx=1.0), 0.5, dt)
+        assert_allclose(motion.v[-1, [0, 4]], [5 / 7, 5 / 7 / radius], rtol=1e-13)
+        errors.append(abs(motion.q[-1, 0] - truth))
+    assert errors[-1] < 0.05 * 2.5e-3**2 * G
+
+
+def test_torsional_friction_stops_a_spin() -> None:
+    length, friction, spin = 0.02, 0.3, 30.0
+    mechanism = body(inertia=4e-3)
+    mechanism.add_contact("c", "block", friction="coulomb", friction_coefficient=friction, torsion=length)
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), moving(system, wz=spin), 2.0, 1e-2)
+    slows = friction * 2.0 * G * length / 4e-3
+    assert motion.contact_row_names[-1] == "c.torsion"
+    assert_allclose(motion.v[:50, 5], spin - slows * motion.t[:50], atol=1e-11)
+    assert abs(motion.v[-1, 5]) < 1e-13
+
+
+def test_a_ball_bounces_and_comes_to_rest() -> None:
+    """Every apex is e² of the last one; the bounces end at the time of their sum, and energy never grows."""
+    bounce, errors = 0.8, []
+    system = point(0.3, restitution=bounce)
+    q = system.neutral()
+    q[2] = 1.0
+    fall = np.sqrt(2.0 / G)
+    for dt in (1e-3, 5e-4, 2.5e-4):
+        motion = run(system, q, None, 5.0, dt)
+        flies = (motion.t > fall) & (motion.t < fall * (1.0 + 2.0 * bounce))
+        errors.append(abs(motion.q[flies, 2].max() - bounce**2))
+        assert motion.q[:, 2].min() > -1e-12
+        assert (
+            np.diff(motion.energy).max() < 1e-12 + 2.0 * 2.0 * G * 5.0 * dt
+        )  # of a step with an impact in it
+    assert errors[-1] < 2e-3
+    rests = fall * (1.0 + bounce) / (1.0 - bounce)
+    late = motion.t > rests + 0.1
+    assert np.abs(motion.v[late]).max() < 1e-2
+
+
+def test_newtons_law_in_a_cradle() -> None:
+    """Three balls that touch, restitution 1, the first one comes with 1 m/s: Newton's law gives (−1, 2, 2)/3."""
+    mechanism = sr.Mechanism("cradle", gravity=(0, 0, 0))
+    for k in range(3):
+        mechanism.add_body(f"b{k}", 1.0)
+        mechanism.add_joint(
+            f"x{k}", "prismatic", "world", f"b{k}", axis=(1, 0, 0), parent_pose=(0.1 * k, 0, 0)
+        )
+    for k in range(2):
+        mechanism.add_contact(
+            f"c{k}", f"b{k}", (0.05, 0, 0), ground=f"b{k + 1}", normal=(-1, 0, 0), offset=0.05,
+            friction="coulomb", friction_coefficient=0.0, restitution=1.0,
+        )  # fmt: skip
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), [1.0, 0.0, 0.0], 0.01, 1e-3)
+    assert_allclose(motion.v[-1], [-1 / 3, 2 / 3, 2 / 3], atol=1e-13)
+    assert motion.contact_loss[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def rod(friction: float) -> sr.System:
+    """Return a rod of 2 m in a plane that touches the floor with one end."""
+    mechanism = sr.Mechanism("rod")
+    mechanism.add_body("rod", 3.0, inertia=(0.01, 1.0, 1.0))
+    mechanism.add_joint("free", "planar", "world", "rod", axis=(0, -1, 0), axis2=(1, 0, 0))
+    mechanism.add_contact("end", "rod", (-1, 0, 0), friction="coulomb", friction_coefficient=friction)
+    return sr.System(mechanism)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 1e-5])
+def test_painleve_rod_has_an_impact_without_collision(dt: float) -> None:
+    """Where no force keeps a rod that slides from going into the floor, it stops at once, however short the step."""
+    angle, friction = 0.9, 2.5
+    system = rod(friction)
+    q = np.array([0.0, np.sin(angle), angle])
+    inertia = 1.0 + 3.0 * np.cos(angle) * (np.cos(angle) - friction * np.sin(angle))
+    assert inertia < -0.1  # of the normal direction, while it slides to the left
+    assert activity.gaps(system, q)["end"] == pytest.approx(0.0, abs=1e-12)
+    motion = run(system, q, [-1.0, 0.0, 0.0], 2 * dt, dt)
+    slip = motion.v[1, 0] + np.sin(angle) * motion.v[1, 2]
+    assert abs(slip) < 3.0 * dt
+    assert motion.contact_forces[1, 0] * dt > 0.1  # an impulse, not a force
+    assert motion.contact_loss[1] > 0.1
+    backwards = run(system, q, [1.0, 0.0, 0.0], 2 * dt, dt)
+    assert abs(backwards.v[1, 0] - 1.0) < 100.0 * dt
+
+
+# --- several contacts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("legs", [1, 2])
+def test_the_limit_angle_of_a_ladder(legs: int) -> None:
+    """On a smooth wall it stands for tan θ ≥ 1/(2μ); so do two that lean on each other, as an arch of two stones."""
+    friction = 0.5
+    limit = np.arctan(1.0 / (2.0 * friction))
+    for angle, stands in ((limit + 1e-3, True), (limit - 1e-3, False)):
+        mechanism = sr.Mechanism("ladder")
+        for k in range(legs):
+            name = f"rod{k}"
+            mechanism.add_body(name, 3.0, inertia=(0.01, 1.0, 1.0))
+            mechanism.add_joint(name, "planar", "world", name, axis=(0, -1, 0), axis2=(1, 0, 0))
+            foot = ((-1.0, 0, 0), (1.0, 0, 0))[k]
+            mechanism.add_contact(f"foot{k}", name, foot, friction="coulomb", friction_coefficient=friction)
+        wall = "world" if legs == 1 else "rod1"
+        normal = (-1, 0, 0) if legs == 1 else (-np.cos(angle), 0, -np.sin(angle))
+        mechanism.add_contact(
+            "top", "rod0", (1, 0, 0), ground=wall, normal=normal,
+            offset=np.cos(angle) * (-1 if legs == 1 else 1), friction="coulomb", friction_coefficient=0.0,
+        )  # fmt: skip
+        system = sr.System(mechanism)
+        q = np.array([0.0, np.sin(angle), angle])
+        if legs == 2:
+            q = np.array([-np.cos(angle), np.sin(angle), angle, np.cos(angle), np.sin(angle), -angle])
+        assert_allclose(list(activity.gaps(system, q).values()), 0.0, atol=1e-12)
+        motion = run(system, q, None, 0.5, 1e-3)
+        assert bool(np.abs(motion.v[-1]).max() < 1e-9) is stands
+
+
+def test_a_table_on_four_legs_shares_its_weight() -> None:
+    mechanism = body()
+    for k, (x, y) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+        mechanism.add_contact(f"leg{k}", "block", (x, y, -1), friction="coulomb", friction_coefficient=0.4)
+    system = sr.System(mechanism)
+    q = system.neutral()
+    q[2] = 1.0
+    motion = run(system, q, None, 0.2, 1e-2)
+    assert_allclose(motion.contact_forces[:, ::3].sum(axis=1), 2.0 * G, rtol=1e-12)
+    assert_allclose(motion.contact_forces[:, ::3], 0.5 * G, rtol=1e-6)
+    assert np.abs(motion.v).max() < 1e-12
+
+
+def test_a_rocking_block_loses_housners_part() -> None:
+    """ω⁺/ω⁻ = 1 − 3/2 sin² α for a slender block that rocks from edge to edge without slip or rebound."""
+    half_width, half_height, errors = 0.1, 0.4, []
+    slenderness = np.arctan2(half_width, half_height)
+    mechanism = sr.Mechanism("rocking")
+    inertia = (half_width**2 + half_height**2) / 3.0
+    mechanism.add_body("block", 1.0, inertia=(1.0, inertia, 1.0), physical=False)
+    mechanism.add_joint("free", "planar", "world", "block", axis=(0, -1, 0), axis2=(1, 0, 0))
+    for name, side in (("left", -1), ("right", 1)):
+        mechanism.add_contact(
+            name, "block", (side * half_width, 0, -half_height), friction="coulomb", friction_coefficient=5.0
+        )
+    system = sr.System(mechanism)
+    lean = 0.1
+    edge = np.array([half_width, -half_height])
+    turn = np.array([[np.cos(lean), -np.sin(lean)], [np.sin(lean), np.cos(lean)]])
+    left = turn @ [-half_width, -half_height]
+    q = np.array([0.0, -left[1], lean])  # it stands on its left edge... or on the lower one
+    lower = min((turn @ corner)[1] for corner in ([-half_width, -half_height], edge))
+    q[1] = -lower
+    for dt in (2e-4, 1e-4):
+        motion = run(system, q, None, 0.4, dt)
+        spin = motion.v[:, 2]
+        hit = int(np.flatnonzero(np.abs(np.diff(spin)) > 0.02 * np.abs(spin).max())[0])
+        ratio = spin[hit + 4] / spin[hit - 2]
+        errors.append(abs(ratio - (1.0 - 1.5 * np.sin(slenderness) ** 2)))
+    assert errors[-1] < 5e-3
+
+
+def test_a_gripper_holds_what_friction_allows() -> None:
+    """Two jaws on parallelograms press a peg with F each: it hangs while 2 μ F > m g, and else slides."""
+    friction, mass, wide = 0.5, 0.4, 0.03
+    for press, holds in ((1.01, True), (0.99, False)):
+        mechanism = sr.Mechanism("gripper")
+        mechanism.add_body("peg", mass, inertia=(1e-3,) * 3)
+        mechanism.add_joint("peg", "prismatic", "world", "peg", axis=(0, 0, 1))
+        for name, side in (("left", -1), ("right", 1)):
+            for k, at in enumerate((0.0, 0.05)):
+                mechanism.add_body(f"{name}{k}", 0.05, com=(0, 0, -0.05), inertia=(1e-4,) * 3)
+                mechanism.add_joint(
+                    f"{name}{k}", "revolute", "world", f"{name}{k}", axis=(0, 1, 0),
+                    parent_pose=(side * (wide + at), 0, 0.1),
+                )  # fmt: skip
+            mechanism.add_body(name, 0.1, com=(side * 0.025, 0, 0), inertia=(1e-4,) * 3)
+            mechanism.add_joint(name, "revolute", f"{name}0", name, axis=(0, 1, 0), parent_pose=(0, 0, -0.1))
+            mechanism.add_closure(
+                f"{name}.loop",
+                "revolute",
+                name,
+                f"{name}1",
+                pose1=(side * 0.05, 0, 0),
+                pose2=(0, 0, -0.1),
+                axis=(0, 1, 0),
+            )
+            mechanism.add_contact(
+                f"{name}.pad", name, (0, 0, 0), ground="peg", normal=(side, 0, 0), offset=wide,
+                friction="coulomb", friction_coefficient=friction,
+            )  # fmt: skip
+            mechanism.add_actuator(name, f"{name}0")
+        system = sr.System(mechanism)
+        force = press * mass * G / (2.0 * friction)
+        # cranks that hang straight down: a torque is a horizontal force at the pad
+        push = np.array([-force * 0.1, force * 0.1])
+        motion = run(system, system.neutral(), None, 0.3, 1e-3, control=lambda q, v, t, push=push: push)
+        fallen = -motion.q[-1, system.coordinate_names.index("peg")]
+        assert bool(fallen < 1e-6) is holds
+        assert motion.residual.max() < 1e-12
+
+
+# --- stops and dry friction ---------------------------------------------------------------------------
+
+
+def pendulums(**joint: object) -> sr.System:
+    """Return a double pendulum in a plane."""
+    mechanism = sr.Mechanism("pendulums")
+    parent, at = "world", (0, 0, 0)
+    for k in range(2):
+        mechanism.add_body(f"link{k}", 1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))
+        mechanism.add_joint(f"j{k}", "revolute", parent, f"link{k}", axis=(0, 1, 0), parent_pose=at, **joint)
+        parent, at = f"link{k}", (0, 0, -1)
+    return sr.System(mechanism)
+
+
+def test_stops_hold_and_only_push() -> None:
+    system = pendulums(limits=(-0.4, 0.6))
+    q = [0.6, 0.5]
+    motion = run(system, q, None, 4.0, 1e-3, method="moreau-jean")
+    assert motion.q.max() < 0.6 + 1e-12
+    assert motion.q.min() > -0.4 - 1e-12
+    stops = motion.contact_forces
+    assert motion.contact_row_names == ("j0.lower stop", "j0.upper stop", "j1.lower stop", "j1.upper stop")
+    assert stops.min() >= 0.0
+    assert (stops.max(axis=0)[[0, 2]] > 1.0).all()  # both joints reach their stops
+    assert np.diff(motion.energy).max() < 1e-3
+    free = sr.simulate(system, q, duration=4.0, error_estimate=False)
+    assert free.limit_crossings
+    assert not motion.limit_crossings
+
+
+def test_a_stop_that_the_start_is_beyond_takes_no_part() -> None:
+    system = pendulums(limits=(-0.4, 0.6))
+    motion = run(system, [0.9, 0.0], None, 0.05, 1e-3, method="moreau-jean")
+    assert motion.q[-1, 0] == pytest.approx(0.9, abs=0.02)
+    assert [crossing.name for crossing in motion.limit_crossings] == ["j0"]
+
+
+def test_dry_friction_takes_force_times_way() -> None:
+    """A slider-crank turns through its dead centres until the friction of its slider has taken all energy."""
+    mechanism = sr.Mechanism("slider-crank", gravity=(0, 0, 0))
+    for name, length in (("crank", 0.3), ("rod", 0.8)):
+        mechanism.add_body(name, 1.0, com=(length / 2, 0, 0), inertia=(0.01,) * 3)
+    mechanism.add_body("slider", 0.5)
+    mechanism.add_joint("crank", "revolute", "world", "crank")
+    mechanism.add_joint("rod", "revolute", "crank", "rod", parent_pose=(0.3, 0, 0))
+    mechanism.add_joint("slider", "prismatic", "world", "slider", axis=(1, 0, 0), friction=3.0)
+    mechanism.add_closure("pin", "point", "rod", "slider", pose1=(0.8, 0, 0))
+    system, errors = sr.System(mechanism), []
+    q = system.assemble([0.3, -0.4, 1.0], locked=["crank"]).q
+    v = system.project_velocity(q, [8.0, -3.0, 0.0])
+    for dt in (2e-3, 1e-3):
+        motion = run(system, q, v, 3.0, dt, method="moreau-jean")
+        place = motion.q[:, system.coordinate_names.index("slider")]
+        way = np.abs(np.diff(place)).sum()
+        errors.append(abs(motion.energy[0] - motion.energy[-1] - 3.0 * way))
+        assert motion.residual.max() < 1e-12
+        assert np.abs(motion.v[-1]).max() < 1e-9  # it has stopped
+        assert motion.contact_loss[-1] == pytest.approx(motion.energy[0], rel=1e-2)
+    assert errors[-1] < 2e-3 * motion.energy[0]
+    assert motion.contact_row_names == ("slider.friction",)
+
+
+def test_steps_without_contact_are_of_order_two() -> None:
+    system = pendulums()
+    exact = sr.simulate(system, [0.9, -0.4], duration=1.0, rtol=1e-12, error_estimate=False).q[-1]
+    errors = [
+        np.abs(run(system, [0.9, -0.4], None, 1.0, dt, method="moreau-jean").q[-1] - exact).max()
+        for dt in (1e-2, 5e-3, 2.5e-3)
+    ]
+    assert order(errors) == pytest.approx(2.0, abs=0.1)
+
+
+def test_sliding_is_of_order_two() -> None:
+    """A pendulum whose end slides on the floor, as long as it slides."""
+    ends = []
+    system = rod(0.1)
+    q, v = np.array([0.0, np.sin(1.2), 1.2]), np.array([2.0, 0.0, 0.0])
+    for dt in (4e-3, 2e-3, 1e-3, 5e-4):
+        motion = run(system, q, v, 0.2, dt)
+        assert np.abs([activity.gaps(system, x)["end"] for x in motion.q]).max() < 1e-12
+        ends.append(motion.q[-1])
+    errors = [np.abs(one - other).max() for one, other in pairwise(ends)]
+    assert order(errors) == pytest.approx(2.0, abs=0.2)
+
+
+# --- what is asked ------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_is_named() -> None:
+    with pytest.raises(sr.ModelError, match="needs a friction_coefficient"):
+        body().add_contact("c", "block", friction="coulomb")
+    for wrong in (np.nan, np.inf, -0.1):
+        with pytest.raises(sr.ModelError, match="friction_coefficient"):
+            point(wrong)
+    with pytest.raises(sr.ModelError, match="radius and torsion are for"):
+        body().add_contact("c", "block", radius=0.1)
+    system = point(0.5)
+    deep = system.neutral()
+    deep[2] = -0.01
+    with pytest.raises(sr.ArgumentError, match=r"contact 'c' begins 0\.01 m below its plane"):
+        run(system, deep, None, 0.1, 1e-3)
+    with pytest.raises(sr.ArgumentError, match=r"'c' has friction='coulomb'"):
+        sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, method="rk4")
+    with pytest.raises(sr.ArgumentError, match="fixed step"):
+        sr.simulate(system, system.neutral(), duration=0.1, rtol=1e-6)
+    with pytest.raises(sr.ArgumentError, match="rollouts know no contacts with friction='coulomb'"):
+        sr.rollout(system, [system.neutral()], duration=0.1, dt=1e-3)
+    with pytest.raises(sr.ArgumentError, match="leave coordinates"):
+        sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, coordinates="partition")
+    mixed = body()
+    mixed.add_contact("c", "block", friction="coulomb", friction_coefficient=0.5)
+    mixed.add_contact("d", "block", (1, 0, 0))
+    both = sr.System(mixed)
+    with pytest.raises(sr.ArgumentError, match="'d' sticks or slides without friction"):
+        run(both, both.neutral(), None, 0.1, 1e-3)
+    falls = sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, switching=False)
+    assert falls.q[-1, 2] == pytest.approx(-0.005 * G, rel=1e-9)
+
+
+def test_walls_that_close_in_end_a_run_by_name() -> None:
+    """A body on a slide between two driven planes: no motion keeps both from closing further."""
+    mechanism = sr.Mechanism("vice", gravity=(0, 0, 0))
+    mechanism.add_body("block", 1.0)
+    mechanism.add_joint("x", "prismatic", "world", "block", axis=(1, 0, 0))
+    for name, side in (("left", -1), ("right", 1)):
+        mechanism.add_body(name)
+        mechanism.add_joint(name, "fixed", "world", name)
+        mechanism.drive(name, lambda t, side=side: (side * (0.2 - t), 0, 0))
+        mechanism.add_contact(
+            f"{name}.jaw", "block", (side * 0.1, 0, 0), ground=name, normal=(-side, 0, 0),
+            friction="coulomb", friction_coefficient=0.0,
+        )  # fmt: skip
+    system = sr.System(mechanism)
+    motion = run(system, [0.0], None, 0.2, 1e-3, throw=False)
+    assert not motion.status.ok
+    assert "no motion keeps these contacts from closing further: left.jaw, right.jaw" in motion.message
+    assert motion.t[-1] == pytest.approx(0.1, abs=2e-3)
+
+
+def test_contacts_that_coincide_and_one_in_a_singular_configuration() -> None:
+    mechanism = body()
+    for k in range(2):
+        mechanism.add_contact(f"c{k}", "block", friction="coulomb", friction_coefficient=0.4)
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), moving(system, vx=1.0), 0.2, 1e-3)
+    assert_allclose(motion.v[-1, 0], 1.0 - 0.4 * G * 0.2, rtol=1e-12)
+    # a stretched arm of two links whose end touches a wall that it pushes at
+    arm = sr.Mechanism("arm", gravity=(0, 0, 0))
+    parent, at = "world", (0, 0, 0)
+    for k in range(2):
+        arm.add_body(f"link{k}", 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+        arm.add_joint(f"j{k}", "revolute", parent, f"link{k}", parent_pose=at)
+        parent, at = f"link{k}", (1, 0, 0)
+    arm.add_contact("tip", "link1", (1, 0, 0), normal=(-1, 0, 0), offset=-2.0, friction="coulomb",
+                    friction_coefficient=0.3)  # fmt: skip
+    stretched = sr.System(arm)
+    motion = run(stretched, [0.0, 0.0], [0.5, -0.2], 0.5, 1e-3)
+    assert motion.status.ok
+    assert min(activity.gaps(stretched, q)["tip"] for q in motion.q) > -1e-9
+
+
+def test_trajectories_keep_contact_forces(tmp_path) -> None:
+    system = point(0.5, slope=0.2)
+    motion = run(system, system.neutral(), moving(system, vx=1.0), 0.1, 1e-2)
+    read = sr.Trajectory.load(motion.save(tmp_path / "run.nc"))
+    assert read.contact_row_names == motion.contact_row_names
+    assert read.contact_forces.tobytes() == motion.contact_forces.tobytes()
+    assert read.contact_loss.tobytes() == motion.contact_loss.tobytes()
+    assert motion.to_xarray()["contact_forces"].sel(contact_row="c.n")[-1] == motion.contact_forces[-1, 0]
+    again = (
+        sr.System(sr.Mechanism.from_json(system.mechanism.to_json()))
+        if hasattr(sr.Mechanism, "from_json")
+        else None
+    )
+    assert again is None or again.equations.touches[0].name == "c"
