@@ -267,3 +267,60 @@ def test_a_patch_that_has_no_place_is_one_clear_error(walker, wrong, sentence):
     with pytest.raises(ModelError, match=sentence):
         walker.add_contact_patch("p", **wrong)
     assert not walker.patches
+
+
+def test_floor_contacts_have_the_gaps_of_the_narrow_phase(tmp_path: Path) -> None:
+    """Spheres, capsules and boxes against MuJoCo's own contacts with the plane, in random poses."""
+    text = """
+<mujoco>
+  <default><geom margin="10" friction="0.4"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1" pos="0 0 0.1" euler="0 10 0" friction="0.7"/>
+    <body name="part"><freejoint name="root"/>
+      <geom name="ball" type="sphere" size="0.05" pos="0.2 0 0" friction="0.9" mass="1"/>
+      <geom name="rod" type="capsule" size="0.03 0.2" pos="-0.1 0.1 0" euler="30 20 0" mass="1"/>
+      <geom name="brick" type="box" size="0.1 0.05 0.02" pos="0 -0.2 0.1" euler="5 6 7" mass="1"/>
+      <geom name="egg" type="ellipsoid" size="0.1 0.05 0.02" mass="1"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+    file = tmp_path / "part.xml"
+    file.write_text(text)
+    mechanism = sr.load(file)
+    added = mechanism.add_floor_contacts()
+    assert [c.name for c in added] == ["ball", "rod.1", "rod.2", *(f"brick.{k}" for k in range(1, 9))]
+    assert [c.friction_coefficient for c in added] == [0.9] + [0.7] * 10
+    system, model = sr.System(mechanism), mujoco.MjModel.from_xml_path(str(file))
+    data, rng = mujoco.MjData(model), np.random.default_rng(1)
+    for _ in range(20):
+        q = rng.standard_normal(7)
+        q[3:] /= np.linalg.norm(q[3:])
+        q[2] = abs(q[2]) + 1.0
+        data.qpos[:] = q
+        mujoco.mj_forward(model, data)
+        found = {name: [] for name in ("ball", "rod", "brick")}
+        for contact in data.contact:
+            name = model.geom(max(contact.geom)).name
+            found.setdefault(name, []).append(contact.dist)
+        gaps = activity.gaps(system, q)
+        for name, distances in found.items():
+            if name != "egg":
+                own = sorted(gap for key, gap in gaps.items() if key.partition(".")[0] == name)
+                assert own[: len(distances)] == pytest.approx(sorted(distances), abs=1e-12)
+    with pytest.raises(ModelError, match=r"'egg' .* touches with other points"):
+        mechanism.add_floor_contacts(geoms=["egg"])
+    with pytest.raises(ModelError, match="'ball'"):
+        mechanism.add_floor_contacts()  # they have the names already
+
+
+def test_a_file_without_a_floor_has_one_at_zero_and_needs_friction(tmp_path: Path) -> None:
+    file = tmp_path / "ball.urdf"
+    file.write_text("""<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision name="c"><geometry><sphere radius="0.1"/></geometry></collision></link></robot>""")
+    mechanism = sr.load(file, floating_base=True)
+    with pytest.raises(ModelError, match="give friction_coefficient"):
+        mechanism.add_floor_contacts()
+    (contact,) = mechanism.add_floor_contacts(friction_coefficient=0.5)
+    assert (contact.ground, contact.radius, contact.friction) == ("world", 0.1, "coulomb")

@@ -40,12 +40,19 @@ class Importing:
         bool, typer.Option("--floating-base", help="Let the root link of a URDF float.")
     ] = False
 
+    floor: Annotated[
+        bool, typer.Option("--floor", help="Let spheres, capsules and boxes touch the floor, with friction.")
+    ] = False
+
     def load(self, model: Path) -> Mechanism:
         """Return the mechanism of a file."""
         from sarrus.formats.load import load
 
         strict = False if self.lenient else None
-        return load(model, loops=self.loops, strict=strict, floating_base=self.floating_base)
+        mechanism = load(model, loops=self.loops, strict=strict, floating_base=self.floating_base)
+        if self.floor:
+            mechanism.add_floor_contacts()
+        return mechanism
 
     def system(self, model: Path) -> System:
         """Return the system of a file."""
@@ -63,7 +70,8 @@ class Run:
         float | None, typer.Option("--dt", help="Step in seconds, or output interval of an adaptive method.")
     ] = None
     method: Annotated[
-        str | None, typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, or adaptive (dop853).")
+        str | None,
+        typer.Option(help="rk4, dopri5, dop853, rodas4, rodas5p, moreau-jean, or adaptive (dop853)."),
     ] = None
     rtol: Annotated[
         float | None, typer.Option("--rtol", help="Relative tolerance of an adaptive method.")

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from sarrus.base.later import later
 from sarrus.mechanism import checks
 from sarrus.mechanism.closure_builder import ClosureBuilder
-from sarrus.mechanism.contact_builder import ContactBuilder
 from sarrus.mechanism.driven_body import DrivenBody
 from sarrus.mechanism.elements import WORLD, Body, Shape
 from sarrus.mechanism.faults import Label, check_name, fault
+from sarrus.mechanism.floor_contacts import FloorContactBuilder
 from sarrus.mechanism.force_builder import ForceBuilder
 from sarrus.mechanism.joint import COORDINATE_LABELS, JOINT_KINDS, VELOCITY_LABELS, Joint
 from sarrus.mechanism.keyframe import Keyframe
@@ -33,7 +33,7 @@ from sarrus.mechanism.sensor_builder import SensorBuilder
 from sarrus.mechanism.tendon_builder import TendonBuilder
 
 
-class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, TendonBuilder):
+class Mechanism(ClosureBuilder, FloorContactBuilder, ForceBuilder, SensorBuilder, TendonBuilder):
     """A mechanism as data: build it here, or load it with `sarrus.load`; `sarrus.System` compiles it.
 
     Parameters
@@ -47,7 +47,7 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
     Joints of the tree are ordered depth first, children in the order in which they were added, which is
     MuJoCo's order; so are the coordinates.
 
-    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``ContactBuilder`` unilateral contacts,
+    Bodies and joints are added here, ``ClosureBuilder`` adds constraints, ``FloorContactBuilder`` unilateral contacts,
     ``ForceBuilder`` forces, ``TendonBuilder`` tendons, ``SensorBuilder`` sensors, and ``Description`` holds the data
     and reads it.
     """
@@ -126,12 +126,13 @@ class Mechanism(ClosureBuilder, ContactBuilder, ForceBuilder, SensorBuilder, Ten
             Spherical: the frames coincide at the identity quaternion, and a free joint's coordinates are the
             pose of the child in the parent; there ``reference`` is only the neutral configuration (default:
             the identity, and the pose that parent_pose and child_pose give).
-        limits : (lower, upper), or one pair per degree of freedom. Recorded: a trajectory reports crossings.
+        limits : (lower, upper), or one pair per degree of freedom. Runs with method="moreau-jean" stop there, without
+            rebound; other trajectories report crossings.
         stiffness : spring toward ``spring_reference`` (default: ``reference``) [N/m, N m/rad].
         damping, armature : [N s/m, N m s/rad] and [kg, kg m²], one number or one per degree of freedom.
         actuator_force_limits : (lower, upper) of the sum of the actuators' forces on a joint of one degree of
             freedom [N, N m] (MuJoCo's actuatorfrcrange).
-        friction : dry friction [N, N m], likewise. Recorded: it does not act yet.
+        friction : dry friction [N, N m], likewise; it acts in runs with method="moreau-jean" alone.
         largest_angle : how far a spherical joint may turn away from the identity [rad]. Recorded.
 
         A second joint between the same two bodies acts in series after the first; its ``child_pose``
