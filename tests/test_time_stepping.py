@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
+import casadi as ca
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
+from conftest import load_example
 from sarrus.contacts import activity
 
 G = 9.81
@@ -464,3 +467,36 @@ def test_trajectories_keep_contact_forces(tmp_path) -> None:
         else None
     )
     assert again is None or again.equations.touches[0].name == "c"
+
+
+# --- robots -------------------------------------------------------------------------------------------
+
+
+def test_a_biped_with_four_bar_knees_falls_on_its_feet_and_stands() -> None:
+    """24 rows of contact of rank 12 and two loops in each leg: closed to rounding, and at rest in the end."""
+    module = load_example("biped_four_bar")
+    model = sr.System(module.build())
+    q = module.standing(model)
+    mechanism = module.build()
+    for name, contact in list(mechanism.contacts.items()):
+        mechanism.contacts[name] = replace(contact, friction="coulomb", friction_coefficient=0.6)
+    plant = sr.System(mechanism)
+    start = q.copy()
+    start[2] += 0.02 - min(activity.gaps(plant, q).values())
+    hold = model.inverse_dynamics(q, np.zeros(model.nv), np.zeros(model.nv)).u
+    motors = [f"{leg}_{motor}" for leg in module.LEGS for motor in module.MOTORS]
+    at = [plant.coordinate_names.index(name) for name in motors]
+    of = [plant.velocity_names.index(name) for name in motors]
+    stiff = np.array([400.0, 800.0, 800.0, 800.0, 800.0, 400.0] * 2)
+
+    def law(x: ca.SX, v: ca.SX, t: ca.SX) -> ca.SX:
+        return hold + stiff * (q[at] - x[at] - 0.05 * v[of])
+
+    motion = run(plant, start, None, 1.5, 1e-3, control=law)
+    assert motion.status.ok
+    assert motion.residual.max() < 1e-12
+    assert motion.contact_residual < 1e-8
+    assert np.abs(motion.v[-1]).max() < 2e-3
+    weight = G * sum(body.mass for body in mechanism.bodies.values())
+    assert motion.contact_forces[-1, :24:3].sum() == pytest.approx(weight, rel=1e-3)
+    assert (motion.contact_forces[-1, :24:3] > 1.0).all()

@@ -17,8 +17,9 @@ from sarrus.kernels.flat import internal
 from sarrus.kernels.record import Floats
 from sarrus.kernels.vectors import add, axpy, copy, dot, fill, is_finite, swap
 
-# Relative residual that is aimed at, that any forces that are shared may have, and where rounding ends the iterations.
-TARGET, SMALL, ACCEPTED = 1e-15, 1e-13, 2e-11
+# Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
+# that an answer may have at the most.
+TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, 1e-8
 # Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
 STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
 # What is added to the diagonal of W in derivatives: the residual, and less of it where that is small, so that far from
@@ -30,8 +31,8 @@ LIFT, ROUNDING, LIFTED = 100.0, 1e-15, 1e-9
 # Scaled forces from here on may be those of contacts that no motion keeps from closing further.
 HUGE = 1e6
 # Pivots below this part of the largest one are of rows that depend on others; these share their forces as if W had so
-# much more on its diagonal; then they keep what they share.
-FLAT, GIVING, SHARED_RIDGE = 1e-9, 1e-7, 1e-9
+# much more on its diagonal; then they keep what they share. From more on where nothing else leads to an answer.
+FLAT, GIVING, MOST_GIVING, SHARED_RIDGE = 1e-9, 1e-7, 1e-3, 1e-9
 # Sweeps before a second beginning; twice as many before each that follows.
 SWEEPS = 20
 
@@ -40,7 +41,7 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     """Solve the problem of a table; write the forces there, and the facts to its workspace.
 
     ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then
-    it is 1e-9, 1e-10, … at most and there are none. The second argument is not used.
+    the ridge is 1e-9, 1e-10, … at most and there are none. The second argument is not used.
     """
     m, blocks = table.rows, table.blocks
     work = cp.contact_workspace(table.work, m, blocks)
@@ -53,6 +54,7 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     for _ in range(-what):
         most = 0.1 * min(most, 1e-8)
     left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most), SWEEPS
+    giving = MOST_GIVING
     for _ in range(what):
         if left <= ACCEPTED or not left < np.inf:
             break
@@ -60,27 +62,33 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
         facts.sweeps += sweeps
         sweeps *= 2
         left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most))
+        if left > ACCEPTED:
+            left = _share(table, work, m, blocks, left, giving)
+            giving *= 0.1
     if left <= ACCEPTED and facts.redundant != 0.0:
-        left = _share(table, work, m, blocks, left)
+        left = _share(table, work, m, blocks, left, GIVING)
     facts.residual = left
     largest = 0.0
     for i in range(m):
         largest = max(largest, abs(work.best[i]))
         table.forces[i] = work.best[i] * work.factors[i] * size
-    return cp.SOLVED if left <= ACCEPTED and largest < HUGE else cp.UNSOLVED
+    return cp.SOLVED if left <= AT_ALL and largest < HUGE else cp.UNSOLVED
 
 
 @internal
-def _share(table, work, m, blocks, left):
-    """Have redundant rows share their forces, as springs alike would; return the residual."""
+def _share(table, work, m, blocks, left, giving):
+    """Have redundant rows share their forces, as springs alike would that give way; return the residual.
+
+    Where that is not as good as what there is, this stays.
+    """
     copy(work.best, work.kept, m)
     copy(work.best, work.forces, m)
     for i in range(m):
-        work.operator[i * (m + 1)] += GIVING
+        work.operator[i * (m + 1)] += giving
     shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE)
     for i in range(m):
-        work.operator[i * (m + 1)] -= GIVING
-    if shared <= ACCEPTED:
+        work.operator[i * (m + 1)] -= giving
+    if shared < np.inf:
         copy(work.best, work.forces, m)
         shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE)
         if TARGET < shared < np.inf:

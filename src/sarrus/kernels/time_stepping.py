@@ -111,6 +111,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
         parts *= 4
     if verdict < 0:
         return -1
+    touching.given = 0
     kept.facts.time, kept.facts.length = x[table.nq + nv + table.nu] + h, h
     whole = abs(h - table.run.step) <= SAME_TIME * h
     copy(kept.facts, tl.slot(touching, nv, 1 if whole else 2).facts, slot_size)

@@ -50,6 +50,7 @@ class Touching(Record, of=int):
     problem_sizes: Integers  # rows of each block that takes part
     work: Floats
     failed: int  # 1 where a contact problem was not solved
+    given: int  # 1 where forces that solve it are known: those that last in the first slot
 
 
 class SlotFacts(Record):

@@ -11,7 +11,7 @@ from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.touching_rows import add_row, along, normal_row
 from sarrus.kernels.vectors import copy, fill, is_finite
 
-# How often sweeps may lead the contact problem to another beginning.
+# How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
 BEGINNINGS = 5
 # Responses of so many rows are found one after the other.
 ALONE = 2
@@ -105,7 +105,8 @@ def find_impulses(table, h, begun, again, work):
         row = int(work.which[i])
         _respond(table, row, work)
         work.given[i] = work.velocity[row]
-        work.impulses[i] = work.begin[row] if again else h * begun.lasting[row]
+        known = again and touching.given == 0
+        work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
     if not (same and work.assembled[0] == m):
         work.assembled[0] = m
         for i in range(m):
@@ -116,7 +117,9 @@ def find_impulses(table, h, begun, again, work):
                 work.operator[j * m + i] = value
     if not is_finite(work.operator, m * m) or not is_finite(work.given, m):
         return -1
-    if call_kernel(touching.solver, problem, work.solver, BEGINNINGS) != cp.SOLVED:
+    if call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED:
+        return m
+    if again or not is_finite(work.impulses, m):
         touching.failed = 1
         return -1
     return m

@@ -24,6 +24,8 @@ from sarrus.simulation.limits import joint_limits
 CLOSED, DEEP = 1e-9, 1e-5
 # Speeds after an impact from which on contacts rebound [m/s, rad/s].
 REST_SPEED = 1e-3
+# So often a step is tried with other forces to begin with.
+TRIES = 5
 # Acceleration of the characteristic mass by the forces with which responses are found [m/s²].
 _LIFT = 10.0
 
@@ -68,6 +70,7 @@ class Touches:
         self.system = system
         contacts, limits, dry = system.equations.touches, joint_limits(system), _dry(system)
         self.names = touch_names(system)
+        self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.touching = touching = tl.Touching.zeros()
         size = system.characteristic
         self._settings = settings = tl.TouchSettings.zeros()
@@ -155,8 +158,10 @@ class Touches:
         slots = self.slots.reshape(4, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
 
-    def solve(self) -> bool:
-        """Solve the contact problem that the kernel has given up, for it to go on from; False where nothing failed.
+    def solve(self, t: float) -> bool:
+        """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.
+
+        False where nothing failed.
 
         Raises `SolveError` where it has no answer.
         """
@@ -165,6 +170,8 @@ class Touches:
         if not self.touching.failed:
             return False
         self.touching.failed = 0
+        self.tried = self.tried + 1 if t == self.stuck else 1
+        self.stuck = t
         problem, work = self.problem, self.work
         m, contacts = problem.rows, problem.contacts
         sizes, numbers = self._integers[3][: problem.blocks], work.numbers[: problem.blocks]
@@ -172,7 +179,7 @@ class Touches:
         rows = parts.left * np.sqrt(parts.kept)
         blocks = list(zip(sizes.tolist(), numbers.tolist()))
         found = solve_contact_problem(rows, work.given[:m], blocks[:contacts], blocks[contacts:], throw=False)
-        if not found.status.ok:
+        if not found.status.ok or self.tried > TRIES:
             which = [self.names[int(row)].rpartition(".")[0] for row in work.which[:m]]
             pushing = dict.fromkeys(name for name, r in zip(which, found.forces) if r > 0.0)
             reason = (
@@ -180,7 +187,9 @@ class Touches:
                 if found.status is Status.INFEASIBLE
                 else "no forces of these contacts were found that obey the laws of friction"
             )
-            raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=found)
+            result = None if found.status.ok else found
+            raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=result)
         slot = laid(self.slots, tl.slot_sizes(self.touching, self.system.nv))
+        self.touching.given = 1
         slot.lasting[work.which[:m].astype(int)] = found.forces / self.local.view(la.LocalHeader).length
         return True
