@@ -354,6 +354,32 @@ def test_dry_friction_takes_force_times_way() -> None:
     assert motion.contact_row_names == ("slider.friction",)
 
 
+def test_dry_friction_through_singular_configurations() -> None:
+    """A slider-crank of equal links is singular where crank and rod coincide; energy goes as force times way."""
+    mechanism = sr.Mechanism("equal links", gravity=(0, 0, 0))
+    for name in ("crank", "rod"):
+        mechanism.add_body(name, 1.0, com=(0.25, 0, 0), inertia=(0.02,) * 3)
+    mechanism.add_body("slider", 0.5)
+    mechanism.add_joint("crank", "revolute", "world", "crank")
+    mechanism.add_joint("rod", "revolute", "crank", "rod", parent_pose=(0.5, 0, 0))
+    mechanism.add_joint("slider", "prismatic", "world", "slider", axis=(1, 0, 0), friction=1.0)
+    mechanism.add_closure("pin", "point", "rod", "slider", pose1=(0.5, 0, 0))
+    system, errors = sr.System(mechanism), []
+    q = system.assemble([0.3, -0.6, 0.95], locked=["crank"]).q
+    v = system.project_velocity(q, [6.0, -12.0, 0.0])
+    for dt in (2e-3, 1e-3, 5e-4):
+        motion = run(system, q, v, 2.0, dt, method="moreau-jean")
+        assert motion.status.ok
+        assert motion.passages
+        assert motion.residual.max() < 1e-14
+        way = np.abs(np.diff(motion.q[:, 2])).sum()
+        lost = motion.energy[0] - motion.energy[-1]
+        errors.append(abs(lost - way))
+        assert motion.contact_loss[-1] == pytest.approx(lost, rel=2e-3)
+    assert errors[-1] < 1e-5
+    assert order(errors) > 1.5
+
+
 def test_steps_without_contact_are_of_order_two() -> None:
     system = pendulums()
     exact = sr.simulate(system, [0.9, -0.4], duration=1.0, rtol=1e-12, error_estimate=False).q[-1]
@@ -386,8 +412,10 @@ def test_what_cannot_be_is_named() -> None:
     for wrong in (np.nan, np.inf, -0.1):
         with pytest.raises(sr.ModelError, match="friction_coefficient"):
             point(wrong)
-    with pytest.raises(sr.ModelError, match="radius and torsion are for"):
+    with pytest.raises(sr.ModelError, match="radius, torsion and static_coefficient are for"):
         body().add_contact("c", "block", radius=0.1)
+    with pytest.raises(sr.ModelError, match=r"at least friction_coefficient 0\.5"):
+        point(0.5, static_coefficient=0.4)
     system = point(0.5)
     deep = system.neutral()
     deep[2] = -0.01
@@ -467,6 +495,27 @@ def test_trajectories_keep_contact_forces(tmp_path) -> None:
         else None
     )
     assert again is None or again.equations.touches[0].name == "c"
+
+
+def test_a_block_on_a_spring_sticks_and_slips() -> None:
+    """Its period is that of the closed form: pulled at V it sticks up to μ_s, and slips against μ."""
+    sliding, static, speed, stiff, mass = 0.3, 0.5, 0.1, 50.0, 2.0
+    mechanism = body()
+    mechanism.add_contact(
+        "c", "block", friction="coulomb", friction_coefficient=sliding, static_coefficient=static
+    )
+    mechanism.add_force("spring", lambda q, v, t: (stiff * (speed * t - q[0]), 0, 0), body="block")
+    system, errors = sr.System(mechanism), []
+    omega, stretch = np.sqrt(stiff / mass), (static - sliding) * mass * G / stiff
+    period = (2.0 * np.pi - 2.0 * np.arctan(stretch * omega / speed)) / omega + 2.0 * stretch / speed
+    for dt in (2e-3, 1e-3, 5e-4):
+        motion = run(system, system.neutral(), None, 3.0 * period + 1.5, dt)
+        slips = motion.v[:, 0] > 1e-9
+        starts = motion.t[np.flatnonzero(slips[1:] & ~slips[:-1])]
+        assert starts[0] == pytest.approx(static * mass * G / stiff / speed, abs=2 * dt)
+        errors.append(abs(np.diff(starts).mean() - period))
+        assert len(starts) >= 3
+    assert errors[-1] < 1e-3 * period
 
 
 # --- robots -------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ class Touch:
     rates: ca.SX
     bias: ca.SX
     friction_coefficient: float
+    static_coefficient: float
     restitution: float
 
 

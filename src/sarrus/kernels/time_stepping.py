@@ -84,13 +84,14 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     """
     local, touching = la.local_array(table), table.touching
     nv, size, h = table.nv, la.input_size(table), local.header.length
-    begun, kept = _remembered(table, x), tl.slot(touching, nv, 3)
+    begun, kept = _remembered(table, x), tl.slot(touching, nv, tl.ROOM)
     slot_size = tl.slot_size(touching, nv)
     if near == AT_ONCE:
+        loss = begun.facts.loss
         if _part(table, x, INSTANT * table.run.step, begun, begun, False) < 0:
             return -1
         begun.facts.time, begun.facts.length = x[table.nq + nv + table.nu], table.run.step
-        begun.facts.loss = 0.0
+        begun.facts.loss = loss
         return 0
     parts = 1
     while True:
@@ -114,7 +115,9 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     touching.given = 0
     kept.facts.time, kept.facts.length = x[table.nq + nv + table.nu] + h, h
     whole = abs(h - table.run.step) <= SAME_TIME * h
-    copy(kept.facts, tl.slot(touching, nv, 1 if whole else 2).facts, slot_size)
+    if not whole:
+        touching.turn = (touching.turn + 1) % tl.PARTIAL
+    copy(kept.facts, tl.slot(touching, nv, 1 if whole else 2 + touching.turn).facts, slot_size)
     return 0 if is_finite(local.state, table.nq + nv) else -1
 
 
@@ -181,7 +184,7 @@ def _pass(table, x, h, begun, again, before, work):
     if again:
         _keep(work, before)
     for _ in range(count + 1):
-        m = find_impulses(table, h, begun, again, work)
+        m = find_impulses(table, x, h, begun, again, work)
         if m < 0:
             return -1
         copy(x + nq, work.ahead, nv)
@@ -231,8 +234,14 @@ def _remembered(table, x):
     touching, nv = table.touching, table.nv
     found, first = find_slot(table, x), tl.slot(touching, nv, 0)
     length = tl.slot_size(touching, nv)
-    if found < 0:
+    if found < 0:  # what was taken up to then is that of the last end before
+        time, loss, residual, latest = x[table.nq + nv + table.nu], 0.0, 0.0, -np.inf
+        for k in range(tl.ROOM):
+            facts = tl.slot(touching, nv, k).facts
+            if facts.length > 0.0 and latest < facts.time <= time:
+                latest, loss, residual = facts.time, facts.loss, facts.residual
         fill(touching.slots, 0.0, length)
+        first.facts.loss, first.facts.residual = loss, residual
     elif found > 0:
         copy(touching.slots + found * length, touching.slots, length)
     return first

@@ -16,10 +16,16 @@ from sarrus.kernels.record import Floats, Integers, Record, laid
 N_GAUGE = 3
 
 
+# Ends of parts of steps that are known, and the number of the slot that is room.
+PARTIAL = 4
+ROOM = 2 + PARTIAL
+
+
 class TouchSettings(Record):
     """Tolerances and sizes of a run with contacts."""
 
     closed: float  # gap below which a contact is closed [m, rad]
+    still: float  # speed below which a contact does not slide [m/s]
     rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
     force: float  # about the size of the forces [N]
 
@@ -41,11 +47,13 @@ class Touching(Record, of=int):
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
     bounds: Floats
-    friction: Floats  # of each contact
+    friction: Floats  # coefficient of each contact that slides
+    static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction
     restitution: Floats  # of each contact, then of each stop
     settings: Annotated[Any, TouchSettings]
-    slots: Floats  # four, see `Slot`: what a step begins with, its end, that of a part of a step, and room
+    slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
+    turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     problem_sizes: Integers  # rows of each block that takes part
     work: Floats

@@ -8,8 +8,8 @@ from sarrus.kernels.acceleration import CLEAR_ENOUGH, are_regular
 from sarrus.kernels.batch_layout import LANES
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_kernel, call_native
-from sarrus.kernels.touching_rows import add_row, along, normal_row
-from sarrus.kernels.vectors import copy, fill, is_finite
+from sarrus.kernels.touching_rows import add_row, along, normal_row, speed_before
+from sarrus.kernels.vectors import copy, dot, fill, is_finite
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
 BEGINNINGS = 5
@@ -72,7 +72,36 @@ def _respond_together(table, m, work):
 
 
 @internal
-def find_impulses(table, h, begun, again, work):
+def _is_still(table, x, h, row, n, work):
+    """Tell whether a contact does not slide where the step begins."""
+    still = True
+    for j in range(1, n):
+        speed = speed_before(table, work, row + j, x + table.nq, h)
+        still = still and abs(speed) <= table.touching.settings.still
+    return still
+
+
+@internal
+def _breaks_loose(touching, m, work):
+    """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
+    block, last, found = -1, -1, False
+    for i in range(m):
+        k = int(work.owner[i])
+        if k < 0 or k >= touching.contacts:
+            break
+        if k != last:
+            block, last = block + 1, k
+            continue
+        if work.numbers[block] > touching.friction[k]:
+            speed = work.given[i] + dot(work.operator + i * m, work.impulses, m)
+            if abs(speed) > touching.settings.still:
+                work.numbers[block] = touching.friction[k]
+                found = True
+    return found
+
+
+@internal
+def find_impulses(table, x, h, begun, again, work):
     """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer."""
     touching, nv, problem = table.touching, table.nv, table.touching.problem
     unilateral = touching.contacts + touching.stops
@@ -83,7 +112,10 @@ def find_impulses(table, h, begun, again, work):
         row = normal_row(touching, k)
         n = touching.sizes[k] if k < touching.contacts else 1
         touching.problem_sizes[blocks] = n
-        work.numbers[blocks] = touching.friction[k] if k < touching.contacts else 0.0
+        work.numbers[blocks] = 0.0
+        if k < touching.contacts:
+            stands = touching.static[k] > touching.friction[k] and _is_still(table, x, h, row, n, work)
+            work.numbers[blocks] = touching.static[k] if stands else touching.friction[k]
         blocks += 1
         for j in range(n):
             same = same and work.which[m] == row + j
@@ -117,7 +149,10 @@ def find_impulses(table, h, begun, again, work):
                 work.operator[j * m + i] = value
     if not is_finite(work.operator, m * m) or not is_finite(work.given, m):
         return -1
-    if call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED:
+    solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    while solved and _breaks_loose(touching, m, work):
+        solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    if solved:
         return m
     if again or not is_finite(work.impulses, m):
         touching.failed = 1

@@ -15,7 +15,7 @@ SAME_TIME = 1e-6
 def find_slot(table, x):
     """Return which slot knows the step that ended at x, −1 where none does."""
     time = x[table.nq + table.nv + table.nu]
-    for k in range(3):
+    for k in range(tl.ROOM):
         facts = tl.slot(table.touching, table.nv, k).facts
         if facts.length > 0.0 and abs(time - facts.time) <= SAME_TIME * facts.length:
             return k

@@ -49,6 +49,7 @@ class ContactBuilder(Description):
         active: bool = False,
         radius: float | None = None,
         torsion: float = 0.0,
+        static_coefficient: float | None = None,
     ) -> Contact:
         """Let a point of a body touch a plane of another body; the plane only pushes.
 
@@ -72,6 +73,7 @@ class ContactBuilder(Description):
         radius : of a ball about the point, which touches with its surface [m] and can roll; for "coulomb" only.
         torsion : length by which torsional friction counts [m], the couple about the normal over the force that would
             have the same limit: ‖(λ_t, couple / torsion)‖ ≤ μ λ_n; for "coulomb" only, 0: there is none.
+        static_coefficient : ≥ μ, up to which it sticks; once it slides, μ counts. For "coulomb" only, by default μ.
         restitution : Newton's coefficient of the normal velocity at an impact, from 0 to 1.
         active : whether the contact is closed at the start. Its tangential rows then hold the point where it is in
             the reference pose; `sarrus.contacts.activity.switch_on` anchors it elsewhere.
@@ -94,8 +96,11 @@ class ContactBuilder(Description):
         surface = _surface(place, ground, friction, friction_coefficient, restitution, active, label)
         if friction == "coulomb":
             surface |= _ball(place.radius if radius is None else radius, torsion, label)
-        elif radius or torsion:
-            raise fault(label, "radius and torsion are for friction='coulomb'")
+            surface["static_coefficient"] = _static(
+                static_coefficient, surface["friction_coefficient"], label
+            )
+        elif radius or torsion or static_coefficient is not None:
+            raise fault(label, "radius, torsion and static_coefficient are for friction='coulomb'")
         else:
             plane = plane.raised(place.radius)
         contact = Contact(name, place.body, place.pose.position, **vars(plane), **surface)
@@ -224,6 +229,18 @@ def _ball(radius: float, torsion: float, label: Label) -> dict[str, float]:
         "radius": checks.nonnegative(radius, "radius", label),
         "torsion": checks.nonnegative(torsion, "torsion", label),
     }
+
+
+def _static(given: float | None, sliding: float, label: Label) -> float | None:
+    """Return the checked coefficient of what sticks."""
+    if given is None:
+        return None
+    static = checks.nonnegative(given, "static_coefficient", label)
+    if static < sliding:
+        raise fault(
+            label, f"static_coefficient must be at least friction_coefficient {sliding:g}, got {static:g}"
+        )
+    return static
 
 
 def _half_sizes(extent: Any, label: Label) -> tuple[float, ...]:

@@ -144,7 +144,7 @@ class Contact:
     ``friction`` is "coulomb", with the ``friction_coefficient`` as its limit, or "stick" or "frictionless", where that
     is recorded only, and ``active`` tells whether the contact is closed at the start. The point is the centre of a
     ball of the ``radius`` [m], which touches at its surface; ``torsion`` is the length [m] by which the torsional
-    friction is multiplied in the cone, zero where there is none.
+    friction is multiplied in the cone, zero where there is none. What sticks does so up to the ``static_coefficient``.
     """
 
     name: str
@@ -161,6 +161,7 @@ class Contact:
     active: bool = False
     radius: float = 0.0
     torsion: float = 0.0
+    static_coefficient: float | None = None
 
     @property
     def row_names(self) -> tuple[str, ...]:

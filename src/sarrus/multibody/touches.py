@@ -36,6 +36,7 @@ def touches(
                 rates,
                 bias,
                 contact.friction_coefficient,
+                contact.static_coefficient or contact.friction_coefficient,
                 contact.restitution,
             )
         )

@@ -22,6 +22,8 @@ from sarrus.simulation.limits import joint_limits
 
 # Gaps below this [characteristic lengths, rad] are closed; a start may be that deep below a plane.
 CLOSED, DEEP = 1e-9, 1e-5
+# Contacts slower than this stick, and may go on to with their static coefficient [characteristic lengths per second].
+STILL = 1e-10
 # Speeds after an impact from which on contacts rebound [m/s, rad/s].
 REST_SPEED = 1e-3
 # So often a step is tried with other forces to begin with.
@@ -75,6 +77,7 @@ class Touches:
         size = system.characteristic
         self._settings = settings = tl.TouchSettings.zeros()
         settings.closed, settings.rest_speed = CLOSED * size.length, REST_SPEED
+        settings.still = STILL * size.length
         settings.force = _LIFT * size.mass
         widths = [len(touch.row_names) for touch in contacts]
         touching.contacts, touching.contact_rows = len(contacts), sum(widths)
@@ -94,13 +97,13 @@ class Touches:
             signs,
             np.where(beyond, -np.inf * signs, limits.bounds),
             np.array([touch.friction_coefficient for touch in contacts], dtype=float),
+            np.array([touch.static_coefficient for touch in contacts], dtype=float),
             np.array([limit for _, _, limit in dry], dtype=float),
             np.array([*(touch.restitution for touch in contacts), *np.zeros(len(limits.names))]),
         ]
-        (touching.signs, touching.bounds, touching.friction, touching.limits, touching.restitution) = (
-            self._floats
-        )
-        self.slots = np.zeros(4 * tl.slot_size(touching, system.nv))
+        touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
+        touching.limits, touching.restitution = self._floats[4:]
+        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
         sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
@@ -155,7 +158,7 @@ class Touches:
     def residual(self) -> float:
         """Largest residual of the contact problems so far."""
         sizes = tl.slot_sizes(self.touching, self.system.nv)
-        slots = self.slots.reshape(4, -1)
+        slots = self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(laid(slot, sizes).facts.residual) for slot in slots)
 
     def solve(self, t: float) -> bool:
