@@ -88,7 +88,8 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     slot_size = tl.slot_size(touching, nv)
     if near == AT_ONCE:
         loss = begun.facts.loss
-        if _part(table, x, INSTANT * table.run.step, begun, begun, False) < 0:
+        fill(begun.forces, 0.0, tl.row_count(touching))
+        if _part(table, x, INSTANT * table.run.step, 1, begun, begun, False) < 0:
             return -1
         begun.facts.time, begun.facts.length = x[table.nq + nv + table.nu], table.run.step
         begun.facts.loss = loss
@@ -97,6 +98,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     while True:
         copy(x, local.start, size)
         copy(begun.facts, kept.facts, slot_size)
+        fill(kept.forces, 0.0, tl.row_count(touching))
         verdict = 0
         for k in range(parts):
             if k > 0:
@@ -104,7 +106,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
                 if call_kernel(table.projection, table, local.start, la.CONSTRAINTS) < 0:
                     verdict = -1
                     break
-            verdict = _part(table, local.start, h / parts, kept, kept, near == NEAR)
+            verdict = _part(table, local.start, h / parts, parts, kept, kept, near == NEAR)
             if verdict != 0 and (verdict < 0 or parts < MOST_PARTS):
                 break
         if verdict <= 0 or parts == MOST_PARTS:
@@ -122,11 +124,12 @@ def time_step(table: Table, x: Floats, near: int) -> int:
 
 
 @internal
-def _part(table, x, h, begun, kept, near):
-    """Take one step from x to ``local.state``; return 0, 1 where velocities turn too far in it, −1 where it failed."""
+def _part(table, x, h, parts, begun, kept, near):
+    """Take one of ``parts`` from x to ``local.state``; return 0, 1 where velocities turn too far, −1 if it failed."""
     local, touching = la.local_array(table), table.touching
     nq, nv, size = table.nq, table.nv, la.input_size(table)
     work = tl.touch_work(touching, nq, nv, size)
+    touching.settings.length = h
     copy(x, work.middle, size)
     work.middle[nq + nv + table.nu] += 0.5 * h
     copy_scaled(0.5 * h, x + nq, work.way, nv)
@@ -147,7 +150,7 @@ def _part(table, x, h, begun, kept, near):
         return -1
     _find_smooth(table, x, h, m, work)
     _end(table, x, h, m, local.state, work)
-    _remember(table, x, h, begun, kept, m, work)
+    _remember(table, x, h, parts, begun, kept, m, work)
     return 0 if _is_calm(table, x, h, work) else 1
 
 
@@ -372,29 +375,25 @@ def _solve_definite(matrix, n, x):
 
 
 @internal
-def _remember(table, x, h, begun, kept, m, work):
-    """Keep forces, and the energy that they took, for what begins at the end.
-
-    There are slots for the end of a whole step, and for that of a part of it.
-    """
+def _remember(table, x, h, parts, begun, kept, m, work):
+    """Keep forces, of which those of several ``parts`` have their mean, and the energy that they took."""
     touching, nv = table.touching, table.nv
     rows = tl.row_count(touching)
     facts = kept.facts
     facts.residual = max(
         begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0).facts.residual
     )
-    fill(kept.forces, 0.0, rows)
     fill(kept.lasting, 0.0, rows)
     fill(kept.applied, 0.0, nv)
     work_done = 0.0
     for i in range(m):
         row, impulse = int(work.which[i]), work.impulses[i]
-        kept.forces[row] = impulse / h
+        kept.forces[row] += impulse / (h * parts)
         speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
         if row < touching.contact_rows:
             speed += 2.0 * (work.native[row] - along(table, work, row, work.middle + table.nq))
         work_done += 0.5 * impulse * speed
         if work.lasts[i] != 0.0:
-            kept.lasting[row] = kept.forces[row]
-            add_row(table, work, row, kept.forces[row], kept.applied)
+            kept.lasting[row] = impulse / h
+            add_row(table, work, row, impulse / h, kept.applied)
     facts.loss = begun.facts.loss - work_done

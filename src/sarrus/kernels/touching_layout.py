@@ -28,6 +28,7 @@ class TouchSettings(Record):
     still: float  # speed below which a contact does not slide [m/s]
     rest_speed: float  # speed after an impact below which nothing rebounds [m/s, rad/s]
     force: float  # about the size of the forces [N]
+    length: float  # of the step, or the part of one, that was tried last [s]
 
 
 class Touching(Record, of=int):

@@ -194,5 +194,5 @@ class Touches:
             raise SolveError(f"{self.system.name}: {reason}: {', '.join(pushing or which)}", result=result)
         slot = laid(self.slots, tl.slot_sizes(self.touching, self.system.nv))
         self.touching.given = 1
-        slot.lasting[work.which[:m].astype(int)] = found.forces / self.local.view(la.LocalHeader).length
+        slot.lasting[work.which[:m].astype(int)] = found.forces / self._settings.length
         return True
