@@ -425,8 +425,10 @@ def test_what_cannot_be_is_named() -> None:
         sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, method="rk4")
     with pytest.raises(sr.ArgumentError, match="fixed step"):
         sr.simulate(system, system.neutral(), duration=0.1, rtol=1e-6)
-    with pytest.raises(sr.ArgumentError, match="rollouts know no contacts with friction='coulomb'"):
-        sr.rollout(system, [system.neutral()], duration=0.1, dt=1e-3)
+    with pytest.raises(sr.ArgumentError, match=r"run 1: contact 'c' begins 0\.01 m below"):
+        sr.rollout(system, [system.neutral(), deep], duration=0.1, dt=1e-3)
+    with pytest.raises(sr.ArgumentError, match="leave stabilization"):
+        sr.rollout(system, [system.neutral()], duration=0.1, dt=1e-3, stabilization="none")
     with pytest.raises(sr.ArgumentError, match="leave coordinates"):
         sr.simulate(system, system.neutral(), duration=0.1, dt=1e-3, coordinates="partition")
     mixed = body()
@@ -516,6 +518,28 @@ def test_a_block_on_a_spring_sticks_and_slips() -> None:
         errors.append(abs(np.diff(starts).mean() - period))
         assert len(starts) >= 3
     assert errors[-1] < 1e-3 * period
+
+
+def test_many_runs_are_what_they_are_alone() -> None:
+    """With contacts that slide, stick, hit and rebound; and stops, which runs that begin beyond them do not have."""
+    system, rng = point(0.4, slope=0.2, restitution=0.5), np.random.default_rng(4)
+    q = np.tile(system.neutral(), (12, 1))
+    q[:, 2] = rng.uniform(0.0, 0.02, 12) * (np.arange(12) % 2)
+    v = rng.normal(0.0, 0.5, (12, 6))
+    v[:, 2] = 0.0
+    runs = sr.rollout(system, q, v, duration=0.3, dt=1e-3)
+    assert runs.success.all()
+    for k in range(12):
+        alone = run(system, q[k], v[k], 0.3, 1e-3)
+        assert_allclose(runs.final_q[k], alone.q[-1], atol=1e-13)
+        assert_allclose(runs.final_v[k], alone.v[-1], atol=1e-12)
+    arms = pendulums(limits=(-0.4, 0.6))
+    starts = np.array([[0.5, 0.1], [0.9, 0.0], [0.5, 0.1]])
+    swings = sr.rollout(arms, starts, duration=1.0, dt=1e-3, method="moreau-jean", threads=1)
+    for k in range(3):
+        alone = run(arms, starts[k], None, 1.0, 1e-3, method="moreau-jean")
+        assert_allclose(swings.final_q[k], alone.q[-1], atol=1e-12)
+    assert_allclose(swings.final_q[0], swings.final_q[2], rtol=0, atol=0)
 
 
 # --- robots -------------------------------------------------------------------------------------------

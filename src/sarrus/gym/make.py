@@ -102,6 +102,8 @@ def make(
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
     check_contacts(system, switching, "an environment")
+    if switching:
+        system.without_touches("environments")
     check_count("num_envs", 1 if num_envs is None else num_envs, "")
     start = system.neutral() if q is None else system.normalized(q)
     if q is None and system.nc:

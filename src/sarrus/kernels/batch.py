@@ -11,6 +11,7 @@ from sarrus.kernels.flat import exists, internal, outcome_at, start_at
 from sarrus.kernels.layout import Table
 from sarrus.kernels.native_call import call_kernel, call_native
 from sarrus.kernels.record import Floats
+from sarrus.kernels.touching_rows import forget
 from sarrus.kernels.vectors import copy
 
 # Where the energy to keep lies in the settings.
@@ -54,6 +55,8 @@ def begin(table, todo, state, run, x):
     template = todo.template
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
+    if exists(table.touching):
+        forget(table, x)
     if todo.keep_energy != 0:
         call_native(table.energy, x, table.settings + TARGET_ENERGY)
 

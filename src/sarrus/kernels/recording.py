@@ -23,7 +23,8 @@ def record(table, x, rank, work):
     """Write the next record: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     n = nq + nv
-    more = tl.row_count(table.touching) + 2 if exists(table.touching) else 0
+    touched = exists(table.touching) and not exists(table.batch)  # of many runs these are not kept
+    more = tl.row_count(table.touching) + 2 if touched else 0
     row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS + more)
     table.run.filled += 1.0
     row[0] = x[n + nu]
@@ -47,7 +48,7 @@ def record(table, x, rank, work):
         for j in range(nh):
             residual = max(residual, abs(work.native[j]))
     row[at + RESIDUAL] = residual
-    if exists(table.touching):
+    if touched:
         _record_touching(table, x, row + (at + N_FACTS))
 
 

@@ -151,6 +151,8 @@ def _attempt(table, x, size, step, what, stages, work):
 @internal
 def _lost(table, new):
     """Tell how a fixed step failed: at a stage off the constraints, unless something there is no number."""
+    if exists(table.touching) and table.touching.failed != 0:
+        return rs.NOT_CONVERGED
     if table.implicit == 0:
         if not is_finite(new, table.nq + table.nv):
             return rs.NOT_FINITE

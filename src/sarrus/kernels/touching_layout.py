@@ -47,7 +47,8 @@ class Touching(Record, of=int):
     coordinates: Integers  # of each stop
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
-    bounds: Floats
+    bounds: Floats  # infinite for those that the run began beyond
+    given_bounds: Floats
     friction: Floats  # coefficient of each contact that slides
     static: Floats  # and of each that sticks
     limits: Floats  # of each dry friction

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sarrus.kernels import touching_layout as tl
 from sarrus.kernels.flat import internal
 from sarrus.kernels.native_call import call_native
-from sarrus.kernels.vectors import axpy, inner
+from sarrus.kernels.vectors import axpy, fill, inner
 
 # Relative difference of times that are the same.
 SAME_TIME = 1e-6
+
+
+@internal
+def forget(table, x):
+    """Have a run begin at x: nothing is known of a step before, and stops that it is beyond take no part."""
+    touching = table.touching
+    fill(touching.slots, 0.0, (tl.ROOM + 1) * tl.slot_size(touching, table.nv))
+    touching.failed = touching.given = touching.turn = 0
+    for s in range(touching.stops):
+        bound, sign = touching.given_bounds[s], touching.signs[s]
+        beyond = sign * (x[touching.coordinates[s]] - bound) < -touching.settings.closed
+        touching.bounds[s] = -np.inf * sign if beyond else bound
 
 
 @internal

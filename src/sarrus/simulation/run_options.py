@@ -288,6 +288,13 @@ def run_options(
         )
     free = kept.kind in ("projection", "energy")
     scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
+    if scheme.method == TIME_STEPPING:
+        system.without_activations(f"runs with method={TIME_STEPPING!r}")
+        if kept != _USUAL:
+            raise ArgumentError(
+                f"method={TIME_STEPPING!r} closes loops and contacts by itself: leave stabilization as it is",
+                element="stabilization",
+            )
     prefetch(implicit=scheme.method in IMPLICIT_METHODS)
     return RunOptions(t0, float(duration), scheme, kept, recording)
 
@@ -327,12 +334,7 @@ def check_count(name: str, count: Any, of: str = " of steps") -> None:
 
 
 def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
-    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are.
-
-    Contacts with friction stay open then.
-    """
-    if switching:
-        system.without_touches(f"{what.removeprefix('a ').removeprefix('an ')}s")
+    """Refuse a system with contacts that ``what`` would not open and close, unless they are to stay as they are."""
     if switching and system.equations.contacts:
         raise ArgumentError(
             f"{system.name} has contacts, which sarrus.simulate opens and closes but {what} does not: "

@@ -160,6 +160,8 @@ class TimeLoop:
             x[s.parts.u] = np.minimum(np.maximum(0.0, self.bounds[0]), self.bounds[1])
         require_at(s, x, "the initial ")
         self.begin(x, control, sampling)
+        if self.touches is not None:
+            self.touches.refuse_depth(self.x)
         self.passages.attach(self.table)
 
     def begin(self, x: Array, control: StateFunction | None = None, sampling: Sampling | None = None) -> None:

@@ -85,7 +85,6 @@ class Touches:
         rows, unilateral = tl.row_count(touching), len(contacts) + len(limits.names)
         blocks = unilateral + len(dry)
         signs = -limits.signs
-        beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
         self._integers = [
             np.array(widths, dtype=np.int64),
             limits.places.copy(),
@@ -95,7 +94,7 @@ class Touches:
         touching.sizes, touching.coordinates, touching.speeds, touching.problem_sizes = self._integers
         self._floats = [
             signs,
-            np.where(beyond, -np.inf * signs, limits.bounds),
+            limits.bounds.copy(),
             np.array([touch.friction_coefficient for touch in contacts], dtype=float),
             np.array([touch.static_coefficient for touch in contacts], dtype=float),
             np.array([limit for _, _, limit in dry], dtype=float),
@@ -103,6 +102,8 @@ class Touches:
         ]
         touching.signs, touching.bounds, touching.friction, touching.static = self._floats[:4]
         touching.limits, touching.restitution = self._floats[4:]
+        beyond = signs * (q[limits.places] - limits.bounds) < -settings.closed
+        touching.given_bounds, self._floats[1][beyond] = limits.bounds, -np.inf * signs[beyond]
         self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
         self.problem = cp.ContactProblem.zeros()
         touching.settings, touching.slots, touching.problem = settings, self.slots, self.problem
@@ -120,7 +121,6 @@ class Touches:
         assert rows == len(self.names)
         if contacts:
             self._load(system)
-            self._refuse_depth(q, t, DEEP * size.length)
 
     def _load(self, system: Workspace) -> None:
         touches = system.equations.touches
@@ -136,14 +136,17 @@ class Touches:
         self._motion = system.compiled.named("touch motion", motion)
         self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
 
-    def _refuse_depth(self, q: Array, t: float, deep: float) -> None:
-        gaps = self._gaps(self.system.pack(q, None, None, t))
+    def refuse_depth(self, x: Array, what: str = "") -> None:
+        """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
+        if self.touching.contacts == 0:
+            return
+        gaps, deep = self._gaps(x), DEEP * self.system.characteristic.length
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
             name = self.system.equations.touches[worst].name
             raise ArgumentError(
-                f"{self.system.name}: contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the body, "
-                f"gaps may be {-deep:.1g} m at the least",
+                f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
+                f"body, gaps may be {-deep:.1g} m at the least",
                 element=name,
             )
 

@@ -160,6 +160,9 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
     facts = prepare_starts(worker, len(given))
     if not assemble:
         _check_starts(plan, given, facts)
+    if worker.loop.touches is not None:
+        for number, x in enumerate(todo.states):
+            worker.loop.touches.refuse_depth(x, f"run {number}: ")
     projected = facts[:, bl.PROJECTED] == 1.0
     clear = projected & (facts[:, bl.SMALLEST] > CLEAR_PIVOT) & (facts[:, bl.BEYOND] < CLEAR_PIVOT)
     clear &= plan.system.motions_left is None

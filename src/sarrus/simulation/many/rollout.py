@@ -31,6 +31,7 @@ from sarrus.simulation.run_options import (
     check_contacts,
     check_count,
     run_options,
+    stepping_of,
 )
 
 
@@ -76,7 +77,8 @@ def rollout(
         method is adaptive): then ``rollout.maximum.energy`` and so on.
     assemble : bring starts that leave loops open to the nearest closed configuration, which is needed where parameters
         change the loops; a run whose loops cannot be closed so has the status PROJECTION_FAILED.
-    switching : a system with contacts switches them in `simulate`, but not here: False says that they stay as
+    switching : contacts with Coulomb friction act, see `simulate`; a system with others switches them in
+        `simulate`, but not here: False says that they stay as
         ``system.parameters`` have them.
     side_by_side : let runs with fixed RK4 steps share the registers of a processor, which does several times as many;
         they differ from single runs by rounding. Singular configurations, redundant rows that matter, and all else that
@@ -95,9 +97,9 @@ def rollout(
         raise ArgumentError(f"rollout needs a System, got {type(system).__name__}", element="system")
     given = dict(parameters or {})
     driven = u is not None or control is not None
+    stepping = stepping_of(system, Stepping.of(method, dt, rtol, atol), switching)
     options = many_options(
-        system, Stepping.of(method, dt, rtol, atol), stabilization, Recording.of(every, reduce),
-        t0=t0, duration=duration, driven=driven,
+        system, stepping, stabilization, Recording.of(every, reduce), t0=t0, duration=duration, driven=driven,
     )  # fmt: skip
     if u is not None and control is not None:
         raise ArgumentError("give either u or control, not both", element="u")
